@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.cli;
+
+import org.jspecify.annotations.NullMarked;

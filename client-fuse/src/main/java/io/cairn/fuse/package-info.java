@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.fuse;
+
+import org.jspecify.annotations.NullMarked;

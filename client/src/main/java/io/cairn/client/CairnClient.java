@@ -1,0 +1,93 @@
+package io.cairn.client;
+
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.Credentials;
+import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.StatFsReply;
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A session with a Cairn cluster: the whole file system by inode id. Everything is asynchronous;
+ * futures complete on the client's event loops (do not block there) and fail with {@code
+ * FsException}. Any thread. Names are raw bytes, 1 to 255, without NUL and '/'.
+ */
+public interface CairnClient extends AutoCloseable {
+    /** Inode id of the root directory of the name space. */
+    long ROOT_INODE = 1;
+
+    CompletableFuture<Attr> lookup(long parent, byte[] name);
+
+    CompletableFuture<Attr> getAttr(long inode);
+
+    /** One SETATTR; a size change waits for this client's own writes to the inode. */
+    CompletableFuture<Attr> setAttr(SetAttrOp change, Credentials who);
+
+    CompletableFuture<OpenFile> create(
+            long parent, byte[] name, int mode, boolean exclusive, Credentials who);
+
+    CompletableFuture<OpenFile> open(long inode);
+
+    CompletableFuture<Attr> mkdir(long parent, byte[] name, int mode, Credentials who);
+
+    CompletableFuture<Attr> mknod(long parent, byte[] name, int mode, int rdev, Credentials who);
+
+    CompletableFuture<Attr> symlink(long parent, byte[] name, byte[] target, Credentials who);
+
+    CompletableFuture<Attr> link(long inode, long newParent, byte[] newName);
+
+    CompletableFuture<Void> unlink(long parent, byte[] name);
+
+    CompletableFuture<Void> rmdir(long parent, byte[] name);
+
+    /** Flags as of renameat2: NOREPLACE 1, EXCHANGE 2. */
+    CompletableFuture<Void> rename(
+            long parent, byte[] name, long newParent, byte[] newName, int flags);
+
+    CompletableFuture<byte[]> readLink(long inode);
+
+    CompletableFuture<ReadDirReply> readDir(
+            long inode, long cursor, int maxBytes, boolean withAttributes);
+
+    CompletableFuture<byte[]> getXattr(long inode, byte[] name);
+
+    CompletableFuture<List<byte[]>> listXattr(long inode);
+
+    CompletableFuture<Void> setXattr(long inode, byte[] name, byte[] value, int flags);
+
+    CompletableFuture<Void> removeXattr(long inode, byte[] name);
+
+    CompletableFuture<StatFsReply> statFs();
+
+    /** Ends the session: open files are closed, what was written is published. */
+    @Override
+    void close();
+
+    /** A file this session holds open. Any thread. */
+    interface OpenFile {
+        long inode();
+
+        /** As this client knows them now, its own writes included. */
+        Attr attr();
+
+        /** At most length bytes; shorter only at end of file. The receiver releases the buffer. */
+        CompletableFuture<ByteBuf> read(long offset, int length);
+
+        /**
+         * Completes when all of it is durable on every in-sync replica. Takes over the buffer.
+         * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must.
+         */
+        CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
+
+        /** Publishes size and mtime at the MDS and waits for them and for all writes before it. */
+        CompletableFuture<Void> fsync();
+
+        /** As close(2) of one descriptor: publishes size and mtime; the file stays open. */
+        CompletableFuture<Void> flush();
+
+        /** The last close. */
+        CompletableFuture<Void> release();
+    }
+}

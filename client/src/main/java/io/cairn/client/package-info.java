@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.client;
+
+import org.jspecify.annotations.NullMarked;

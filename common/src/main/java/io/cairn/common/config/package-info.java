@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.config;
+
+import org.jspecify.annotations.NullMarked;

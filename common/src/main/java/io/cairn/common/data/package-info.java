@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.data;
+
+import org.jspecify.annotations.NullMarked;

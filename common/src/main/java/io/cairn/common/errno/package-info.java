@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.errno;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.layout;
+
+import org.jspecify.annotations.NullMarked;

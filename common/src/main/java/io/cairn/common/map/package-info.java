@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.map;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.metrics;
+
+import org.jspecify.annotations.NullMarked;

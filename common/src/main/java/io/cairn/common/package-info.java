@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common;
+
+import org.jspecify.annotations.NullMarked;

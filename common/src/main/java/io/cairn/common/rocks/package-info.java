@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.rocks;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.common.rpc;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.chunk;
+
+import org.jspecify.annotations.NullMarked;

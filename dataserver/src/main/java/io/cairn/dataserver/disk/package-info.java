@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.disk;
+
+import org.jspecify.annotations.NullMarked;

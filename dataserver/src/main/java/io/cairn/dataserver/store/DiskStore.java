@@ -1,0 +1,83 @@
+package io.cairn.dataserver.store;
+
+import java.util.List;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One disk: WAL, extents and chunk index behind one door. The replication layer sees only this.
+ *
+ * <p>Threads: {@link #append}, {@link #commit} and {@link #dropTail} of one PG are called by the
+ * thread that owns the PG, in order; different PGs may be owned by different threads. Nothing here
+ * blocks on a device except {@link #entries}, {@link #close} and opening; callbacks come on the
+ * disk's own threads and must only hand over.
+ */
+public interface DiskStore extends AutoCloseable {
+    /**
+     * Logs an operation. When it is durable, {@code durable} is called (in order within a PG). The
+     * operation is visible to reads from now on. A failed device stops the process, not this call.
+     */
+    void append(LogEntry entry, Runnable durable);
+
+    /** Every operation of the PG up to the sequence is committed: the flusher may take it. */
+    void commit(int pg, long sequence);
+
+    /**
+     * Removes the uncommitted operations after the sequence, durably; {@code done} is called then.
+     * Throws IllegalArgumentException if one of them was committed.
+     */
+    void dropTail(int pg, long lastSequenceKept, Runnable done);
+
+    /**
+     * Reads a chunk as of all operations appended so far. Verifies every block's CRC32C. Calls back
+     * on an I/O thread, or on the calling thread when the answer is in memory.
+     */
+    void read(int pg, long inode, int chunk, int offset, int length, ReadCallback callback);
+
+    /** The newest truncate sequence applied to the chunk or its inode in this PG, 0 if none. */
+    long truncateSequence(int pg, long inode, int chunk);
+
+    /** History of a PG, as of opening plus what was appended since. */
+    PgLogState logState(int pg);
+
+    /** The operations with sequences in (after, last], for a member that lacks them; blocks. */
+    List<LogEntry> entries(int pg, long after);
+
+    /** PGs this disk holds anything of. */
+    List<Integer> pgs();
+
+    /**
+     * Bytes that may still be admitted for new writes: after headroom and all that is in the WAL.
+     */
+    long admissibleBytes();
+
+    DiskUsage usage();
+
+    /** Told the free bytes whenever admission may resume after a shortage. */
+    void onSpace(LongConsumer listener);
+
+    @Override
+    void close();
+
+    /** Receives what was read. */
+    interface ReadCallback {
+        /**
+         * @param data the bytes, possibly fewer than asked: what is missing at the end is zeros;
+         *     the receiver releases it; null with a failure
+         * @param blockCrcs CRC32C of data per 4 KiB-aligned block of the chunk (partial ones: of
+         *     the bytes returned)
+         */
+        void done(
+                io.netty.buffer.@Nullable ByteBuf data,
+                int[] blockCrcs,
+                @Nullable CorruptBlockException failure);
+    }
+
+    /** Bytes of the disk and its WAL. */
+    record DiskUsage(
+            long capacityBytes,
+            long usedBytes,
+            long freeBytes,
+            long walCapacityBytes,
+            long walUsedBytes) {}
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.store;
+
+import org.jspecify.annotations.NullMarked;

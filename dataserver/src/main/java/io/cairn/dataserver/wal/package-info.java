@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.wal;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.mds;
+
+import org.jspecify.annotations.NullMarked;
