@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.mds.map;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.mds.namespace;
+
+import org.jspecify.annotations.NullMarked;

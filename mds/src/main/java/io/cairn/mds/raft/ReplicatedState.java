@@ -1,0 +1,37 @@
+package io.cairn.mds.raft;
+
+import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.nio.file.Path;
+
+/**
+ * What the Raft group replicates, as the Raft layer sees it. {@code apply} is called by one thread in
+ * index order; everything else may be called by any thread.
+ */
+public interface ReplicatedState extends AutoCloseable {
+    /** Executes a {@code LogEntry}; deterministic. Returns an {@code ApplyReply}. */
+    ByteString apply(long term, long index, ByteString entry);
+
+    /** Index of the last applied entry, 0 if none; entries up to it are not applied again. */
+    long appliedIndex();
+
+    long appliedTerm();
+
+    /** Notes an entry that carries nothing for us (a configuration, an election). */
+    void skip(long term, long index);
+
+    /**
+     * Writes a consistent copy of everything up to a certain index into the directory, which must
+     * not exist, fsyncs it, and returns that index and its term.
+     */
+    Position checkpoint(Path directory) throws IOException;
+
+    /** Replaces everything by the checkpoint in the directory (a snapshot from another member). */
+    void restore(Path directory) throws IOException;
+
+    @Override
+    void close();
+
+    /** A place in the Raft log. */
+    record Position(long term, long index) {}
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.mds.raft;
+
+import org.jspecify.annotations.NullMarked;

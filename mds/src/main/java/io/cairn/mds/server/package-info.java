@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.mds.server;
+
+import org.jspecify.annotations.NullMarked;
