@@ -1,0 +1,50 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.SessionRecord;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the leader's duties (sessions, map, reaper, truncator, status) read from the replicated
+ * state. Any thread; the state as of the last applied entry.
+ */
+public interface ControlReader {
+    /** Whether the first entry (FormatEntry) has been applied. */
+    boolean isFormatted();
+
+    /** Empty until formatted. */
+    ByteString clusterId();
+
+    /** The whole cluster map, base_epoch 0, lists ordered by id. Epoch 0 until formatted. */
+    MapUpdate map();
+
+    /** All sessions, refused ones included, by id. */
+    List<SessionRecord> sessions();
+
+    @Nullable SessionRecord session(long session);
+
+    /** How often the session holds the inode open; 0 if not at all. */
+    int openCount(long session, long inode);
+
+    /** Highest inode id ever used; the leader gives out ids above it. */
+    long maxInode();
+
+    /** Highest session id ever used; the leader gives out ids above it. */
+    long maxSession();
+
+    /** The deletion queue in order, after the given sequence (0: from its head). */
+    List<DeletionRecord> deletions(long afterSequence, int max);
+
+    /** Inodes with pending truncations, by id, after the given one (0: from the start). */
+    List<Attr> pendingTruncations(long afterInode, int max);
+
+    /** Inodes without a name that are still open, by id, after the given one. */
+    List<Long> orphans(long afterInode, int max);
+
+    /** Called from the applying thread after an entry is committed; must not block. */
+    void addListener(StateListener listener);
+}

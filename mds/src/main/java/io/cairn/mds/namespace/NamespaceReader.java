@@ -1,0 +1,44 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.ReadDirReply;
+import java.util.List;
+
+/**
+ * The namespace as of the last applied entry. Any thread, while entries are being applied; every
+ * call sees one state between two entries. Expected failures are {@code FsException}s. Whether this
+ * member may answer a client at all (the leader's lease) is the caller's business.
+ */
+public interface NamespaceReader {
+    /** Inode id of the root directory. */
+    long ROOT_INODE = 1;
+
+    /**
+     * The inode a name leads to; "." is the inode itself, whatever its type, ".." a directory's
+     * parent. ENOENT, ENOTDIR, ENAMETOOLONG, EINVAL.
+     */
+    Attr lookup(long parent, ByteString name);
+
+    /** ENOENT when there is no such inode (unlinked and closed by all). */
+    Attr getAttr(long inode);
+
+    /**
+     * Entries after the cursor (0: from the start), as many as fit, at least one. A cursor of a
+     * name that is gone is a valid place to go on from. Cursors are 3 or more: 1 and 2 are left for
+     * "." and "..". ENOENT, ENOTDIR.
+     */
+    ReadDirReply readDir(long inode, long cursor, int maxBytes, boolean withAttributes);
+
+    /** ENOENT, EINVAL where it is no symbolic link. */
+    ByteString readLink(long inode);
+
+    /** ENODATA where it is not set. Knows {@code cairn.layout} of files and directories too. */
+    ByteString getXattr(long inode, ByteString name);
+
+    /** Without {@code cairn.layout}, so that copying a tree with its attributes works. */
+    List<ByteString> listXattr(long inode);
+
+    /** Counters of the whole namespace, kept in the entries that change them. */
+    Counters counters();
+}

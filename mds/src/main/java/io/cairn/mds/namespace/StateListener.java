@@ -1,0 +1,29 @@
+package io.cairn.mds.namespace;
+
+import io.cairn.common.proto.MapUpdate;
+
+/**
+ * Told of committed changes, on every member, by the applying thread: must return at once. While a
+ * member replays its log after a start it hears of the past again.
+ */
+public interface StateListener {
+    /** The map went from {@code increment.base_epoch} to {@code increment.epoch}. */
+    default void mapChanged(MapUpdate increment) {}
+
+    default void sessionOpened(long session) {}
+
+    /** Evicted: refused from this map epoch on. */
+    default void sessionRefused(long session, long mapEpoch) {}
+
+    /** Closed or released: nothing of it is left. */
+    default void sessionEnded(long session) {}
+
+    /** Records were added to the deletion queue. */
+    default void deletionsQueued() {}
+
+    /** The inode has got a pending truncation. */
+    default void truncationPending(long inode) {}
+
+    /** The whole state was replaced by another member's checkpoint. */
+    default void restored() {}
+}
