@@ -1,3 +1,12 @@
+/**
+ * Configuration: TOML files read into records that validate themselves.
+ *
+ * <p>A record is the whole definition of a table: {@link io.cairn.common.config.Key} on each
+ * component carries its documentation, its default and its range, and the compact constructor
+ * refuses combinations that cannot work by throwing {@link io.cairn.common.config.KeyException}.
+ * Everything else is derived: the reader ({@link io.cairn.common.config.Config}), the documented
+ * example and the manual ({@link io.cairn.common.config.ConfigDoc}).
+ */
 @NullMarked
 package io.cairn.common.config;
 
