@@ -155,7 +155,7 @@ public final class ConfigDoc {
     /** Breaks a sentence into comment lines. */
     private static void comment(String text, List<Object> out) {
         StringBuilder line = new StringBuilder("#");
-        for (String word : text.split(" ")) {
+        for (String word : text.split(" ", -1)) {
             if (line.length() + 1 + word.length() > WIDTH) {
                 out.add(line.toString());
                 line = new StringBuilder("#");

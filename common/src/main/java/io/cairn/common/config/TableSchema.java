@@ -83,7 +83,8 @@ record TableSchema(Class<?> type, List<KeySchema> keys) {
 
     static String snakeCase(String camelCase) {
         StringBuilder out = new StringBuilder();
-        for (char c : camelCase.toCharArray()) {
+        for (int i = 0; i < camelCase.length(); i++) {
+            char c = camelCase.charAt(i);
             if (Character.isUpperCase(c)) {
                 out.append('_').append(Character.toLowerCase(c));
             } else {

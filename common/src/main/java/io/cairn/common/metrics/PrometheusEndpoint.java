@@ -1,0 +1,61 @@
+package io.cairn.common.metrics;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import io.cairn.common.config.HostPort;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Supplier;
+
+/** Answers {@code GET /metrics} with the process's metrics. Thread-safe. */
+public final class PrometheusEndpoint implements AutoCloseable {
+    private final HttpServer server;
+    private final ExecutorService executor;
+
+    /**
+     * Starts listening.
+     *
+     * @param address port 0 lets the system choose
+     * @param scrape gives the text; called by the endpoint's own thread
+     * @throws IOException if the address cannot be listened on
+     */
+    public PrometheusEndpoint(HostPort address, Supplier<String> scrape) throws IOException {
+        server = HttpServer.create(address.toSocketAddress(), 16);
+        executor =
+                Executors.newSingleThreadExecutor(
+                        task -> Thread.ofPlatform().daemon().name("cairn-metrics").unstarted(task));
+        server.setExecutor(executor);
+        server.createContext("/", exchange -> answer(exchange, 404, "see /metrics\n"));
+        server.createContext("/metrics", exchange -> answer(exchange, 200, scrape.get()));
+        server.start();
+    }
+
+    /** Where it really listens. */
+    public HostPort address() {
+        InetSocketAddress bound = server.getAddress();
+        return new HostPort(bound.getAddress().getHostAddress(), bound.getPort());
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+        executor.shutdownNow();
+    }
+
+    private static void answer(HttpExchange exchange, int status, String text) throws IOException {
+        try (exchange) {
+            if (!exchange.getRequestMethod().equals("GET")) {
+                exchange.sendResponseHeaders(405, -1);
+                return;
+            }
+            byte[] body = text.getBytes(StandardCharsets.UTF_8);
+            exchange.getResponseHeaders()
+                    .set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+            exchange.sendResponseHeaders(status, body.length);
+            exchange.getResponseBody().write(body);
+        }
+    }
+}

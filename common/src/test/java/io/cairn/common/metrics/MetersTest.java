@@ -1,0 +1,185 @@
+package io.cairn.common.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.cairn.common.config.HostPort;
+import java.lang.management.ManagementFactory;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Test;
+
+class MetersTest {
+    private enum TestMeter implements MeterSpec {
+        OPERATION(Kind.TIMER, "", "Operations served", "op"),
+        QUEUE(Kind.GAUGE, "", "Requests waiting"),
+        SENT(Kind.COUNTER, "bytes", "Bytes sent"),
+        BATCH(Kind.DISTRIBUTION, "bytes", "Sizes of batches");
+
+        private final Kind kind;
+        private final String unit;
+        private final String description;
+        private final List<String> tags;
+
+        TestMeter(Kind kind, String unit, String description, String... tags) {
+            this.kind = kind;
+            this.unit = unit;
+            this.description = description;
+            this.tags = List.of(tags);
+        }
+
+        @Override
+        public String meterName() {
+            return "cairn.test." + name().toLowerCase(java.util.Locale.ROOT);
+        }
+
+        @Override
+        public Kind kind() {
+            return kind;
+        }
+
+        @Override
+        public String unit() {
+            return unit;
+        }
+
+        @Override
+        public String description() {
+            return description;
+        }
+
+        @Override
+        public List<String> tagNames() {
+            return tags;
+        }
+    }
+
+    @Test
+    void latencyPercentilesAreEqualInJmxAndPrometheus() throws Exception {
+        try (ProcessMetrics process = new ProcessMetrics();
+                PrometheusEndpoint endpoint =
+                        new PrometheusEndpoint(HostPort.parse("127.0.0.1:0"), process::scrape)) {
+            Meters meters = process.part("mds-1");
+            OperationTimer create = meters.timer(TestMeter.OPERATION, "create");
+            for (int i = 1; i <= 1000; i++) {
+                create.record(i * 1000L);
+            }
+            create.recordError(5_000_000);
+            meters.gauge(TestMeter.QUEUE, () -> 42);
+            meters.counter(TestMeter.SENT).increment(7);
+            meters.distribution(TestMeter.BATCH).record(100);
+
+            String text = get(endpoint.address(), "/metrics");
+            for (String quantile : new String[] {"0.5", "0.99", "0.999", "1"}) {
+                double prometheus =
+                        value(
+                                text,
+                                "cairn_test_operation_latency_seconds{op=\"create\",part=\"mds-1\",quantile=\""
+                                        + quantile
+                                        + "\"}");
+                assertThat(prometheus)
+                        .isPositive()
+                        .isEqualTo(jmx("cairnTestOperationLatency", quantile));
+            }
+            assertThat(value(text, "cairn_test_operation_total{op=\"create\",part=\"mds-1\"}"))
+                    .isEqualTo(1001);
+            assertThat(
+                            value(
+                                    text,
+                                    "cairn_test_operation_errors_total{op=\"create\",part=\"mds-1\"}"))
+                    .isEqualTo(1);
+            assertThat(
+                            value(
+                                    text,
+                                    "cairn_test_operation_time_seconds_total{op=\"create\",part=\"mds-1\"}"))
+                    .isBetween(0.5, 0.51);
+            assertThat(value(text, "cairn_test_queue{part=\"mds-1\"}")).isEqualTo(42);
+            assertThat(value(text, "cairn_test_sent_bytes_total{part=\"mds-1\"}")).isEqualTo(7);
+            assertThat(value(text, "cairn_test_batch_bytes{part=\"mds-1\",quantile=\"0.99\"}"))
+                    .isBetween(100.0, 107.0);
+            assertThat(text).contains("jvm_memory_used_bytes", "process_cpu_usage");
+        }
+    }
+
+    @Test
+    void percentilesCoverTheRecentWindowsAndStayWhileIdle() {
+        AtomicLong now = new AtomicLong();
+        RecentValues values = new RecentValues(now::get);
+        values.record(1_000_000);
+        assertThat(values.snapshot().p99()).isGreaterThanOrEqualTo(1_000_000);
+        for (int window = 0; window < 3; window++) {
+            now.addAndGet(RecentValues.WINDOW_NANOS);
+            values.record(10);
+            values.snapshot();
+        }
+        assertThat(values.snapshot().p99()).isEqualTo(10);
+        assertThat(values.snapshot().max()).isEqualTo(1_000_000);
+        now.addAndGet(Duration.ofHours(1).toNanos());
+        values.snapshot();
+        now.addAndGet(Duration.ofHours(1).toNanos());
+        assertThat(values.snapshot().p50()).isEqualTo(10);
+    }
+
+    @Test
+    void aMeterIsMadeOnceAndWithTheKindAndTagsOfItsSpec() {
+        Meters meters = Meters.unpublished();
+        assertThat(meters.timer(TestMeter.OPERATION, "a"))
+                .isSameAs(meters.timer(TestMeter.OPERATION, "a"));
+        assertThat(meters.timer(TestMeter.OPERATION, "b"))
+                .isNotSameAs(meters.timer(TestMeter.OPERATION, "a"));
+        assertThatThrownBy(() -> meters.timer(TestMeter.OPERATION))
+                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> meters.counter(TestMeter.QUEUE))
+                .isInstanceOf(IllegalArgumentException.class);
+        meters.close();
+        assertThat(meters.registry().getMeters()).isEmpty();
+    }
+
+    @Test
+    void theManualNamesEveryMeter() {
+        assertThat(MeterDoc.markdown("Test", List.of(TestMeter.values())))
+                .contains(
+                        "`cairn_test_sent_bytes_total` | counter",
+                        "`cairn_test_queue` | gauge",
+                        "| op | Operations");
+    }
+
+    private static String get(HostPort address, String path) throws Exception {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            HttpRequest request =
+                    HttpRequest.newBuilder(URI.create("http://" + address + path)).build();
+            return client.send(request, HttpResponse.BodyHandlers.ofString()).body();
+        }
+    }
+
+    private static double value(String text, String series) {
+        Matcher line =
+                Pattern.compile("^" + Pattern.quote(series) + " (\\S+)$", Pattern.MULTILINE)
+                        .matcher(text);
+        assertThat(line.find()).as("series %s in %s", series, text).isTrue();
+        return Double.parseDouble(line.group(1));
+    }
+
+    private static double jmx(String name, String quantile) throws Exception {
+        MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+        Set<ObjectName> names = server.queryNames(new ObjectName("cairn:*"), null);
+        ObjectName found =
+                names.stream()
+                        .filter(n ->
+                                n.toString().contains(name + ".")
+                                        && n.toString().contains("quantile." + quantile + ","))
+                        .findFirst()
+                        .orElseThrow(() -> new AssertionError(names.toString()));
+        return ((Number) server.getAttribute(found, "Value")).doubleValue();
+    }
+}
