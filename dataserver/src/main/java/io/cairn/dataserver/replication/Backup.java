@@ -1,0 +1,127 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.store.LogEntry;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/** A backup's side: takes the primary's history, in order, exactly. Owner's thread only. */
+final class Backup {
+    private final PgOutputs out;
+    private final PgLog log;
+    private final ArrayDeque<Pending> pending = new ArrayDeque<>();
+    private @Nullable PeerAnswer waitingQuery;
+    private long epoch;
+
+    /** In this epoch the history is known to equal the primary's up to here. */
+    private long verified;
+
+    private record Pending(long sequence, PrepareAnswer answer) {}
+
+    Backup(PgOutputs out, PgLog log) {
+        this.out = out;
+        this.log = log;
+    }
+
+    void newEpoch(long epoch) {
+        this.epoch = epoch;
+        verified = log.committed();
+        close();
+    }
+
+    void close() {
+        RpcStatus status = RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "a newer epoch began");
+        for (Pending p : pending) {
+            p.answer.refuse(status);
+        }
+        pending.clear();
+        if (waitingQuery != null) {
+            waitingQuery.refuse(status);
+            waitingQuery = null;
+        }
+    }
+
+    void query(PeerAnswer answer) {
+        if (waitingQuery != null) {
+            waitingQuery.refuse(busy("a newer query"));
+        }
+        waitingQuery = answer;
+        answerQuery();
+    }
+
+    private void answerQuery() {
+        if (waitingQuery != null && !log.dropping() && log.allDurable()) {
+            PeerAnswer answer = waitingQuery;
+            waitingQuery = null;
+            answer.history(epoch, log.history(), out.admissibleBytes());
+        }
+    }
+
+    void prepare(Prepare p, PrepareAnswer answer) {
+        LogEntry entry = p.entry();
+        long sequence = entry.sequence();
+        if (log.dropping()) {
+            answer.refuse(busy("a tail is being dropped"));
+        } else if (sequence > log.lastSequence() + 1) {
+            answer.gap(epoch, log.lastSequence(), out.admissibleBytes());
+        } else if (sequence <= log.committed() || log.epochAt(sequence) == entry.epoch()) {
+            accepted(p, answer);
+        } else if (log.epochAt(sequence - 1) != p.previousEpoch()) {
+            answer.gap(epoch, Math.max(verified, log.committed()), out.admissibleBytes());
+        } else if (sequence <= log.lastSequence()) {
+            dropTail(sequence - 1);
+            answer.refuse(busy("a tail is being dropped"));
+        } else {
+            log.appended(entry.epoch(), sequence);
+            out.append(entry);
+            accepted(p, answer);
+        }
+    }
+
+    private void accepted(Prepare p, PrepareAnswer answer) {
+        verified = Math.max(verified, p.entry().sequence());
+        commit(p.committedSequence());
+        pending.add(new Pending(p.entry().sequence(), answer));
+        answerDurable();
+    }
+
+    void commit(long primaryCommitted) {
+        long sequence = Math.min(primaryCommitted, Math.min(verified, log.durable()));
+        if (sequence > log.committed()) {
+            log.committedUpTo(sequence);
+            out.commit(sequence);
+        }
+    }
+
+    private void dropTail(long kept) {
+        log.dropStarted();
+        out.dropTail(kept);
+    }
+
+    void tailDropped(long kept) {
+        log.dropped(kept);
+        verified = Math.min(verified, kept);
+        answerQuery();
+    }
+
+    void onDurable() {
+        answerDurable();
+        answerQuery();
+    }
+
+    private void answerDurable() {
+        long durable = Math.min(log.durable(), verified);
+        Pending p = pending.peek();
+        while (p != null && p.sequence <= durable) {
+            pending.remove();
+            p.answer.durable(epoch, durable, out.admissibleBytes());
+            p = pending.peek();
+        }
+    }
+
+    private static RpcStatus busy(String why) {
+        return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, why);
+    }
+}

@@ -1,0 +1,96 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.store.LogEntry;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An uncommitted operation at the primary: its payload, kept to send it again, and who waits for
+ * it. Owner's thread only.
+ */
+final class InFlight {
+    private static final int[] NOBODY = {};
+
+    final LogEntry entry;
+    private final SpaceLedger ledger;
+    private final int[] disks;
+    private @Nullable OpAnswer answer;
+    private @Nullable List<OpAnswer> joined;
+
+    /** Takes over one reference of the entry's payload. */
+    InFlight(LogEntry entry, SpaceLedger ledger, int[] disks, @Nullable OpAnswer answer) {
+        this.entry = entry;
+        this.ledger = ledger;
+        this.disks = disks;
+        this.answer = answer;
+        ledger.charge(disks, chargeBytes(entry.op()));
+    }
+
+    /** An operation of the past, which nobody here waits for. */
+    static InFlight resent(LogEntry entry, SpaceLedger ledger) {
+        return new InFlight(entry, ledger, NOBODY, null);
+    }
+
+    /** What an operation may take on a disk: its blocks, and its head in the WAL. */
+    static long chargeBytes(DataOp op) {
+        return (op.length() + 0x1FFFL) & ~0xFFFL;
+    }
+
+    void join(OpAnswer another) {
+        if (answer == null) {
+            answer = another;
+        } else {
+            if (joined == null) {
+                joined = new ArrayList<>(2);
+            }
+            joined.add(another);
+        }
+    }
+
+    void committed() {
+        release();
+        if (answer != null) {
+            answer.done();
+        }
+        if (joined != null) {
+            joined.forEach(OpAnswer::done);
+        }
+    }
+
+    void failed(RpcStatus status) {
+        release();
+        if (answer != null) {
+            answer.fail(status);
+        }
+        if (joined != null) {
+            joined.forEach(a -> a.fail(status));
+        }
+    }
+
+    private void release() {
+        entry.payload().release();
+        ledger.release(disks, chargeBytes(entry.op()));
+    }
+
+    boolean overlaps(DataOp read) {
+        DataOp op = entry.op();
+        return switch (op.type()) {
+            case WRITE ->
+                    op.inode() == read.inode()
+                            && op.chunk() == read.chunk()
+                            && (hasCuts(op)
+                                    || (op.offset() < (long) read.offset() + read.length()
+                                            && read.offset() < (long) op.offset() + op.length()));
+            case TRUNCATE_INODE -> op.inode() == read.inode();
+            case DELETE_INODES -> true; // any inode may be among them; deletes are rare per PG
+            case NOOP, READ -> false;
+        };
+    }
+
+    private static boolean hasCuts(DataOp op) {
+        return !op.cuts().isEmpty();
+    }
+}

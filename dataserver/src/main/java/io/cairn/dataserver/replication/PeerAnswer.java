@@ -1,0 +1,10 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.rpc.RpcStatus;
+
+/** A member's answer to the primary's peer query. Exactly one method is called, once. */
+public interface PeerAnswer {
+    void history(long pgEpoch, PgHistory history, long admissibleBytes);
+
+    void refuse(RpcStatus status);
+}

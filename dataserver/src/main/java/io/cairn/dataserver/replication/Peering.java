@@ -1,0 +1,224 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.util.ReferenceCountUtil;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * From a new PG epoch to serving in it: every member is asked for its history, the longest wins,
+ * the primary takes over what it lacks, sends each backup what that lacks, and logs a NOOP whose
+ * commit proves that all members share one history. Histories are asked only of durable operations,
+ * and members refuse older epochs from the moment they answer, so what was answered stays true.
+ * Owner's thread only.
+ *
+ * <p>The in-sync set is all members in this version: without an answer of each, the PG waits.
+ */
+final class Peering {
+    private final Primary primary;
+    private final PgOutputs out;
+    private final PgLog log;
+    private final InFlightRing ring;
+    private @Nullable PeerProgress best;
+    private long noopSequence;
+    private long askedNanos;
+    private boolean loading;
+    private long loadingAfter;
+
+    Peering(Primary primary, PgOutputs out, PgLog log, InFlightRing ring) {
+        this.primary = primary;
+        this.out = out;
+        this.log = log;
+        this.ring = ring;
+    }
+
+    void start() {
+        best = null;
+        primary.become(PgState.QUERYING, "epoch " + primary.epoch());
+        ask();
+        queryDone();
+    }
+
+    /** Repeats questions that were not answered. */
+    void tick(long nowNanos) {
+        if (nowNanos - askedNanos > primary.resendNanos() / 4) {
+            ask();
+        }
+    }
+
+    private void ask() {
+        askedNanos = primary.nowNanos();
+        PeerProgress source = best;
+        if (primary.state() == PgState.FETCHING && source != null && !log.dropping()) {
+            out.sendFetch(source.disk, primary.epoch(), log.lastSequence());
+        } else if (primary.state() == PgState.QUERYING) {
+            for (PeerProgress peer : primary.peers()) {
+                if (peer.history == null) {
+                    out.sendQuery(peer.disk, primary.epoch());
+                }
+            }
+        }
+    }
+
+    void onHistory(int disk, PgHistory history, long admissibleBytes) {
+        PeerProgress peer = primary.peer(disk);
+        primary.ledger().report(disk, admissibleBytes);
+        if (peer != null && peer.history == null && primary.state() == PgState.QUERYING) {
+            peer.history = history;
+            queryDone();
+        }
+    }
+
+    /** Returns true if peering was waiting for it. */
+    boolean onDurable() {
+        if (primary.state() == PgState.QUERYING) {
+            queryDone();
+            return true;
+        }
+        return false;
+    }
+
+    private void queryDone() {
+        if (log.dropping() || !log.allDurable()) {
+            return;
+        }
+        PgHistory longest = log.history();
+        PeerProgress source = null;
+        for (PeerProgress peer : primary.peers()) {
+            PgHistory history = peer.history;
+            if (history == null) {
+                return;
+            }
+            if (history.longerThan(longest)) {
+                longest = history;
+                source = peer;
+            }
+        }
+        best = source;
+        if (source == null) {
+            resend();
+            return;
+        }
+        long common = longest.commonSequence(log.history());
+        if (common == PgHistory.NONE) {
+            damaged(source.disk, longest);
+            return;
+        }
+        primary.become(PgState.FETCHING, "disk " + source.disk + " has the longest history");
+        if (common < log.lastSequence()) {
+            log.dropStarted();
+            out.dropTail(common);
+        } else {
+            ask();
+        }
+    }
+
+    void tailDropped() {
+        if (primary.state() == PgState.FETCHING) {
+            ask();
+        } else if (primary.state() == PgState.QUERYING) {
+            queryDone();
+        }
+    }
+
+    /** Takes over the entries' payloads. */
+    void onFetched(int disk, List<LogEntry> entries) {
+        PeerProgress source = best;
+        boolean wanted =
+                primary.state() == PgState.FETCHING
+                        && !log.dropping()
+                        && source != null
+                        && source.disk == disk;
+        for (LogEntry entry : entries) {
+            if (wanted && entry.sequence() == log.lastSequence() + 1) {
+                primary.append(primary.resent(entry));
+            } else {
+                ReferenceCountUtil.release(entry.payload());
+            }
+        }
+        if (wanted && source != null && source.history != null) {
+            if (log.lastSequence() < source.history.lastSequence()) {
+                if (!entries.isEmpty()) {
+                    ask();
+                }
+            } else {
+                resend();
+            }
+        }
+    }
+
+    private void resend() {
+        PgHistory own = log.history();
+        for (PeerProgress peer : primary.peers()) {
+            PgHistory history = peer.history;
+            long common = history == null ? PgHistory.NONE : own.commonSequence(history);
+            if (history == null || common == PgHistory.NONE) {
+                damaged(peer.disk, history == null ? own : history);
+                return;
+            }
+            peer.durable = common;
+            peer.next = common + 1;
+            peer.lost = false;
+            peer.progressNanos = primary.nowNanos();
+        }
+        primary.become(PgState.RESENDING, "members answered");
+        primary.appendNoop();
+        noopSequence = log.lastSequence();
+        for (PeerProgress peer : primary.peers()) {
+            primary.pump(peer);
+        }
+    }
+
+    /** Reads what members lack from the own store into the ring, to send it again. */
+    void load() {
+        if (!loading) {
+            loading = true;
+            loadingAfter = log.lastSequence();
+            for (PeerProgress peer : primary.peers()) {
+                loadingAfter = Math.min(loadingAfter, peer.next - 1);
+            }
+            out.readEntries(loadingAfter);
+        }
+    }
+
+    /** Takes over the entries' payloads. */
+    void onEntries(List<LogEntry> entries) {
+        loading = false;
+        for (int i = entries.size() - 1; i >= 0; i--) {
+            LogEntry entry = entries.get(i);
+            boolean fits =
+                    entry.sequence() == ring.first() - 1
+                            && log.epochAt(entry.sequence()) == entry.epoch();
+            if (fits) {
+                ring.addFirst(primary.resent(entry));
+            } else {
+                ReferenceCountUtil.release(entry.payload());
+            }
+        }
+        if (primary.state() == PgState.RESENDING || primary.state() == PgState.ACTIVE) {
+            for (PeerProgress peer : primary.peers()) {
+                if (peer.next >= ring.first()) {
+                    primary.pump(peer);
+                } else if (peer.next > loadingAfter && peer.next <= log.lastSequence()) {
+                    primary.become(
+                            PgState.DAMAGED,
+                            "disk %d lacks operation %d, which left the log here"
+                                    .formatted(peer.disk, peer.next));
+                }
+            }
+        }
+    }
+
+    void committed(long sequence) {
+        if (primary.state() == PgState.RESENDING && sequence >= noopSequence) {
+            primary.become(PgState.ACTIVE, "epoch " + primary.epoch() + " is committed");
+        }
+    }
+
+    private void damaged(int disk, PgHistory history) {
+        primary.become(
+                PgState.DAMAGED,
+                "history of disk %d (%s) does not continue what is committed (own: %s)"
+                        .formatted(disk, history, log.history()));
+    }
+}

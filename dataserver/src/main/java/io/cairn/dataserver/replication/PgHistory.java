@@ -1,0 +1,70 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.PgLogState.EpochStart;
+import java.util.List;
+
+/**
+ * What a member says about its history of a PG: which epoch each uncommitted operation has.
+ * Immutable.
+ *
+ * @param epochStarts where epochs began, oldest first; covers everything after committedSequence
+ */
+public record PgHistory(
+        long lastEpoch, long lastSequence, long committedSequence, List<EpochStart> epochStarts) {
+
+    /** Answer of {@link #commonSequence} when the histories cannot belong to one PG. */
+    public static final long NONE = -1;
+
+    public PgHistory {
+        epochStarts = List.copyOf(epochStarts);
+    }
+
+    /** True if this history goes on after the other one ends: it wins peering. */
+    public boolean longerThan(PgHistory other) {
+        return lastEpoch != other.lastEpoch
+                ? lastEpoch > other.lastEpoch
+                : lastSequence > other.lastSequence;
+    }
+
+    /** Epoch of the operation with this sequence; 0 before the first, {@link #NONE} if unknown. */
+    public long epochAt(long sequence) {
+        if (sequence == 0) {
+            return 0;
+        }
+        if (sequence > lastSequence) {
+            return NONE;
+        }
+        for (int i = epochStarts.size() - 1; i >= 0; i--) {
+            if (epochStarts.get(i).firstSequence() <= sequence) {
+                return epochStarts.get(i).epoch();
+            }
+        }
+        return NONE;
+    }
+
+    /**
+     * The last sequence up to which both are the same. (epoch, sequence) names one operation and
+     * all before it, because only the primary of an epoch gives sequences in it; and what one
+     * member knows committed every member has.
+     *
+     * @return {@link #NONE} if one lacks what the other knows committed, or nothing proves a common
+     *     point: something durable was lost
+     */
+    public long commonSequence(PgHistory other) {
+        long floor = Math.max(committedSequence, other.committedSequence);
+        long top = Math.min(lastSequence, other.lastSequence);
+        if (top < floor) {
+            return NONE;
+        }
+        for (long s = top; s > floor; s--) {
+            long epoch = epochAt(s);
+            if (epoch == NONE) {
+                return NONE;
+            }
+            if (epoch == other.epochAt(s)) {
+                return s;
+            }
+        }
+        return floor;
+    }
+}

@@ -1,0 +1,14 @@
+package io.cairn.dataserver.replication;
+
+/**
+ * Bounds and intervals of one PG replica.
+ *
+ * @param maxInFlightOps uncommitted operations a primary holds; above, clients retry
+ * @param maxInFlightBytes likewise, of their payloads
+ * @param maxNumbersPerSession answered numbers kept for a session that acknowledges none
+ * @param resendNanos without progress for this long, a primary sends again
+ */
+public record PgLimits(
+        int maxInFlightOps, long maxInFlightBytes, int maxNumbersPerSession, long resendNanos) {
+    public static final PgLimits DEFAULT = new PgLimits(4096, 32L << 20, 8192, 1_000_000_000L);
+}

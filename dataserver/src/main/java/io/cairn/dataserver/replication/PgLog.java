@@ -1,0 +1,122 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.PgLogState;
+import io.cairn.dataserver.store.PgLogState.EpochStart;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The positions in one replica's own history: appended, durable, committed, and which epoch each
+ * uncommitted operation belongs to. The operations themselves are in the store. Owner's thread
+ * only.
+ */
+final class PgLog {
+    private final List<EpochStart> starts;
+    private long lastEpoch;
+    private long lastSequence;
+    private long durable;
+    private long committed;
+    private boolean dropping;
+
+    PgLog(PgLogState state) {
+        starts = new ArrayList<>(state.epochStarts());
+        lastEpoch = state.lastEpoch();
+        lastSequence = state.lastSequence();
+        durable = lastSequence;
+        committed = state.committedSequence();
+        if (starts.isEmpty() && lastSequence > 0) {
+            starts.add(new EpochStart(lastEpoch, lastSequence));
+        }
+    }
+
+    long lastEpoch() {
+        return lastEpoch;
+    }
+
+    long lastSequence() {
+        return lastSequence;
+    }
+
+    long durable() {
+        return durable;
+    }
+
+    long committed() {
+        return committed;
+    }
+
+    boolean allDurable() {
+        return durable == lastSequence;
+    }
+
+    void appended(long epoch, long sequence) {
+        if (sequence != lastSequence + 1 || epoch < lastEpoch) {
+            throw new IllegalStateException(
+                    "operation (%d, %d) cannot follow (%d, %d)"
+                            .formatted(epoch, sequence, lastEpoch, lastSequence));
+        }
+        if (epoch != lastEpoch) {
+            starts.add(new EpochStart(epoch, sequence));
+            lastEpoch = epoch;
+        }
+        lastSequence = sequence;
+    }
+
+    /** Returns false for the late word of an operation that was dropped meanwhile. */
+    boolean becameDurable(long epoch, long sequence) {
+        if (sequence <= durable || epochAt(sequence) != epoch) {
+            return false;
+        }
+        durable = sequence;
+        return true;
+    }
+
+    void committedUpTo(long sequence) {
+        committed = sequence;
+        while (starts.size() > 1 && starts.get(1).firstSequence() <= committed) {
+            starts.removeFirst();
+        }
+    }
+
+    /** The store is dropping the tail: nothing may be appended or said until it has. */
+    boolean dropping() {
+        return dropping;
+    }
+
+    void dropStarted() {
+        dropping = true;
+    }
+
+    void dropped(long kept) {
+        dropping = false;
+        if (kept < committed) {
+            throw new IllegalStateException(
+                    "operations after " + kept + " are committed up to " + committed);
+        }
+        lastEpoch = epochAt(kept);
+        lastSequence = kept;
+        durable = Math.min(durable, kept);
+        starts.removeIf(s -> s.firstSequence() > kept);
+    }
+
+    long epochAt(long sequence) {
+        if (sequence == lastSequence) {
+            return lastEpoch;
+        }
+        if (sequence == 0) {
+            return 0;
+        }
+        if (sequence < lastSequence) {
+            for (int i = starts.size() - 1; i >= 0; i--) {
+                if (starts.get(i).firstSequence() <= sequence) {
+                    return starts.get(i).epoch();
+                }
+            }
+        }
+        return PgHistory.NONE;
+    }
+
+    PgHistory history() {
+        return new PgHistory(lastEpoch, lastSequence, committed, starts);
+    }
+}

@@ -1,0 +1,55 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogState;
+
+/**
+ * What a {@link PgReplica} wants done. Called by the PG's owner, from inside an input; none may
+ * call back into the replica before it returns.
+ */
+public interface PgOutputs {
+    /** Logs the entry; {@link PgReplica#onDurable} follows, in order. */
+    void append(LogEntry entry);
+
+    /** See {@link io.cairn.dataserver.store.DiskStore#commit}. */
+    void commit(long sequence);
+
+    /** Drops the uncommitted tail; {@link PgReplica#onTailDropped} follows. */
+    void dropTail(long lastSequenceKept);
+
+    /** Reads own entries after the sequence; {@link PgReplica#onEntries} follows. */
+    void readEntries(long after);
+
+    /** What the store knows of the PG, everything appended included. */
+    PgLogState logState();
+
+    /** See {@link io.cairn.dataserver.store.DiskStore#truncateSequence}. */
+    long truncateSequence(long inode, int chunk);
+
+    /** See {@link io.cairn.dataserver.store.DiskStore#admissibleBytes}. */
+    long admissibleBytes();
+
+    /**
+     * The entry's payload stays the replica's: retain it to use it after returning. {@link
+     * PgReplica#onPrepareReply} or {@link PgReplica#onPeerLost} follows, or nothing.
+     */
+    void sendPrepare(Prepare prepare);
+
+    /** {@link PgReplica#onPeerHistory} follows, or nothing. */
+    void sendQuery(int disk, long pgEpoch);
+
+    /** {@link PgReplica#onFetched} follows, or nothing. */
+    void sendFetch(int disk, long pgEpoch, long after);
+
+    /** {@link PgReplica#onPeerLost} follows if it was not answered. */
+    void sendCommit(int disk, long pgEpoch, long committedSequence);
+
+    /** Somebody knows a newer epoch of this PG: get the map. */
+    void needMap();
+
+    /** The server holds its lease from the MDS. */
+    boolean leaseValid();
+
+    /** The replica changed its state; the reason is for the log and the administrator. */
+    void stateChanged(PgState state, String reason);
+}

@@ -1,0 +1,298 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.buffer.ByteBuf;
+import io.netty.util.ReferenceCountUtil;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One replica of one PG: primary/backup replication (Alsberg and Day, 1976; PacificA, 2008) with
+ * the membership decided elsewhere, in the cluster map. No threads, clock or I/O: inputs are method
+ * calls, outputs go to {@link PgOutputs} and the answer objects.
+ *
+ * <p>All methods are called by the one thread that owns the PG. Inputs that speak of another epoch
+ * than the map this replica was told last are refused: older ones because their primary is deposed,
+ * newer ones until the map arrives.
+ *
+ * <p>Truncations: a write carries the inode's open cuts, and the store applies those newer than the
+ * chunk's in the same logged operation. A read's newer cuts are not logged; its result is masked by
+ * them (see {@link ReadMask}), which shows the same bytes and costs no write.
+ */
+public final class PgReplica {
+    private final int pg;
+    private final int disk;
+    private final PgLimits limits;
+    private final PgOutputs out;
+    private final SpaceLedger ledger;
+    private final PgLog log;
+    private @Nullable Primary primary;
+    private @Nullable Backup backup;
+    private long epoch;
+    private long nowNanos;
+
+    /**
+     * @param pg placement group
+     * @param disk the disk this replica is on
+     * @param ledger shared by all PGs of the server
+     */
+    public PgReplica(int pg, int disk, PgLimits limits, PgOutputs out, SpaceLedger ledger) {
+        this.pg = pg;
+        this.disk = disk;
+        this.limits = limits;
+        this.out = out;
+        this.ledger = ledger;
+        log = new PgLog(out.logState());
+    }
+
+    // ---- map and time -------------------------------------------------------------------------
+
+    /**
+     * The map says who the members are in this epoch; older words are ignored.
+     *
+     * @param members disks, the primary first
+     * @param mapEpoch epoch of the whole map
+     */
+    public void onMap(long pgEpoch, long mapEpoch, int[] members) {
+        if (pgEpoch <= epoch) {
+            return;
+        }
+        epoch = pgEpoch;
+        boolean first = members.length > 0 && members[0] == disk;
+        boolean member = false;
+        for (int m : members) {
+            member |= m == disk;
+        }
+        if (!first && primary != null) {
+            primary.close(refuse(Advice.REFRESH_MAP, "another disk is primary"));
+            primary = null;
+        }
+        if ((first || !member) && backup != null) {
+            backup.close();
+            backup = null;
+        }
+        if (first) {
+            if (primary == null) {
+                primary = new Primary(pg, limits, out, ledger, log);
+            }
+            primary.newEpoch(pgEpoch, mapEpoch, members.clone(), nowNanos);
+        } else if (member) {
+            if (backup == null) {
+                backup = new Backup(out, log);
+                out.stateChanged(PgState.BACKUP, "epoch " + pgEpoch);
+            }
+            backup.newEpoch(pgEpoch);
+        }
+    }
+
+    /** Drives everything that is repeated; a few times per second or more often. */
+    public void tick(long nowNanos) {
+        this.nowNanos = nowNanos;
+        if (primary != null) {
+            primary.tick(nowNanos);
+        }
+    }
+
+    /** Fails whatever waits. The replica is not used afterwards. */
+    public void close() {
+        if (primary != null) {
+            primary.close(refuse(Advice.RETRY, "the data server stops"));
+            primary = null;
+        }
+        if (backup != null) {
+            backup.close();
+            backup = null;
+        }
+    }
+
+    // ---- clients and the MDS ------------------------------------------------------------------
+
+    /**
+     * A mutation. Block checksums, session and map epoch are already checked.
+     *
+     * @param payload stays the caller's; retained where it is kept
+     */
+    public void onOperation(DataOp op, ByteBuf payload, OpAnswer answer) {
+        if (primary == null) {
+            answer.fail(refuse(Advice.REFRESH_MAP, "not the primary"));
+        } else {
+            primary.operation(op, payload, answer);
+        }
+    }
+
+    /** Null if the store may be asked now; then {@link #onReadDone} must follow. */
+    public @Nullable RpcStatus admitRead(DataOp op) {
+        return primary == null
+                ? refuse(Advice.REFRESH_MAP, "not the primary")
+                : primary.admitRead(op);
+    }
+
+    /** The store has the data; the answer says when and whether it may be shown. */
+    public void onReadDone(DataOp op, OpAnswer answer) {
+        if (primary == null) {
+            answer.fail(refuse(Advice.REFRESH_MAP, "not the primary"));
+        } else {
+            primary.readDone(op, answer);
+        }
+    }
+
+    /** The MDS says nothing of this session can be in flight any more. */
+    public void forgetSession(long session) {
+        if (primary != null) {
+            primary.forgetSession(session);
+        }
+    }
+
+    // ---- own store ----------------------------------------------------------------------------
+
+    /** An appended entry is durable; entries of one PG become so in order. */
+    public void onDurable(long entryEpoch, long sequence) {
+        if (!log.becameDurable(entryEpoch, sequence)) {
+            return;
+        }
+        if (primary != null) {
+            primary.onDurable();
+        } else if (backup != null) {
+            backup.onDurable();
+        }
+    }
+
+    public void onTailDropped(long kept) {
+        if (primary != null) {
+            primary.tailDropped(kept);
+        } else if (backup != null) {
+            backup.tailDropped(kept);
+        } else {
+            log.dropped(kept);
+        }
+    }
+
+    /** Own entries that were asked for; takes over their payloads. */
+    public void onEntries(List<LogEntry> entries) {
+        if (primary != null) {
+            primary.peering().onEntries(entries);
+        } else {
+            entries.forEach(e -> ReferenceCountUtil.release(e.payload()));
+        }
+    }
+
+    // ---- from the primary ---------------------------------------------------------------------
+
+    /** The entry's payload stays the caller's. */
+    public void onPrepare(Prepare prepare, PrepareAnswer answer) {
+        RpcStatus refusal = peerRefusal(prepare.pgEpoch());
+        if (refusal != null) {
+            answer.refuse(refusal);
+        } else if (backup != null) {
+            backup.prepare(prepare, answer);
+        }
+    }
+
+    public void onQuery(long pgEpoch, PeerAnswer answer) {
+        RpcStatus refusal = peerRefusal(pgEpoch);
+        if (refusal != null) {
+            answer.refuse(refusal);
+        } else if (backup != null) {
+            backup.query(answer);
+        }
+    }
+
+    /** Null if the primary of this epoch may have this replica's entries. */
+    public @Nullable RpcStatus admitFetch(long pgEpoch) {
+        return peerRefusal(pgEpoch);
+    }
+
+    /** Null if it was taken. */
+    public @Nullable RpcStatus onCommit(long pgEpoch, long committedSequence) {
+        RpcStatus refusal = peerRefusal(pgEpoch);
+        if (refusal == null && backup != null) {
+            backup.commit(committedSequence);
+        }
+        return refusal;
+    }
+
+    private @Nullable RpcStatus peerRefusal(long pgEpoch) {
+        if (pgEpoch > epoch) {
+            out.needMap();
+            return refuse(Advice.RETRY, "the map is on its way");
+        }
+        if (pgEpoch < epoch || backup == null) {
+            return refuse(Advice.REFRESH_MAP, "epoch " + epoch + " began");
+        }
+        return null;
+    }
+
+    // ---- from the backups ---------------------------------------------------------------------
+
+    public void onPeerHistory(int from, long pgEpoch, PgHistory history, long admissibleBytes) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.peering().onHistory(from, history, admissibleBytes);
+        }
+    }
+
+    /** Takes over the entries' payloads. */
+    public void onFetched(int from, long pgEpoch, List<LogEntry> entries) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.peering().onFetched(from, entries);
+        } else {
+            entries.forEach(e -> ReferenceCountUtil.release(e.payload()));
+        }
+    }
+
+    public void onPrepareReply(int from, long pgEpoch, long durable, long admissibleBytes) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.prepareReply(from, durable, admissibleBytes);
+        }
+    }
+
+    public void onPrepareGap(int from, long pgEpoch, long have) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.prepareGap(from, have);
+        }
+    }
+
+    /** Something sent in this epoch was not answered, or refused for now. */
+    public void onPeerLost(int from, long pgEpoch) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.peerLost(from);
+        }
+    }
+
+    // ---- state --------------------------------------------------------------------------------
+
+    public int pg() {
+        return pg;
+    }
+
+    public int disk() {
+        return disk;
+    }
+
+    /** PG epoch of the newest map this replica was told, 0 before the first. */
+    public long epoch() {
+        return epoch;
+    }
+
+    public PgState state() {
+        if (primary != null) {
+            return primary.state();
+        }
+        return backup != null ? PgState.BACKUP : PgState.IDLE;
+    }
+
+    public long lastSequence() {
+        return log.lastSequence();
+    }
+
+    public long committedSequence() {
+        return log.committed();
+    }
+
+    private RpcStatus refuse(Advice advice, String why) {
+        return RpcStatus.fail(Errno.EAGAIN, advice, "placement group %x: %s".formatted(pg, why));
+    }
+}

@@ -1,0 +1,16 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.LogEntry;
+
+/**
+ * One operation on its way from the primary to a backup (layout: {@link PrepareFormat}).
+ *
+ * @param pgEpoch epoch the primary speaks in; the entry's own epoch may be older when it is sent
+ *     again
+ * @param previousEpoch epoch of the operation before this one: where it differs at the receiver,
+ *     the histories differ (the consistency check of Raft's AppendEntries, Ongaro and Ousterhout,
+ *     2014, section 5.3)
+ * @param committedSequence everything up to here is durable on every in-sync member
+ */
+public record Prepare(
+        int targetDisk, long pgEpoch, long previousEpoch, long committedSequence, LogEntry entry) {}

@@ -1,0 +1,19 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.rpc.RpcStatus;
+
+/** A backup's answer to one {@link Prepare}. Exactly one method is called, once. */
+public interface PrepareAnswer {
+    /**
+     * Everything up to the sequence is durable here and is the primary's history.
+     *
+     * @param admissibleBytes what this disk still takes, for the primary's admission
+     */
+    void durable(long pgEpoch, long durableSequence, long admissibleBytes);
+
+    /** The prepare does not fit; the primary continues after {@code haveSequence}. */
+    void gap(long pgEpoch, long haveSequence, long admissibleBytes);
+
+    /** Not now (RETRY), or of an older epoch (REFRESH_MAP). */
+    void refuse(RpcStatus status);
+}

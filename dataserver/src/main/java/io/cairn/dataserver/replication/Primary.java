@@ -1,0 +1,425 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The primary's side: admission, ordering, sending to the backups, commit. What happens between a
+ * new epoch and {@link PgState#ACTIVE} is in {@link Peering}. Owner's thread only.
+ */
+final class Primary {
+    private final int pg;
+    private final PgLimits limits;
+    private final PgOutputs out;
+    private final SpaceLedger ledger;
+    private final PgLog log;
+    private final SessionWindows windows;
+    private final InFlightRing ring;
+    private final List<PeerProgress> peers = new ArrayList<>();
+    private final List<WaitingRead> waitingReads = new ArrayList<>();
+    private final Peering peering;
+    private int[] members = {};
+    private long epoch;
+    private long mapEpoch;
+    private long nowNanos;
+    private PgState state = PgState.IDLE;
+
+    private record WaitingRead(long sequence, OpAnswer answer) {}
+
+    Primary(int pg, PgLimits limits, PgOutputs out, SpaceLedger ledger, PgLog log) {
+        this.pg = pg;
+        this.limits = limits;
+        this.out = out;
+        this.ledger = ledger;
+        this.log = log;
+        windows = new SessionWindows(limits.maxNumbersPerSession());
+        windows.restore(out.logState().answered());
+        ring = new InFlightRing(log.lastSequence() + 1);
+        peering = new Peering(this, out, log, ring);
+    }
+
+    /**
+     * @param members disks of the PG, this one first
+     */
+    void newEpoch(long epoch, long mapEpoch, int[] members, long nowNanos) {
+        this.epoch = epoch;
+        this.mapEpoch = mapEpoch;
+        this.members = members;
+        this.nowNanos = nowNanos;
+        peers.clear();
+        for (int i = 1; i < members.length; i++) {
+            peers.add(new PeerProgress(members[i], nowNanos));
+        }
+        peering.start();
+    }
+
+    /** Another disk is the primary now, or the replica closes. */
+    void close(RpcStatus status) {
+        become(PgState.IDLE, "no longer primary");
+        while (ring.size() > 0) {
+            ring.removeFirst().failed(status);
+        }
+        failReads(status);
+    }
+
+    // ---- clients ------------------------------------------------------------------------------
+
+    /** Admits a mutation and gives it the next sequence, or answers at once. */
+    void operation(DataOp op, ByteBuf payload, OpAnswer answer) {
+        if (op.session() != 0 && answeredByNumber(op, answer)) {
+            return;
+        }
+        RpcStatus refusal = refusal(op);
+        if (refusal != null) {
+            answer.fail(refusal);
+            return;
+        }
+        long sequence = log.lastSequence() + 1;
+        LogEntry entry = new LogEntry(epoch, sequence, op, payload.retain());
+        append(new InFlight(entry, ledger, members, answer));
+    }
+
+    /** Handles a number seen before; returns false if it is new. */
+    private boolean answeredByNumber(DataOp op, OpAnswer answer) {
+        long sequence = windows.find(op.session(), op.number());
+        if (sequence == SessionWindows.UNKNOWN) {
+            return false;
+        }
+        if (sequence == SessionWindows.ACKNOWLEDGED) {
+            answer.fail(RpcStatus.fail(Errno.EINVAL, "already acknowledged: " + describe(op)));
+            return true;
+        }
+        InFlight inFlight = sequence == 0 ? null : ring.get(sequence);
+        if (sequence > log.committed() && inFlight != null) {
+            inFlight.join(answer);
+        } else if (state == PgState.ACTIVE && sequence <= log.committed()) {
+            answer.done();
+        } else {
+            answer.fail(notServing());
+        }
+        return true;
+    }
+
+    private @Nullable RpcStatus refusal(DataOp op) {
+        if (state != PgState.ACTIVE || !out.leaseValid()) {
+            return notServing();
+        }
+        if (op.session() != 0 && op.number() < op.ackedBelow()) {
+            return RpcStatus.fail(Errno.EINVAL, "number below its own mark: " + describe(op));
+        }
+        long bytes = InFlight.chargeBytes(op);
+        if (op.type() == DataOpType.WRITE) {
+            if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
+                return staleInode(op);
+            }
+            ledger.report(members[0], out.admissibleBytes());
+            if (!ledger.fits(members, bytes)) {
+                return RpcStatus.fail(Errno.ENOSPC, "a disk of the placement group is full");
+            }
+        }
+        if (ring.size() >= limits.maxInFlightOps()
+                || ring.bytes() >= limits.maxInFlightBytes()
+                || !ledger.withinBound(bytes)
+                || (op.session() != 0 && windows.full(op.session()))) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too much under way");
+        }
+        return null;
+    }
+
+    /** Null if the read may go to the store; {@link #readDone} then decides when it is shown. */
+    @Nullable RpcStatus admitRead(DataOp op) {
+        if (state != PgState.ACTIVE || !out.leaseValid()) {
+            return notServing();
+        }
+        if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
+            return staleInode(op);
+        }
+        return null;
+    }
+
+    /**
+     * The store has read. Everything overlapping that was appended by now may be in the data, so
+     * the answer waits until that is committed; waiting after the read instead of before it cannot
+     * be starved by further writes.
+     */
+    void readDone(DataOp op, OpAnswer answer) {
+        if (state != PgState.ACTIVE || !out.leaseValid()) {
+            answer.fail(notServing());
+            return;
+        }
+        long newest = ring.newestOverlap(op);
+        if (newest == 0) {
+            answer.done();
+        } else {
+            waitingReads.add(new WaitingRead(newest, answer));
+        }
+    }
+
+    void forgetSession(long session) {
+        windows.forget(session);
+    }
+
+    // ---- log ----------------------------------------------------------------------------------
+
+    /** Appends here and sends to every backup that is not behind. */
+    void append(InFlight op) {
+        LogEntry entry = op.entry;
+        long previousEpoch = log.lastEpoch();
+        log.appended(entry.epoch(), entry.sequence());
+        noteNumber(entry);
+        ring.add(op);
+        out.append(entry);
+        if (state != PgState.ACTIVE) {
+            return;
+        }
+        for (int i = 0; i < peers.size(); i++) {
+            PeerProgress peer = peers.get(i);
+            if (peer.next == entry.sequence() && !peer.lost) {
+                send(peer, entry, previousEpoch);
+            }
+        }
+    }
+
+    private void noteNumber(LogEntry entry) {
+        DataOp op = entry.op();
+        if (op.session() != 0 && op.number() != 0) {
+            windows.executed(op.session(), op.number(), op.ackedBelow(), entry.sequence());
+        }
+    }
+
+    void appendNoop() {
+        DataOp noop =
+                new DataOp(
+                        DataOpType.NOOP,
+                        0,
+                        pg,
+                        0,
+                        0,
+                        0,
+                        0,
+                        0,
+                        0,
+                        0,
+                        0,
+                        mapEpoch,
+                        List.of(),
+                        new int[0]);
+        LogEntry entry = new LogEntry(epoch, log.lastSequence() + 1, noop, Unpooled.EMPTY_BUFFER);
+        append(InFlight.resent(entry, ledger));
+    }
+
+    InFlight resent(LogEntry entry) {
+        return InFlight.resent(entry, ledger);
+    }
+
+    /** The store dropped what came after: nobody may be told it was done. */
+    void tailDropped(long kept) {
+        RpcStatus status =
+                RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "dropped with an older history");
+        while (ring.size() > 0 && ring.next() - 1 > kept) {
+            ring.removeLast().failed(status);
+        }
+        if (ring.size() == 0) {
+            ring.restart(kept + 1);
+        }
+        log.dropped(kept);
+        windows.restore(out.logState().answered());
+        failReads(status);
+        peering.tailDropped();
+    }
+
+    void onDurable() {
+        if (!peering.onDurable()) {
+            advance();
+        }
+    }
+
+    // ---- backups ------------------------------------------------------------------------------
+
+    void prepareReply(int disk, long durable, long admissibleBytes) {
+        PeerProgress peer = peer(disk);
+        ledger.report(disk, admissibleBytes);
+        if (peer != null && peer.history != null && sending()) {
+            peer.advance(Math.min(durable, log.lastSequence()), nowNanos);
+            advance();
+        }
+    }
+
+    void prepareGap(int disk, long have) {
+        PeerProgress peer = peer(disk);
+        if (peer != null && sending()) {
+            peer.sendAgainFrom(have + 1);
+        }
+    }
+
+    void peerLost(int disk) {
+        PeerProgress peer = peer(disk);
+        if (peer != null) {
+            peer.toldCommitted = 0;
+            peer.sendAgainFrom(peer.durable + 1);
+        }
+    }
+
+    void tick(long nowNanos) {
+        this.nowNanos = nowNanos;
+        if (!sending()) {
+            peering.tick(nowNanos);
+            return;
+        }
+        for (PeerProgress peer : peers) {
+            boolean underWay = peer.durable < peer.next - 1;
+            if (underWay && nowNanos - peer.progressNanos > limits.resendNanos()) {
+                peer.sendAgainFrom(peer.durable + 1);
+            }
+            if (peer.lost) {
+                peer.lost = false;
+                peer.progressNanos = nowNanos;
+            }
+            pump(peer);
+            if (peer.toldCommitted < log.committed()) {
+                peer.toldCommitted = log.committed();
+                out.sendCommit(peer.disk, epoch, log.committed());
+            }
+        }
+    }
+
+    /** Sends everything the backup lacks and was not sent. */
+    void pump(PeerProgress peer) {
+        if (peer.next < ring.first() && peer.next <= log.lastSequence()) {
+            peering.load();
+            return;
+        }
+        while (peer.next <= log.lastSequence()) {
+            InFlight op = ring.get(peer.next);
+            if (op == null) {
+                return;
+            }
+            send(peer, op.entry, log.epochAt(peer.next - 1));
+        }
+    }
+
+    private void send(PeerProgress peer, LogEntry entry, long previousEpoch) {
+        if (peer.durable == peer.next - 1) {
+            peer.progressNanos = nowNanos;
+        }
+        peer.next = entry.sequence() + 1;
+        peer.toldCommitted = log.committed();
+        out.sendPrepare(new Prepare(peer.disk, epoch, previousEpoch, log.committed(), entry));
+    }
+
+    private void advance() {
+        if (!sending()) {
+            return;
+        }
+        long durable = log.durable();
+        for (int i = 0; i < peers.size(); i++) {
+            durable = Math.min(durable, peers.get(i).durable);
+        }
+        if (durable > log.committed()) {
+            log.committedUpTo(durable);
+            out.commit(durable);
+        }
+        while (ring.size() > 0 && ring.first() <= durable) {
+            ring.removeFirst().committed();
+        }
+        if (!waitingReads.isEmpty()) {
+            showReads(durable);
+        }
+        peering.committed(durable);
+    }
+
+    private void showReads(long committed) {
+        List<WaitingRead> ready = new ArrayList<>();
+        waitingReads.removeIf(r -> r.sequence <= committed && ready.add(r));
+        for (WaitingRead r : ready) {
+            if (out.leaseValid()) {
+                r.answer.done();
+            } else {
+                r.answer.fail(notServing());
+            }
+        }
+    }
+
+    private void failReads(RpcStatus status) {
+        List<WaitingRead> failed = List.copyOf(waitingReads);
+        waitingReads.clear();
+        failed.forEach(r -> r.answer.fail(status));
+    }
+
+    // ---- state --------------------------------------------------------------------------------
+
+    Peering peering() {
+        return peering;
+    }
+
+    List<PeerProgress> peers() {
+        return peers;
+    }
+
+    @Nullable PeerProgress peer(int disk) {
+        for (int i = 0; i < peers.size(); i++) {
+            if (peers.get(i).disk == disk) {
+                return peers.get(i);
+            }
+        }
+        return null;
+    }
+
+    SpaceLedger ledger() {
+        return ledger;
+    }
+
+    PgState state() {
+        return state;
+    }
+
+    long epoch() {
+        return epoch;
+    }
+
+    long nowNanos() {
+        return nowNanos;
+    }
+
+    long resendNanos() {
+        return limits.resendNanos();
+    }
+
+    private boolean sending() {
+        return state == PgState.ACTIVE || state == PgState.RESENDING;
+    }
+
+    void become(PgState next, String reason) {
+        if (state != next) {
+            state = next;
+            out.stateChanged(next, reason);
+        }
+    }
+
+    private RpcStatus notServing() {
+        return RpcStatus.fail(
+                Errno.EAGAIN,
+                Advice.RETRY,
+                state == PgState.ACTIVE
+                        ? "the data server has no lease from the MDS"
+                        : "placement group %x is %s".formatted(pg, state));
+    }
+
+    private static RpcStatus staleInode(DataOp op) {
+        return RpcStatus.fail(
+                Errno.EAGAIN, Advice.REFRESH_INODE, "the file was truncated: " + describe(op));
+    }
+
+    private static String describe(DataOp op) {
+        return "%s of session %d, number %d".formatted(op.type(), op.session(), op.number());
+    }
+}
