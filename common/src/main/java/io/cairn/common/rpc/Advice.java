@@ -13,5 +13,12 @@ public enum Advice {
     /** Ask another MDS member: the detail names the leader's address, or is empty. */
     NOT_LEADER,
     /** The session is evicted: nothing of it will ever be accepted again. */
-    FENCED
+    FENCED;
+
+    private static final Advice[] VALUES = values();
+
+    /** The constant of an ordinal received from elsewhere; {@link #GIVE_UP} for an unknown one. */
+    public static Advice of(int ordinal) {
+        return ordinal >= 0 && ordinal < VALUES.length ? VALUES[ordinal] : GIVE_UP;
+    }
 }

@@ -1,0 +1,285 @@
+package io.cairn.common.rpc;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Hello;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One TCP connection, either end of it: receives frames, does the handshake, sends. Everything here
+ * runs on the connection's event loop unless it says otherwise.
+ *
+ * <p>Writes of one turn of the loop leave with one gathered flush: the first write of a turn queues
+ * a flush task, which the loop runs after it has served all sockets that were ready.
+ */
+abstract class Connection extends ChannelInboundHandlerAdapter implements FrameReceiver.Sink {
+    private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
+
+    /** A half-received frame may take this much longer per MiB of body than the bare timeout. */
+    private static final long STALL_NANOS_PER_MIB = TimeUnit.SECONDS.toNanos(1);
+
+    final RpcOptions options;
+    final InetSocketAddress address;
+    private final Channel channel;
+    private final FrameReceiver receiver;
+    private final FrameSender sender = new FrameSender();
+    private final Runnable flushTask = this::flush;
+    private boolean flushRequested;
+    private boolean closing;
+    private boolean greeted;
+    private boolean stallCheckScheduled;
+    private boolean stalled;
+    private long stalledAtFrame;
+    private long stalledSinceNanos;
+
+    Connection(Channel channel, InetSocketAddress address, RpcOptions options) {
+        this.channel = channel;
+        this.address = address;
+        this.options = options;
+        this.receiver = new FrameReceiver(channel.alloc(), Handshake.MAX_HELLO_BYTES, this);
+        channel.config().setRecvByteBufAllocator(receiver);
+    }
+
+    /** "client 127.0.0.1:4711": who is at the other end, for the log. Any thread. */
+    abstract String describe();
+
+    /** The first frame from the other end. */
+    abstract void hello(Hello hello);
+
+    /** A frame after the handshake that is not a Hello; takes over both buffers. */
+    abstract void message(byte[] header, ByteBuf head, ByteBuf payload);
+
+    /** Called once. */
+    abstract void closed(String reason);
+
+    final EventLoop loop() {
+        return channel.eventLoop();
+    }
+
+    final Channel channel() {
+        return channel;
+    }
+
+    final boolean open() {
+        return !closing && channel.isActive();
+    }
+
+    // ---- receiving
+
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+        var unused =
+                loop().schedule(
+                                this::checkGreeted,
+                                options.handshakeTimeoutMillis(),
+                                TimeUnit.MILLISECONDS);
+    }
+
+    private void checkGreeted() {
+        if (!greeted) {
+            closeBecause("no handshake within " + options.handshakeTimeoutMillis() + " ms");
+        }
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        receiver.received((ByteBuf) message);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        if (!receiver.midFrame()) {
+            stalled = false;
+        } else if (!stalled || stalledAtFrame != receiver.frames()) {
+            stalled = true;
+            stalledAtFrame = receiver.frames();
+            stalledSinceNanos = System.nanoTime();
+            if (!stallCheckScheduled) {
+                scheduleStallCheck(stallNanos());
+            }
+        }
+    }
+
+    private long stallNanos() {
+        return TimeUnit.MILLISECONDS.toNanos(options.handshakeTimeoutMillis())
+                + (receiver.pendingBodyBytes() >> 20) * STALL_NANOS_PER_MIB;
+    }
+
+    private void scheduleStallCheck(long delayNanos) {
+        stallCheckScheduled = true;
+        var unused = loop().schedule(this::checkStall, delayNanos, TimeUnit.NANOSECONDS);
+    }
+
+    private void checkStall() {
+        stallCheckScheduled = false;
+        if (!stalled || closing) {
+            return;
+        }
+        if (!channel.config().isAutoRead()) {
+            // It is this side that does not read.
+            stalledSinceNanos = System.nanoTime();
+        }
+        long left = stallNanos() - (System.nanoTime() - stalledSinceNanos);
+        if (left <= 0) {
+            closeBecause("half a message received, then nothing more in time");
+        } else {
+            scheduleStallCheck(left);
+        }
+    }
+
+    @Override
+    public final void frame(byte[] header, ByteBuf head, ByteBuf payload) {
+        if (FrameFormat.kind(header) != FrameFormat.KIND_HELLO) {
+            if (greeted) {
+                message(header, head, payload);
+                return;
+            }
+            head.release();
+            payload.release();
+            closeBecause("first message is not a Hello");
+            return;
+        }
+        try {
+            Hello hello = Heads.parse(Hello.parser(), head);
+            if (!hello.getRefusal().isEmpty()) {
+                refusedByPeer(hello.getRefusal());
+            } else if (greeted) {
+                closeBecause("second Hello");
+            } else {
+                hello(hello);
+            }
+        } catch (FsException e) {
+            closeBecause("Hello is malformed");
+        } finally {
+            head.release();
+            payload.release();
+        }
+    }
+
+    void refusedByPeer(String refusal) {
+        closeBecause("refused by the peer: " + refusal);
+    }
+
+    /** The peer's Hello is accepted: other messages may follow. */
+    final void greeted() {
+        greeted = true;
+        receiver.maxBodyBytes(options.maxBodyBytes());
+    }
+
+    @Override
+    public final void violation(String reason) {
+        closeBecause(reason);
+    }
+
+    // ---- sending
+
+    /** Sends one frame with the others of this turn; takes over both buffers. */
+    final void write(
+            int kind, int method, long requestId, int word, ByteBuf frame, ByteBuf payload) {
+        if (!open()) {
+            frame.release();
+            payload.release();
+            return;
+        }
+        int payloadLength = payload.readableBytes();
+        sender.seal(frame, kind, method, requestId, word, payloadLength);
+        channel.write(frame, channel.voidPromise());
+        if (payloadLength > 0) {
+            channel.write(payload, channel.voidPromise());
+        } else {
+            payload.release();
+        }
+        if (!flushRequested) {
+            flushRequested = true;
+            loop().execute(flushTask);
+        }
+    }
+
+    private void flush() {
+        flushRequested = false;
+        channel.flush();
+    }
+
+    /** About how many bytes wait to be sent. */
+    final long queuedBytes() {
+        long aboveLow = channel.bytesBeforeWritable();
+        return aboveLow == 0 ? 0 : aboveLow + channel.config().getWriteBufferLowWaterMark();
+    }
+
+    final void sendHello(Hello hello) {
+        ByteBuf frame = FrameSender.withHead(channel.alloc(), (MessageLite) hello);
+        sender.seal(frame, FrameFormat.KIND_HELLO, 0, 0, 0, 0);
+        channel.writeAndFlush(frame, channel.voidPromise());
+    }
+
+    /** Tells the peer why, then closes. */
+    final void refuse(Hello local, String refusal) {
+        if (closing) {
+            return;
+        }
+        closing = true;
+        LOG.warn("Refused {}: {}", describe(), refusal);
+        receiver.close();
+        ByteBuf frame =
+                FrameSender.withHead(
+                        channel.alloc(),
+                        (MessageLite) local.toBuilder().setRefusal(refusal).build());
+        sender.seal(frame, FrameFormat.KIND_HELLO, 0, 0, 0, 0);
+        channel.writeAndFlush(frame).addListener(ChannelFutureListener.CLOSE);
+        closed(refusal);
+    }
+
+    // ---- closing
+
+    /** Closes because of what the peer did, with one line in the log. */
+    final void closeBecause(String reason) {
+        if (!closing) {
+            LOG.warn("Closing the connection of {}: {}", describe(), reason);
+            closeQuietly(reason);
+        }
+    }
+
+    final void closeQuietly(String reason) {
+        if (closing) {
+            return;
+        }
+        closing = true;
+        receiver.close();
+        channel.close();
+        closed(reason);
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        if (!closing && receiver.midFrame()) {
+            closeBecause("connection ended in the middle of a message");
+        } else {
+            closeQuietly("connection closed by the peer");
+        }
+    }
+
+    @Override
+    public void handlerRemoved(ChannelHandlerContext ctx) {
+        closeQuietly("connection closed");
+    }
+
+    @Override
+    public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+        if (cause instanceof IOException) {
+            closeQuietly(String.valueOf(cause.getMessage()));
+        } else if (!closing) {
+            LOG.warn("Closing the connection of {}: unexpected failure", describe(), cause);
+            closeQuietly(cause.toString());
+        }
+    }
+}

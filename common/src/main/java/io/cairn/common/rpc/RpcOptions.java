@@ -1,0 +1,90 @@
+package io.cairn.common.rpc;
+
+/**
+ * Limits and times of the connections of a server or client.
+ *
+ * @param maxBodyBytes longest frame body sent or accepted
+ * @param handshakeTimeoutMillis a connection must finish its handshake in this time; also how long
+ *     a half-received frame may stand still
+ * @param connectTimeoutMillis for the TCP connection
+ * @param maxQueuedBytes bytes that may wait to be sent on one connection; beyond it a client's
+ *     calls fail with EAGAIN and a server closes a peer that it pushes to
+ * @param maxInFlightRequests requests of one connection a server works on before it stops reading
+ * @param maxInFlightBytes likewise, bytes of their bodies
+ * @param backOffMinMillis pause after the first failed connection attempt
+ * @param backOffMaxMillis longest pause between attempts
+ */
+public record RpcOptions(
+        int maxBodyBytes,
+        int handshakeTimeoutMillis,
+        int connectTimeoutMillis,
+        long maxQueuedBytes,
+        int maxInFlightRequests,
+        long maxInFlightBytes,
+        int backOffMinMillis,
+        int backOffMaxMillis) {
+    /** What every server and client uses unless configured otherwise. */
+    public static final RpcOptions DEFAULT =
+            new RpcOptions(
+                    (16 << 20) + (64 << 10), 5_000, 2_000, 128 << 20, 8192, 64 << 20, 5, 1_000);
+
+    public RpcOptions {
+        if (maxBodyBytes < 1024 || maxInFlightRequests < 1 || maxInFlightBytes < 1) {
+            throw new IllegalArgumentException("limit too small");
+        }
+        if (handshakeTimeoutMillis < 1 || connectTimeoutMillis < 1) {
+            throw new IllegalArgumentException("timeout must be positive");
+        }
+        if (backOffMinMillis < 1 || backOffMaxMillis < backOffMinMillis) {
+            throw new IllegalArgumentException("back-off must be positive and min <= max");
+        }
+    }
+
+    public RpcOptions withMaxBodyBytes(int bytes) {
+        return new RpcOptions(
+                bytes,
+                handshakeTimeoutMillis,
+                connectTimeoutMillis,
+                maxQueuedBytes,
+                maxInFlightRequests,
+                maxInFlightBytes,
+                backOffMinMillis,
+                backOffMaxMillis);
+    }
+
+    public RpcOptions withHandshakeTimeoutMillis(int millis) {
+        return new RpcOptions(
+                maxBodyBytes,
+                millis,
+                connectTimeoutMillis,
+                maxQueuedBytes,
+                maxInFlightRequests,
+                maxInFlightBytes,
+                backOffMinMillis,
+                backOffMaxMillis);
+    }
+
+    public RpcOptions withMaxQueuedBytes(long bytes) {
+        return new RpcOptions(
+                maxBodyBytes,
+                handshakeTimeoutMillis,
+                connectTimeoutMillis,
+                bytes,
+                maxInFlightRequests,
+                maxInFlightBytes,
+                backOffMinMillis,
+                backOffMaxMillis);
+    }
+
+    public RpcOptions withMaxInFlight(int requests, long bytes) {
+        return new RpcOptions(
+                maxBodyBytes,
+                handshakeTimeoutMillis,
+                connectTimeoutMillis,
+                maxQueuedBytes,
+                requests,
+                bytes,
+                backOffMinMillis,
+                backOffMaxMillis);
+    }
+}

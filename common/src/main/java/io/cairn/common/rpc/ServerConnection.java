@@ -1,0 +1,264 @@
+package io.cairn.common.rpc;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Role;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A connection a server accepted. Bounds what one peer can make the server hold: it stops reading
+ * requests while the peer does not take its answers or has too many requests unanswered, and closes
+ * a peer that does not take what is pushed to it.
+ */
+final class ServerConnection extends Connection implements RpcPeer {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
+
+    private final RpcServer server;
+    private final HandoffQueue<Outbound> handoff = new HandoffQueue<>();
+    private final Runnable drainTask = this::drain;
+    private volatile Hello hello = Hello.getDefaultInstance();
+    private volatile boolean connected;
+
+    private final Object closeLock = new Object();
+    private @Nullable List<Runnable> closeActions = new ArrayList<>();
+
+    private int inFlight;
+    private long inFlightBytes;
+    private boolean reading = true;
+
+    ServerConnection(RpcServer server, Channel channel, RpcOptions options) {
+        super(channel, (InetSocketAddress) channel.remoteAddress(), options);
+        this.server = server;
+    }
+
+    ByteBufAllocator allocator() {
+        return channel().alloc();
+    }
+
+    // ---- the connection's life
+
+    @Override
+    void hello(Hello said) {
+        hello = said;
+        Hello local = server.localHello();
+        @Nullable String refusal = Handshake.refusal(local, said, address, server.policy());
+        if (refusal != null) {
+            refuse(local, refusal);
+            return;
+        }
+        greeted();
+        connected = true;
+        sendHello(local);
+        LOG.debug("Connected: {}", describe());
+        server.opened(this);
+    }
+
+    @Override
+    void closed(String reason) {
+        connected = false;
+        server.closed(this);
+        LOG.debug("Connection of {} is closed: {}", describe(), reason);
+        List<Runnable> actions;
+        synchronized (closeLock) {
+            actions = closeActions == null ? List.of() : closeActions;
+            closeActions = null;
+        }
+        for (Runnable action : actions) {
+            run(action);
+        }
+    }
+
+    private void run(Runnable action) {
+        try {
+            action.run();
+        } catch (RuntimeException e) {
+            LOG.error("Action on the end of the connection of {} failed", describe(), e);
+        }
+    }
+
+    // ---- requests
+
+    @Override
+    void message(byte[] header, ByteBuf head, ByteBuf payload) {
+        int kind = FrameFormat.kind(header);
+        if (kind == FrameFormat.KIND_REPLY) {
+            head.release();
+            payload.release();
+            closeBecause("a reply, though nothing was asked");
+            return;
+        }
+        boolean oneWay = kind == FrameFormat.KIND_ONE_WAY;
+        long millis = Integer.toUnsignedLong(FrameFormat.word(header));
+        ServerRequest request =
+                new ServerRequest(
+                        this,
+                        oneWay,
+                        FrameFormat.method(header),
+                        FrameFormat.requestId(header),
+                        System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis),
+                        head,
+                        payload);
+        if (!oneWay) {
+            inFlight++;
+            inFlightBytes += request.bodyBytes();
+            updateReading();
+        }
+        try {
+            server.handler().handle(request);
+        } catch (Throwable e) {
+            request.failed(e);
+        }
+    }
+
+    /** A request of so many bytes has its answer. */
+    void answered(int bodyBytes) {
+        inFlight--;
+        inFlightBytes -= bodyBytes;
+        updateReading();
+    }
+
+    @Override
+    public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+        updateReading();
+    }
+
+    private void updateReading() {
+        boolean full =
+                inFlight >= options.maxInFlightRequests()
+                        || inFlightBytes >= options.maxInFlightBytes()
+                        || !channel().isWritable();
+        boolean drained =
+                inFlight <= options.maxInFlightRequests() / 2
+                        && inFlightBytes <= options.maxInFlightBytes() / 2
+                        && channel().isWritable();
+        boolean read = reading ? !full : drained;
+        if (read != reading) {
+            reading = read;
+            channel().config().setAutoRead(read);
+        }
+    }
+
+    // ---- sending, from any thread
+
+    void enqueue(Outbound message) {
+        if (loop().inEventLoop()) {
+            message.writeTo(this);
+        } else if (handoff.push(message)) {
+            try {
+                loop().execute(drainTask);
+            } catch (RejectedExecutionException e) {
+                discardAll();
+            }
+        }
+    }
+
+    private void drain() {
+        @Nullable Outbound message = handoff.takeAll();
+        while (message != null) {
+            @Nullable Outbound next = HandoffQueue.unlink(message);
+            message.writeTo(this);
+            message = next;
+        }
+    }
+
+    private void discardAll() {
+        @Nullable Outbound message = handoff.takeAll();
+        while (message != null) {
+            @Nullable Outbound next = HandoffQueue.unlink(message);
+            message.discard();
+            message = next;
+        }
+    }
+
+    @Override
+    public void push(int method, MessageLite head) {
+        if (connected) {
+            enqueue(new Push(method, FrameSender.withHead(allocator(), head)));
+        }
+    }
+
+    private static final class Push extends Outbound {
+        private final int method;
+        private final ByteBuf frame;
+
+        Push(int method, ByteBuf frame) {
+            this.method = method;
+            this.frame = frame;
+        }
+
+        @Override
+        void writeTo(ServerConnection to) {
+            if (to.queuedBytes() > to.options.maxQueuedBytes()) {
+                to.closeBecause(
+                        "does not read: " + to.queuedBytes() + " bytes wait to be sent to it");
+            }
+            to.write(FrameFormat.KIND_ONE_WAY, method, 0, 0, frame, Unpooled.EMPTY_BUFFER);
+        }
+
+        @Override
+        void discard() {
+            frame.release();
+        }
+    }
+
+    // ---- RpcPeer
+
+    @Override
+    public Hello hello() {
+        return hello;
+    }
+
+    @Override
+    public InetSocketAddress address() {
+        return address;
+    }
+
+    @Override
+    public boolean connected() {
+        return connected;
+    }
+
+    @Override
+    public void onClose(Runnable action) {
+        synchronized (closeLock) {
+            if (closeActions != null) {
+                closeActions.add(action);
+                return;
+            }
+        }
+        run(action);
+    }
+
+    @Override
+    public void close(String reason) {
+        if (loop().inEventLoop()) {
+            closeBecause(reason);
+        } else {
+            loop().execute(() -> closeBecause(reason));
+        }
+    }
+
+    @Override
+    String describe() {
+        Hello h = hello;
+        String role =
+                h.getRole() == Role.ROLE_UNSPECIFIED || h.getRole() == Role.UNRECOGNIZED
+                        ? "peer"
+                        : h.getRole().name().substring("ROLE_".length()).toLowerCase(Locale.ROOT);
+        String id = h.getId() == 0 ? "" : " " + Long.toUnsignedString(h.getId());
+        return role.replace('_', ' ') + id + " " + RpcAddress.format(address);
+    }
+}
