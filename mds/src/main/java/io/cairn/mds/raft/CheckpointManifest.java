@@ -1,0 +1,55 @@
+package io.cairn.mds.raft;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * The list of files in a checkpoint with their sizes, sent along with them, by which the receiver
+ * knows that it has all of them. Each file's content is checked by Ratis (MD5) and by RocksDB's own
+ * checksums.
+ *
+ * <p>One line per file: {@code size name}, the last line {@code end}. Stateless, any thread.
+ */
+final class CheckpointManifest {
+    static final String NAME = "FILES";
+    private static final String END = "end";
+
+    private CheckpointManifest() {}
+
+    static void write(Path checkpoint) throws IOException {
+        StringBuilder text = new StringBuilder();
+        for (Path file : Durable.files(checkpoint)) {
+            text.append(Files.size(file)).append(' ');
+            text.append(checkpoint.relativize(file)).append('\n');
+        }
+        text.append(END).append('\n');
+        Path manifest = checkpoint.resolve(NAME);
+        Files.write(manifest, text.toString().getBytes(StandardCharsets.UTF_8));
+        Durable.sync(manifest);
+        Durable.sync(checkpoint);
+    }
+
+    static boolean complete(Path checkpoint) throws IOException {
+        Path manifest = checkpoint.resolve(NAME);
+        if (!Files.exists(manifest)) {
+            return false;
+        }
+        for (String line : Files.readAllLines(manifest)) {
+            if (line.equals(END)) {
+                return true;
+            }
+            int space = line.indexOf(' ');
+            if (space < 1) {
+                return false;
+            }
+            Path file = checkpoint.resolve(line.substring(space + 1));
+            if (!Files.isRegularFile(file)
+                    || Files.size(file) != Long.parseLong(line.substring(0, space))) {
+                return false;
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,197 @@
+package io.cairn.mds.raft;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.Stream;
+import java.util.zip.CRC32C;
+import org.apache.ratis.proto.RaftProtos.LogEntryProto;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Cuts a torn tail off the open segment of a Ratis log before Ratis reads it.
+ *
+ * <p>Why: a power cut may leave any subset of the pages written since the last sync. Ratis takes
+ * zeros for the end of the log, but refuses to start when a record is there in part, and its other
+ * policy drops damaged records that were synced and acknowledged just as quietly. Here, what
+ * follows the first unreadable record is cut off only if nothing shows that it was ever synced: a
+ * record further on that carries a committed index at or above the unreadable one ({@link
+ * LogDataFormat}) proves damage, and then the member does not start.
+ *
+ * <p>Segment: {@code "RaftLog1"}, then records of a varint length, a {@code LogEntryProto} and a
+ * big-endian CRC32C over both, then zeros. Used by one thread before the log is opened.
+ */
+final class LogTail {
+    private static final Logger LOG = LoggerFactory.getLogger(LogTail.class);
+    private static final byte[] HEADER = {'R', 'a', 'f', 't', 'L', 'o', 'g', '1'};
+    private static final String OPEN_SEGMENT = "log_inprogress_";
+
+    private final Path segment;
+    private final byte[] bytes;
+
+    private LogTail(Path segment, byte[] bytes) {
+        this.segment = segment;
+        this.bytes = bytes;
+    }
+
+    /**
+     * @param raftDirectory the group's directory; nothing there is fine
+     * @throws IOException where synced records are damaged
+     */
+    static void repair(Path raftDirectory) throws IOException {
+        Path current = raftDirectory.resolve("current");
+        if (!Files.isDirectory(current)) {
+            return;
+        }
+        List<Path> open;
+        try (Stream<Path> paths = Files.list(current)) {
+            open =
+                    paths.filter(p -> p.getFileName().toString().startsWith(OPEN_SEGMENT))
+                            .sorted(Comparator.comparingLong(LogTail::startIndex))
+                            .toList();
+        }
+        for (Path segment : open) {
+            new LogTail(segment, Files.readAllBytes(segment)).repair();
+        }
+    }
+
+    private void repair() throws IOException {
+        if (!headerComplete()) {
+            // The header is synced when the segment is made; without it nothing else was written.
+            if (!zeroFrom(Math.min(bytes.length, HEADER.length))) {
+                throw damaged(0, "its header is unreadable");
+            }
+            LOG.info("{} was never begun: removed", segment);
+            Files.delete(segment);
+            Durable.sync(directory());
+            return;
+        }
+        int end = HEADER.length;
+        long next = startIndex(segment);
+        for (Record r = read(end, next); r != null; r = read(end, next)) {
+            end = r.end;
+            next++;
+        }
+        if (zeroFrom(end)) {
+            return;
+        }
+        long proof = highestCommittedAfter(end, next);
+        if (proof >= next) {
+            throw damaged(
+                    next, "entry " + next + " is unreadable but was committed (" + proof + " is)");
+        }
+        LOG.info(
+                "{}: {} bytes after entry {} were being written when this member last stopped and"
+                        + " were never acknowledged: cut off",
+                segment,
+                bytes.length - end,
+                next - 1);
+        try (FileChannel channel = FileChannel.open(segment, StandardOpenOption.WRITE)) {
+            channel.truncate(end);
+            channel.force(true);
+        }
+    }
+
+    private IOException damaged(long index, String what) {
+        return new IOException(
+                segment
+                        + " is damaged at entry "
+                        + index
+                        + ": "
+                        + what
+                        + "; restore this member from the others (remove it, add it under a new id)");
+    }
+
+    private Path directory() {
+        Path parent = segment.getParent();
+        return parent == null ? segment : parent;
+    }
+
+    private boolean headerComplete() {
+        return bytes.length >= HEADER.length
+                && ByteBuffer.wrap(bytes, 0, HEADER.length).equals(ByteBuffer.wrap(HEADER));
+    }
+
+    private boolean zeroFrom(int from) {
+        for (int i = from; i < bytes.length; i++) {
+            if (bytes[i] != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Looks for whole records at every position; only done where something is unreadable. */
+    private long highestCommittedAfter(int from, long index) {
+        long highest = -1;
+        int at = from + 1;
+        while (at < bytes.length) {
+            Record r = read(at, -1);
+            if (r == null || r.index < index) {
+                at++;
+            } else {
+                highest = Math.max(highest, r.committed);
+                at = r.end;
+            }
+        }
+        return highest;
+    }
+
+    /** The record at the position, null where none is; any index will do where it is negative. */
+    private @Nullable Record read(int at, long index) {
+        int length = 0;
+        int shift = 0;
+        int p = at;
+        byte b;
+        do {
+            if (p >= bytes.length || shift > 28) {
+                return null;
+            }
+            b = bytes[p++];
+            length |= (b & 0x7f) << shift;
+            shift += 7;
+        } while (b < 0);
+        if (length <= 0 || length > bytes.length - p - Integer.BYTES) {
+            return null;
+        }
+        CRC32C crc = new CRC32C();
+        crc.update(bytes, at, p - at + length);
+        int end = p + length + Integer.BYTES;
+        if (ByteBuffer.wrap(bytes).getInt(p + length) != (int) crc.getValue()) {
+            return null;
+        }
+        try {
+            LogEntryProto entry = LogEntryProto.parseFrom(ByteString.copyFrom(bytes, p, length));
+            if (index >= 0 && entry.getIndex() != index) {
+                return null;
+            }
+            return new Record(end, entry.getIndex(), committed(entry));
+        } catch (IOException e) {
+            return null;
+        }
+    }
+
+    private static long committed(LogEntryProto entry) {
+        if (entry.hasMetadataEntry()) {
+            return entry.getMetadataEntry().getCommitIndex();
+        }
+        ByteString data = entry.getStateMachineLogEntry().getLogData();
+        return data.size() < LogDataFormat.HEADER_BYTES
+                ? -1
+                : LogDataFormat.committed(data.asReadOnlyByteBuffer());
+    }
+
+    private static long startIndex(Path segment) {
+        return Long.parseLong(segment.getFileName().toString().substring(OPEN_SEGMENT.length()));
+    }
+
+    private record Record(int end, long index, long committed) {}
+}

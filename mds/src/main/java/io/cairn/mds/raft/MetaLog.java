@@ -1,0 +1,262 @@
+package io.cairn.mds.raft;
+
+import com.google.protobuf.ByteString;
+import io.cairn.mds.raft.ReplicatedState.Position;
+import java.io.File;
+import java.io.IOException;
+import java.net.BindException;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.Message;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.protocol.SnapshotManagementRequest;
+import org.apache.ratis.protocol.exceptions.ResourceUnavailableException;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.storage.RaftStorage.StartupOption;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This member's part of the replicated log: takes entries while it leads, and applies what the
+ * group commits to the {@link ReplicatedState}. The state is opened before and closed after by
+ * whoever starts the log.
+ *
+ * <p>Any thread.
+ */
+public final class MetaLog implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MetaLog.class);
+
+    private final MetaLogConfig config;
+    private final MemberDirectory directory;
+    private final MetaLogListener listener;
+    private final RatisStateMachine stateMachine;
+    private final RaftServer server;
+    private final RaftServer.Division division;
+    private final DivisionSubmitter submitter;
+    private final SpaceWatch space;
+    private final ScheduledExecutorService timer =
+            Executors.newSingleThreadScheduledExecutor(
+                    Thread.ofPlatform().name("mds-raft-timer").daemon().factory());
+
+    private MetaLog(
+            MetaLogConfig config,
+            MemberDirectory directory,
+            ReplicatedState state,
+            MetaLogListener listener)
+            throws IOException {
+        this.config = config;
+        this.directory = directory;
+        this.listener = listener;
+        this.space =
+                new SpaceWatch(
+                        config.directory(), config.softSpaceBytes(), config.hardSpaceBytes());
+        if (space.level() == SpaceWatch.Level.OUT) {
+            throw new IOException(outOfSpace());
+        }
+        LogTail.repair(directory.raft().resolve(config.clusterId().toString()));
+        this.stateMachine =
+                new RatisStateMachine(
+                        state,
+                        new CheckpointStore(directory.checkpoints(), directory.incoming()),
+                        listener);
+        this.server =
+                RaftServer.newBuilder()
+                        .setServerId(RaftSettings.peerId(config.memberId()))
+                        .setGroup(RaftSettings.group(config))
+                        .setOption(StartupOption.RECOVER)
+                        .setProperties(RaftSettings.properties(config, directory))
+                        .setStateMachine(stateMachine)
+                        .build();
+        this.division = server.getDivision(RaftSettings.group(config).getGroupId());
+        this.submitter = new DivisionSubmitter(division);
+    }
+
+    /**
+     * Starts this member; it may lead, and the listener be called, before this returns.
+     *
+     * @throws IOException with one clear line: directory in use or another member's, address in
+     *     use, log damaged, no space
+     */
+    public static MetaLog start(
+            MetaLogConfig config, ReplicatedState state, MetaLogListener listener)
+            throws IOException {
+        DeserializationFilter.install();
+        MemberDirectory directory = MemberDirectory.open(config);
+        try {
+            MetaLog log = new MetaLog(config, directory, state, listener);
+            log.run();
+            return log;
+        } catch (IOException | RuntimeException e) {
+            directory.close();
+            throw e;
+        }
+    }
+
+    private void run() throws IOException {
+        try {
+            server.start();
+        } catch (IOException | RuntimeException e) {
+            stateMachine.expectClose();
+            server.close();
+            Throwable root = e;
+            while (root.getCause() != null) {
+                root = root.getCause();
+            }
+            if (String.valueOf(root.getMessage()).startsWith("bind(")
+                    || root instanceof BindException) {
+                throw new IOException(
+                        "the Raft address "
+                                + config.self().raftAddress()
+                                + " cannot be bound: "
+                                + root.getMessage(),
+                        e);
+            }
+            throw e;
+        }
+        timer.scheduleWithFixedDelay(this::watchSpace, 1, 1, TimeUnit.SECONDS);
+        long seconds = config.snapshotInterval().toSeconds();
+        timer.scheduleWithFixedDelay(this::checkpoint, seconds, seconds, TimeUnit.SECONDS);
+    }
+
+    /**
+     * Appends an entry. What one thread submits is committed in that order, if it is committed.
+     *
+     * @return what {@link ReplicatedState#apply} answered here, after the commit; fails with {@link
+     *     LogUnavailableException}, in which case the entry may have been, or may yet be, committed
+     */
+    public CompletableFuture<ByteString> submit(ByteString entry) {
+        if (entry.size() > RaftSettings.ENTRY_MAX.getSizeInt() - 1024) {
+            throw new IllegalArgumentException("a log entry of " + entry.size() + " bytes");
+        }
+        long committed = division.getRaftLog().getLastCommittedIndex();
+        return submitter
+                .submit(Message.valueOf(RatisStateMachine.toRatis(committed, entry)))
+                .handle(MetaLog::answer);
+    }
+
+    private static ByteString answer(@Nullable RaftClientReply reply, @Nullable Throwable failure) {
+        if (reply != null && reply.isSuccess()) {
+            return RatisStateMachine.toCairn(reply.getMessage().getContent());
+        }
+        @Nullable Throwable cause = failure;
+        if (cause == null && reply != null) {
+            cause = reply.getException();
+        }
+        while (cause instanceof CompletionException && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        throw new CompletionException(
+                new LogUnavailableException(
+                        cause == null ? "no answer" : String.valueOf(cause.getMessage()),
+                        cause instanceof ResourceUnavailableException));
+    }
+
+    /**
+     * Whether this member believes to lead, and to have applied all earlier entries, right now.
+     * Another may already have been elected: reads need a lease besides.
+     */
+    public boolean isLeader() {
+        return division.getInfo().isLeader() && division.getInfo().isLeaderReady();
+    }
+
+    /** The newest term this member knows. */
+    public long term() {
+        return division.getInfo().getCurrentTerm();
+    }
+
+    /** The leader's member id as far as known here, 0 if unknown. */
+    public int leader() {
+        @Nullable RaftPeerId leader = division.getInfo().getLeaderId();
+        return leader == null ? 0 : RaftSettings.member(leader);
+    }
+
+    public SpaceWatch space() {
+        return space;
+    }
+
+    /** Figures for metrics and status; reads a directory. */
+    public Stats stats() {
+        long bytes = 0;
+        Path current = directory.raft().resolve(config.clusterId().toString()).resolve("current");
+        File[] files = current.toFile().listFiles();
+        for (File file : files == null ? new File[0] : files) {
+            bytes += file.length();
+        }
+        @Nullable Position checkpoint = stateMachine.latestCheckpoint();
+        return new Stats(
+                division.getRaftLog().getLastCommittedIndex(),
+                division.getInfo().getLastAppliedIndex(),
+                division.getRaftLog().getNextIndex() - 1,
+                bytes,
+                checkpoint == null ? 0 : checkpoint.index());
+    }
+
+    /** Takes a checkpoint soon, on Raft's own thread, if anything was logged since the last. */
+    public void checkpoint() {
+        long applied = division.getInfo().getLastAppliedIndex();
+        @Nullable Position last = stateMachine.latestCheckpoint();
+        if (last != null && applied <= last.index()) {
+            return;
+        }
+        server.snapshotManagementAsync(
+                        SnapshotManagementRequest.newCreate(
+                                ClientId.randomId(),
+                                server.getId(),
+                                division.getGroup().getGroupId(),
+                                1,
+                                TimeUnit.MINUTES.toMillis(10)))
+                .whenComplete((reply, failure) -> {
+                    if (failure != null) {
+                        LOG.warn("a checkpoint was not taken", failure);
+                    }
+                });
+    }
+
+    /** Stops taking part; a clean stop leaves a checkpoint, so that the next start is quick. */
+    @Override
+    public void close() throws IOException {
+        timer.shutdownNow();
+        stateMachine.expectClose();
+        try {
+            server.close();
+        } finally {
+            directory.close();
+        }
+    }
+
+    private void watchSpace() {
+        try {
+            if (space.check() == SpaceWatch.Level.OUT) {
+                listener.failed(outOfSpace(), new IOException("no space left"));
+            }
+        } catch (IOException | RuntimeException e) {
+            listener.failed("asking for the free space of " + config.directory(), e);
+        }
+    }
+
+    private String outOfSpace() {
+        return "only "
+                + space.freeBytes()
+                + " bytes are free for the Raft log in "
+                + config.directory()
+                + ", "
+                + config.hardSpaceBytes()
+                + " are the least: make room and start this server again";
+    }
+
+    /**
+     * @param committed index of the last entry known committed
+     * @param applied index of the last entry applied here
+     * @param last index of the last entry in the log
+     * @param logBytes size of the log's files
+     * @param checkpoint index the newest checkpoint reaches to, 0 without one
+     */
+    public record Stats(long committed, long applied, long last, long logBytes, long checkpoint) {}
+}

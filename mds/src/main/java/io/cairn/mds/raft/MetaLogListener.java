@@ -1,0 +1,26 @@
+package io.cairn.mds.raft;
+
+/**
+ * Told what happens to this member. Called on Raft's own threads: must not block, and must not call
+ * {@link MetaLog#close}.
+ */
+public interface MetaLogListener {
+    /**
+     * This member leads, and every entry of earlier terms is applied here.
+     *
+     * @param term the term it leads in
+     */
+    void becameLeader(long term);
+
+    /** This member no longer leads; may come without {@link #becameLeader} before it. */
+    void lostLeadership();
+
+    /** The leader the group has now, by member id. */
+    void leaderChanged(int leader);
+
+    /**
+     * The log or the state cannot go on: nothing may be acknowledged any more and the process has
+     * to stop. Called at least once, possibly from several threads.
+     */
+    void failed(String reason, Throwable cause);
+}

@@ -1,0 +1,227 @@
+package io.cairn.mds.raft;
+
+import com.google.protobuf.UnsafeByteOperations;
+import io.cairn.mds.raft.ReplicatedState.Position;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import org.apache.ratis.proto.RaftProtos.LogEntryProto;
+import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
+import org.apache.ratis.proto.RaftProtos.RoleInfoProto;
+import org.apache.ratis.protocol.Message;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftGroupMemberId;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.protocol.TermIndex;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.statemachine.StateMachineStorage;
+import org.apache.ratis.statemachine.TransactionContext;
+import org.apache.ratis.statemachine.impl.BaseStateMachine;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
+import org.apache.ratis.util.LifeCycle;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hands committed entries to the {@link ReplicatedState} and Ratis's notifications to the {@link
+ * MetaLogListener}. Called on Ratis's threads: entries and checkpoints by the one that applies,
+ * {@link #pause} (a received checkpoint) by one that serves the leader; they exclude each other.
+ */
+final class RatisStateMachine extends BaseStateMachine {
+    private static final Logger LOG = LoggerFactory.getLogger(RatisStateMachine.class);
+
+    private final ReplicatedState state;
+    private final CheckpointStore checkpoints;
+    private final MetaLogListener listener;
+    private final Object applying = new Object();
+
+    /** Term of the last configuration entry applied: the one whose leader is announced next. */
+    private volatile long configurationTerm;
+
+    private volatile boolean closing;
+
+    RatisStateMachine(
+            ReplicatedState state, CheckpointStore checkpoints, MetaLogListener listener) {
+        this.state = state;
+        this.checkpoints = checkpoints;
+        this.listener = listener;
+    }
+
+    /** From now on Ratis closing itself is no failure. */
+    void expectClose() {
+        closing = true;
+    }
+
+    @Override
+    public void initialize(RaftServer server, RaftGroupId group, RaftStorage storage)
+            throws IOException {
+        super.initialize(server, group, storage);
+        getLifeCycle()
+                .startAndTransition(
+                        () -> {
+                            // What RocksDB holds at start is durable: Ratis replays from there on.
+                            checkpoints.open(state);
+                            if (state.appliedIndex() > 0) {
+                                setLastAppliedTermIndex(
+                                        TermIndex.valueOf(
+                                                state.appliedTerm(), state.appliedIndex()));
+                            }
+                        },
+                        IOException.class);
+    }
+
+    @Override
+    public StateMachineStorage getStateMachineStorage() {
+        return checkpoints;
+    }
+
+    @Override
+    public CompletableFuture<Message> applyTransaction(TransactionContext transaction) {
+        LogEntryProto entry = transaction.getLogEntry();
+        long term = entry.getTerm();
+        long index = entry.getIndex();
+        com.google.protobuf.ByteString reply = com.google.protobuf.ByteString.EMPTY;
+        try {
+            synchronized (applying) {
+                if (index > state.appliedIndex()) {
+                    ByteString data = entry.getStateMachineLogEntry().getLogData();
+                    reply =
+                            state.apply(
+                                    term, index, LogDataFormat.entry(data.asReadOnlyByteBuffer()));
+                }
+            }
+        } catch (RuntimeException | Error e) {
+            // Not an expected failure, which would be a reply: the members' states may differ now.
+            listener.failed("applying log entry " + index + " of term " + term, e);
+            throw e;
+        }
+        updateLastAppliedTermIndex(term, index);
+        return CompletableFuture.completedFuture(Message.valueOf(toRatis(reply)));
+    }
+
+    @Override
+    public void notifyTermIndexUpdated(long term, long index) {
+        synchronized (applying) {
+            if (index > state.appliedIndex()) {
+                state.skip(term, index);
+            }
+        }
+        super.notifyTermIndexUpdated(term, index);
+    }
+
+    @Override
+    public long takeSnapshot() throws IOException {
+        synchronized (applying) {
+            if (state.appliedIndex() == 0) {
+                return -1;
+            }
+            try {
+                return checkpoints.take(state).index();
+            } catch (IOException | RuntimeException e) {
+                listener.failed("writing a checkpoint of the metadata", e);
+                throw e;
+            }
+        }
+    }
+
+    /**
+     * Called when a checkpoint from the leader is complete in {@code incoming}, before the log it
+     * replaces is dropped: the one moment at which it can be made durable and restored safely.
+     */
+    @Override
+    public void pause() {
+        getLifeCycle().transition(LifeCycle.State.PAUSING);
+        try {
+            synchronized (applying) {
+                @Nullable Path received = checkpoints.received();
+                if (received != null) {
+                    state.restore(received);
+                    LOG.info("restored the leader's checkpoint of entry {}", state.appliedIndex());
+                }
+            }
+        } catch (IOException | RuntimeException e) {
+            listener.failed("restoring a checkpoint received from the leader", e);
+            throw new IllegalStateException("restoring a checkpoint failed", e);
+        }
+        getLifeCycle().transition(LifeCycle.State.PAUSED);
+    }
+
+    @Override
+    public void reinitialize() throws IOException {
+        getLifeCycle().transition(LifeCycle.State.STARTING);
+        synchronized (applying) {
+            checkpoints.open(state);
+            setLastAppliedTermIndex(TermIndex.valueOf(state.appliedTerm(), state.appliedIndex()));
+        }
+        getLifeCycle().transition(LifeCycle.State.RUNNING);
+    }
+
+    @Override
+    public void notifyConfigurationChanged(
+            long term, long index, RaftConfigurationProto configuration) {
+        configurationTerm = term;
+    }
+
+    /**
+     * Ratis calls it while it applies the configuration entry a new leader begins its term with.
+     */
+    @Override
+    public void notifyLeaderReady() {
+        listener.becameLeader(configurationTerm);
+    }
+
+    @Override
+    public void notifyNotLeader(Collection<TransactionContext> pending) {
+        listener.lostLeadership();
+    }
+
+    @Override
+    public void notifyLeaderChanged(RaftGroupMemberId self, RaftPeerId leader) {
+        listener.leaderChanged(RaftSettings.member(leader));
+    }
+
+    @Override
+    public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto failed) {
+        listener.failed("writing the Raft log", cause);
+    }
+
+    @Override
+    public void notifyServerShutdown(RoleInfoProto role, boolean allServers) {
+        if (!closing) {
+            listener.failed(
+                    "Ratis closed itself",
+                    new IllegalStateException("see the error logged before this one"));
+        }
+    }
+
+    @Override
+    public void close() {
+        // the state belongs to whoever started the log
+    }
+
+    private static ByteString toRatis(com.google.protobuf.ByteString bytes) {
+        return org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations.unsafeWrap(
+                bytes.asReadOnlyByteBuffer());
+    }
+
+    /** For callers outside: the reply as our own protobuf's bytes, not copied. */
+    static com.google.protobuf.ByteString toCairn(ByteString bytes) {
+        return UnsafeByteOperations.unsafeWrap(bytes.asReadOnlyByteBuffer());
+    }
+
+    static ByteString toRatis(long committed, com.google.protobuf.ByteString entry) {
+        ByteString header =
+                org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations.unsafeWrap(
+                        LogDataFormat.header(committed));
+        return header.concat(toRatis(entry));
+    }
+
+    /** What the last restart or checkpoint knows; for status. */
+    @Nullable Position latestCheckpoint() {
+        var latest = checkpoints.getLatestSnapshot();
+        return latest == null ? null : new Position(latest.getTerm(), latest.getIndex());
+    }
+}

@@ -1,0 +1,91 @@
+package io.cairn.mds.raft;
+
+import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** One member of a group under test: its log, its list, and what it was told. */
+final class LogMember implements AutoCloseable, MetaLogListener {
+    final MetaLogConfig config;
+    final ListState state;
+    final AtomicReference<@Nullable String> failure = new AtomicReference<>();
+    volatile long ledTerm;
+    final MetaLog log;
+
+    LogMember(MetaLogConfig config) throws IOException {
+        this.config = config;
+        this.state = new ListState(config.directory().resolveSibling("list-" + config.memberId()));
+        this.log = MetaLog.start(config, state, this);
+    }
+
+    static List<MetaLogConfig> group(
+            Path directory, int size, MetaLogConfig.Transport transport, long snapshotEntries)
+            throws IOException {
+        UUID cluster = UUID.randomUUID();
+        List<MetaLogConfig.Member> members = new ArrayList<>();
+        List<ServerSocket> held = new ArrayList<>();
+        for (int id = 1; id <= size; id++) {
+            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            held.add(socket);
+            members.add(new MetaLogConfig.Member(id, "127.0.0.1", socket.getLocalPort()));
+        }
+        for (ServerSocket socket : held) {
+            socket.close();
+        }
+        List<MetaLogConfig> configs = new ArrayList<>();
+        for (int id = 1; id <= size; id++) {
+            configs.add(
+                    new MetaLogConfig(
+                            cluster,
+                            id,
+                            members,
+                            directory.resolve("mds-" + id),
+                            transport,
+                            snapshotEntries,
+                            Duration.ofHours(1),
+                            0,
+                            0));
+        }
+        return configs;
+    }
+
+    CompletableFuture<String> submit(String entry) {
+        return log.submit(ByteString.copyFromUtf8(entry)).thenApply(ByteString::toStringUtf8);
+    }
+
+    boolean leads() {
+        return ledTerm > 0 && log.isLeader();
+    }
+
+    @Override
+    public void becameLeader(long term) {
+        ledTerm = term;
+    }
+
+    @Override
+    public void lostLeadership() {
+        ledTerm = 0;
+    }
+
+    @Override
+    public void leaderChanged(int leader) {}
+
+    @Override
+    public void failed(String reason, Throwable cause) {
+        failure.compareAndSet(null, reason + ": " + cause);
+    }
+
+    @Override
+    public void close() throws IOException {
+        log.close();
+    }
+}
