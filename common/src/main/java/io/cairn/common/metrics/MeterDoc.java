@@ -1,6 +1,7 @@
 package io.cairn.common.metrics;
 
 import java.util.List;
+import java.util.Locale;
 
 /** Writes the manual of meters from the enums that define them. */
 public final class MeterDoc {
@@ -19,7 +20,7 @@ public final class MeterDoc {
                     "| `"
                             + prometheusName(meter)
                             + "` | "
-                            + meter.kind().name().toLowerCase(java.util.Locale.ROOT));
+                            + meter.kind().name().toLowerCase(Locale.ROOT));
             out.append(" | " + tags + " | " + meter.description() + " |\n");
         }
         return out.toString();

@@ -46,6 +46,14 @@ public final class Meters implements AutoCloseable {
         return new Meters(new SimpleMeterRegistry(), "test", System::nanoTime);
     }
 
+    /**
+     * Meters of the same part that are closed on their own, for something shorter-lived than the
+     * part.
+     */
+    public Meters scope() {
+        return new Meters(registry, part, nanoClock);
+    }
+
     /** The registry, for binders of libraries. */
     public MeterRegistry registry() {
         return registry;
@@ -145,7 +153,7 @@ public final class Meters implements AutoCloseable {
                 Distribution.class);
     }
 
-    /** Takes this part's meters out of the registry. */
+    /** Takes the meters made by this object out of the registry. */
     @Override
     public void close() {
         for (Meter meter : registered) {

@@ -1,3 +1,8 @@
+/**
+ * RocksDB as Cairn uses it: without its own write-ahead log, one column family, options from named
+ * presets that are verified after opening, memory shared by all databases of a process, and
+ * checkpoints that also work when a database lies on a fast and a slow device.
+ */
 @NullMarked
 package io.cairn.common.rocks;
 

@@ -1,0 +1,74 @@
+package io.cairn.common.rocks;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import org.jspecify.annotations.Nullable;
+
+/** Files and directory entries that are on the disk when the call returns. */
+final class Durable {
+    private Durable() {}
+
+    /** Replaces a small file as a whole. */
+    static void write(Path file, String text) throws IOException {
+        Path part = file.resolveSibling(file.getFileName() + ".part");
+        try (FileChannel channel =
+                FileChannel.open(
+                        part,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.TRUNCATE_EXISTING)) {
+            ByteBuffer bytes = ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8));
+            while (bytes.hasRemaining()) {
+                channel.write(bytes);
+            }
+            channel.force(true);
+        }
+        Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
+        syncDirectory(file.toAbsolutePath().getParent());
+    }
+
+    /**
+     * Hard link, or a copy where the two lie on different file systems. The directory is not
+     * synced.
+     */
+    static void linkOrCopy(Path from, Path to) throws IOException {
+        try {
+            Files.createLink(to, from);
+        } catch (FileSystemException | UnsupportedOperationException e) {
+            copy(from, to, Files.size(from));
+        }
+    }
+
+    /** Copies the first {@code length} bytes and syncs the copy. */
+    static void copy(Path from, Path to, long length) throws IOException {
+        try (FileChannel in = FileChannel.open(from, StandardOpenOption.READ);
+                FileChannel out =
+                        FileChannel.open(
+                                to, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            long done = 0;
+            while (done < length) {
+                long n = in.transferTo(done, length - done, out);
+                if (n <= 0) {
+                    throw new IOException(from + " is shorter than " + length + " bytes");
+                }
+                done += n;
+            }
+            out.force(true);
+        }
+    }
+
+    static void syncDirectory(@Nullable Path directory) throws IOException {
+        if (directory != null) {
+            try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+                channel.force(true);
+            }
+        }
+    }
+}
