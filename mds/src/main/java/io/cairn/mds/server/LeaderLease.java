@@ -1,0 +1,80 @@
+package io.cairn.mds.server;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Decides whether a leader may answer reads without asking anybody: a majority of the group was in
+ * its term after a moment that lies less than one lease ago (docs/architecture.md, Reads).
+ *
+ * <p>The other half of the argument: a new leader acknowledges nothing, and answers no reads, before
+ * {@link #NEW_LEADER_FACTOR} times the lease has passed since it took office. If an old leader's
+ * lease is valid, a majority was in its term after the ping was sent; the majority that elected the
+ * new one intersects it and voted later; so the new leader took office after the ping was sent and
+ * answers only after the old lease has ended. The factor covers clocks that drift against each
+ * other by up to 2 %.
+ *
+ * <p>No threads, clock or I/O: times come in, on one monotonic clock that counts suspended time too
+ * (CLOCK_BOOTTIME). Any thread.
+ */
+final class LeaderLease {
+    static final double NEW_LEADER_FACTOR = 1.02;
+
+    private final int others;
+    private final long leaseNanos;
+    private final long bornNanos;
+    private final Map<Integer, Long> lastGranted = new HashMap<>();
+
+    /** A time the lease runs from; only ever replaced by a later one. */
+    private volatile long majoritySince;
+
+    private volatile boolean everMajority;
+
+    /**
+     * @param groupSize members of the group, this one included
+     * @param bornNanos when this member took office
+     */
+    LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
+        this.others = groupSize - 1;
+        this.leaseNanos = leaseNanos;
+        this.bornNanos = bornNanos;
+    }
+
+    /**
+     * A member has answered that it was in this leader's term.
+     *
+     * @param sentNanos when the ping that it answers was sent
+     */
+    synchronized void granted(int member, long sentNanos) {
+        lastGranted.merge(member, sentNanos, (a, b) -> b - a > 0 ? b : a);
+        int needed = (others + 1) / 2;
+        if (lastGranted.size() < needed) {
+            return;
+        }
+        long[] times = lastGranted.values().stream().mapToLong(Long::longValue).toArray();
+        long base = times[0];
+        long[] ages = Arrays.stream(times).map(t -> t - base).sorted().toArray();
+        // The needed-th latest: with this member itself, a majority was there after it.
+        long since = base + ages[ages.length - needed];
+        if (!everMajority || since - majoritySince > 0) {
+            majoritySince = since;
+            everMajority = true;
+        }
+    }
+
+    /** Whether reads whose data was fetched before {@code nowNanos} may be answered at it. */
+    boolean valid(long nowNanos) {
+        if (others == 0) {
+            return true;
+        }
+        return everMajority
+                && nowNanos - majoritySince < leaseNanos
+                && nowNanos - servingFromNanos() >= 0;
+    }
+
+    /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
+    long servingFromNanos() {
+        return others == 0 ? bornNanos : bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
+    }
+}

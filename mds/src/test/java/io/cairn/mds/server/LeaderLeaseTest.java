@@ -1,0 +1,71 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+final class LeaderLeaseTest {
+    private static final long LEASE = 1_000;
+
+    /** Times count from just below the overflow: only differences may matter. */
+    private static final long BORN = Long.MAX_VALUE - 5_000;
+
+    private final LeaderLease lease = new LeaderLease(3, LEASE, BORN);
+
+    @Test
+    void aGroupOfOneNeedsNoLease() {
+        assertThat(new LeaderLease(1, LEASE, BORN).valid(BORN)).isTrue();
+        assertThat(new LeaderLease(1, LEASE, BORN).servingFromNanos()).isEqualTo(BORN);
+    }
+
+    @Test
+    void nothingIsServedBeforeAnEarlierLeadersLeaseHasEnded() {
+        lease.granted(2, BORN + 900);
+        assertThat(lease.valid(BORN + 1_000)).isFalse();
+        assertThat(lease.valid(BORN + 1_019)).isFalse();
+        assertThat(lease.valid(BORN + 1_020)).isTrue();
+    }
+
+    @Test
+    void theLeaseRunsFromWhenThePingWasSent() {
+        lease.granted(2, BORN + 2_000);
+        assertThat(lease.valid(BORN + 2_999)).isTrue();
+        assertThat(lease.valid(BORN + 3_000)).isFalse();
+    }
+
+    @Test
+    void nobodyAnsweredNobodyIsServed() {
+        assertThat(lease.valid(BORN + 2_000)).isFalse();
+    }
+
+    @Test
+    void anOldAnswerThatArrivesLateDoesNotShortenTheLease() {
+        lease.granted(2, BORN + 2_000);
+        lease.granted(2, BORN + 1_500);
+        lease.granted(3, BORN + 1_000);
+        assertThat(lease.valid(BORN + 2_999)).isTrue();
+    }
+
+    @Test
+    void ofFiveMembersTwoOthersAreNeeded() {
+        LeaderLease five = new LeaderLease(5, LEASE, BORN);
+        five.granted(2, BORN + 2_000);
+        assertThat(five.valid(BORN + 2_100)).isFalse();
+        five.granted(3, BORN + 1_800);
+        assertThat(five.valid(BORN + 2_100)).isTrue();
+        assertThat(five.valid(BORN + 2_799)).isTrue();
+        assertThat(five.valid(BORN + 2_800)).isFalse();
+        five.granted(4, BORN + 2_500);
+        assertThat(five.valid(BORN + 2_999)).isTrue();
+        assertThat(five.valid(BORN + 3_000)).isFalse();
+    }
+
+    @Test
+    void aLeaderThatWasPausedRefuses() {
+        lease.granted(2, BORN + 2_000);
+        lease.granted(3, BORN + 2_000);
+        assertThat(lease.valid(BORN + 2_500)).isTrue();
+        // The process stood still for a minute; its clock did not.
+        assertThat(lease.valid(BORN + 62_500)).isFalse();
+    }
+}
