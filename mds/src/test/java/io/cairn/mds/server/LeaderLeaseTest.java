@@ -8,7 +8,7 @@ final class LeaderLeaseTest {
     private static final long LEASE = 1_000;
 
     /** Times count from just below the overflow: only differences may matter. */
-    private static final long BORN = Long.MAX_VALUE - 5_000;
+    private static final long BORN = Long.valueOf(Long.MAX_VALUE - 5_000);
 
     private final LeaderLease lease = new LeaderLease(3, LEASE, BORN);
 
