@@ -1,0 +1,28 @@
+package io.cairn.cli;
+
+/** Exit codes of {@code cairn}. Scripts rely on them: a number never changes its meaning. */
+public enum ExitCode {
+    SUCCESS(0, "done"),
+    FAILURE(1, "failed for another reason than those below"),
+    USAGE(2, "bad command line"),
+    CONFIGURATION(3, "bad configuration file, directory or environment"),
+    UNREACHABLE(4, "a server could not be reached in time"),
+    BUSY(5, "in use: directory, port or mount point");
+
+    private final int number;
+    private final String meaning;
+
+    ExitCode(int number, String meaning) {
+        this.number = number;
+        this.meaning = meaning;
+    }
+
+    public int number() {
+        return number;
+    }
+
+    /** For {@code --help} and the manual. */
+    public String meaning() {
+        return meaning;
+    }
+}

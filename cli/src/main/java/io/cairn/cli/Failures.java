@@ -1,0 +1,60 @@
+package io.cairn.cli;
+
+import io.cairn.common.config.ConfigException;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+
+/** What a command's exception means for its user: one line and an exit code. */
+final class Failures {
+    private Failures() {}
+
+    static ExitCode exitCode(Throwable thrown) {
+        return switch (cause(thrown)) {
+            case CommandException e -> e.exitCode();
+            case ConfigException e -> ExitCode.CONFIGURATION;
+            case BindException e -> ExitCode.BUSY;
+            case ConnectException e -> ExitCode.UNREACHABLE;
+            case UnknownHostException e -> ExitCode.UNREACHABLE;
+            case UnresolvedAddressException e -> ExitCode.UNREACHABLE;
+            case TimeoutException e -> ExitCode.UNREACHABLE;
+            case AccessDeniedException e -> ExitCode.CONFIGURATION;
+            default -> ExitCode.FAILURE;
+        };
+    }
+
+    /** One line, without the names of classes where the message says enough. */
+    static String message(Throwable thrown) {
+        Throwable cause = cause(thrown);
+        String message =
+                cause.getMessage() == null
+                        ? ""
+                        : cause.getMessage().replaceAll("\\s*\\R\\s*", "; ");
+        return switch (cause) {
+            case CommandException e -> message;
+            case ConfigException e -> message;
+            case AccessDeniedException e -> e.getFile() + ": permission denied";
+            case NoSuchFileException e -> e.getFile() + ": no such file or directory";
+            case FileSystemException e -> message;
+            case UnknownHostException e -> "unknown host " + message;
+            default -> message.isEmpty() ? cause.getClass().getSimpleName() : message;
+        };
+    }
+
+    /** The exception that was meant, without what only carried it from one thread to another. */
+    private static Throwable cause(Throwable thrown) {
+        Throwable cause = thrown;
+        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
+                && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause;
+    }
+}

@@ -1,0 +1,138 @@
+package io.cairn.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.config.ConfigException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.BindException;
+import java.net.ConnectException;
+import java.nio.file.AccessDeniedException;
+import java.util.Arrays;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class MainTest {
+    private final StringWriter out = new StringWriter();
+    private final StringWriter err = new StringWriter();
+
+    private int run(boolean debug, Callable<ExitCode> extra, String... args) {
+        CommandLine line = Main.commandLine(debug);
+        line.addSubcommand("extra", new Extra(extra));
+        line.setOut(new PrintWriter(out, true));
+        line.setErr(new PrintWriter(err, true));
+        return line.execute(args);
+    }
+
+    private int run(String... args) {
+        return run(false, () -> ExitCode.SUCCESS, args);
+    }
+
+    private int failing(Exception e) {
+        return run(
+                false,
+                () -> {
+                    throw e;
+                },
+                "extra");
+    }
+
+    @CommandLine.Command(name = "extra")
+    private record Extra(Callable<ExitCode> body) implements Callable<ExitCode> {
+        @Override
+        public ExitCode call() throws Exception {
+            return body.call();
+        }
+    }
+
+    @Test
+    void exitCodesKeepTheirNumbers() {
+        assertThat(Arrays.stream(ExitCode.values()).map(c -> c.number() + " " + c.name()))
+                .containsExactly(
+                        "0 SUCCESS",
+                        "1 FAILURE",
+                        "2 USAGE",
+                        "3 CONFIGURATION",
+                        "4 UNREACHABLE",
+                        "5 BUSY");
+    }
+
+    @Test
+    void versionPrintsTextOrJson() {
+        assertThat(run("version")).isZero();
+        assertThat(out.toString()).startsWith("cairn ").contains(", Java 25");
+        out.getBuffer().setLength(0);
+        assertThat(run("version", "--json")).isZero();
+        JsonNode json = JsonMapper.shared().readTree(out.toString());
+        assertThat(json.get("version").stringValue())
+                .isEqualTo(VersionCommand.version())
+                .doesNotContain("$");
+        assertThat(err.toString()).isEmpty();
+    }
+
+    @Test
+    void helpNamesEveryCommandAndEveryExitCode() {
+        assertThat(run("--help")).isZero();
+        assertThat(out.toString()).contains("version");
+        for (ExitCode code : ExitCode.values()) {
+            assertThat(out.toString()).contains(code.number() + "   " + code.meaning());
+        }
+        assertThat(run("version", "--help")).isZero();
+        assertThat(out.toString()).contains("--json");
+    }
+
+    @Test
+    void badCommandLinesAreOneLineAndTwo() {
+        assertThat(run()).isEqualTo(2);
+        assertThat(run("version", "--no-such-option")).isEqualTo(2);
+        assertThat(run("no-such-command")).isEqualTo(2);
+        assertThat(err.toString().lines())
+                .hasSize(3)
+                .allMatch(l -> l.startsWith("cairn: ") && l.endsWith("--help"));
+    }
+
+    @Test
+    void whatACommandReturnsIsTheExitCode() {
+        assertThat(run(false, () -> ExitCode.BUSY, "extra")).isEqualTo(5);
+    }
+
+    @Test
+    void everyFailureIsOneLineAndItsExitCode() {
+        assertThat(failing(new CommandException(ExitCode.BUSY, "in use"))).isEqualTo(5);
+        assertThat(failing(new ConfigException("f", 3, "k", "bad"))).isEqualTo(3);
+        assertThat(failing(new ConnectException("connection refused: localhost:1"))).isEqualTo(4);
+        assertThat(failing(new CompletionException(new TimeoutException("no answer"))))
+                .isEqualTo(4);
+        assertThat(failing(new BindException("address in use"))).isEqualTo(5);
+        assertThat(failing(new AccessDeniedException("/root"))).isEqualTo(3);
+        assertThat(failing(new IOException("two\nlines"))).isEqualTo(1);
+        assertThat(failing(new IllegalStateException())).isEqualTo(1);
+        assertThat(err.toString().lines())
+                .containsExactly(
+                        "cairn: in use",
+                        "cairn: f:3: k: bad",
+                        "cairn: connection refused: localhost:1",
+                        "cairn: no answer",
+                        "cairn: address in use",
+                        "cairn: /root: permission denied",
+                        "cairn: two; lines",
+                        "cairn: IllegalStateException");
+    }
+
+    @Test
+    void debugPrintsTheStackToo() {
+        run(
+                true,
+                () -> {
+                    throw new IOException("why");
+                },
+                "extra");
+        assertThat(err.toString()).startsWith("cairn: why").contains("at io.cairn.cli.MainTest");
+    }
+}
