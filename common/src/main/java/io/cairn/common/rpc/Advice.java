@@ -3,22 +3,36 @@ package io.cairn.common.rpc;
 /** What the caller should do about a failed call; travels beside the errno in every reply. */
 public enum Advice {
     /** The answer is final. */
-    GIVE_UP,
+    GIVE_UP(0),
     /** Send the same request (same session and number) again after a back-off. */
-    RETRY,
+    RETRY(1),
     /** Get a newer cluster map, then send the same request again. */
-    REFRESH_MAP,
+    REFRESH_MAP(2),
     /** Get the inode's attributes (truncate sequences) again, then send a new request. */
-    REFRESH_INODE,
+    REFRESH_INODE(3),
     /** Ask another MDS member: the detail names the leader's address, or is empty. */
-    NOT_LEADER,
+    NOT_LEADER(4),
     /** The session is evicted: nothing of it will ever be accepted again. */
-    FENCED;
+    FENCED(5);
 
-    private static final Advice[] VALUES = values();
+    private final int number;
 
-    /** The constant of an ordinal received from elsewhere; {@link #GIVE_UP} for an unknown one. */
-    public static Advice of(int ordinal) {
-        return ordinal >= 0 && ordinal < VALUES.length ? VALUES[ordinal] : GIVE_UP;
+    Advice(int number) {
+        this.number = number;
+    }
+
+    /** On the wire. */
+    public int number() {
+        return number;
+    }
+
+    /** The constant of a number received from elsewhere; {@link #GIVE_UP} for an unknown one. */
+    public static Advice of(int number) {
+        for (Advice advice : values()) {
+            if (advice.number == number) {
+                return advice;
+            }
+        }
+        return GIVE_UP;
     }
 }

@@ -336,7 +336,7 @@ final class ClientChannel implements RpcChannel {
         long delay = backOff.next();
         nextAttemptNanos = now + delay;
         try {
-            var unused = loop.schedule(this::backOffOver, delay, TimeUnit.NANOSECONDS);
+            var _ = loop.schedule(this::backOffOver, delay, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             state = State.CLOSED;
         }

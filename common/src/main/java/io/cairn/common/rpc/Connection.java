@@ -78,7 +78,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
 
     @Override
     public void channelActive(ChannelHandlerContext ctx) {
-        var unused =
+        var _ =
                 loop().schedule(
                                 this::checkGreeted,
                                 options.handshakeTimeoutMillis(),
@@ -117,7 +117,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
 
     private void scheduleStallCheck(long delayNanos) {
         stallCheckScheduled = true;
-        var unused = loop().schedule(this::checkStall, delayNanos, TimeUnit.NANOSECONDS);
+        var _ = loop().schedule(this::checkStall, delayNanos, TimeUnit.NANOSECONDS);
     }
 
     private void checkStall() {
@@ -193,9 +193,9 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
         }
         int payloadLength = payload.readableBytes();
         sender.seal(frame, kind, method, requestId, word, payloadLength);
-        channel.write(frame, channel.voidPromise());
+        var _ = channel.write(frame, channel.voidPromise());
         if (payloadLength > 0) {
-            channel.write(payload, channel.voidPromise());
+            var _ = channel.write(payload, channel.voidPromise());
         } else {
             payload.release();
         }
@@ -219,7 +219,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     final void sendHello(Hello hello) {
         ByteBuf frame = FrameSender.withHead(channel.alloc(), (MessageLite) hello);
         sender.seal(frame, FrameFormat.KIND_HELLO, 0, 0, 0, 0);
-        channel.writeAndFlush(frame, channel.voidPromise());
+        var _ = channel.writeAndFlush(frame, channel.voidPromise());
     }
 
     /** Tells the peer why, then closes. */
@@ -255,7 +255,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
         }
         closing = true;
         receiver.close();
-        channel.close();
+        var _ = channel.close();
         closed(reason);
     }
 

@@ -112,7 +112,7 @@ final class DeadlineWheel {
 
     private void schedule() {
         scheduled = true;
-        var unused = loop.schedule(tick, TICK_NANOS, TimeUnit.NANOSECONDS);
+        var _ = loop.schedule(tick, TICK_NANOS, TimeUnit.NANOSECONDS);
     }
 
     private void tick() {

@@ -67,6 +67,7 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     @Override
+    @SuppressWarnings("deprecation") // the type that Netty's own signature names
     public Handle newHandle() {
         return new MaxMessageHandle() {
             @Override
@@ -106,9 +107,14 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
         return fresh.retain();
     }
 
+    @SuppressWarnings("ReferenceEquality") // which buffer, not which bytes
+    private boolean ours(ByteBuf in) {
+        return in == body || in == chunk;
+    }
+
     /** Takes over a buffer that {@link #readBuffer} gave, or any other, filled by the socket. */
     void received(ByteBuf in) {
-        if (in == body || in == chunk) {
+        if (ours(in)) {
             in.release();
             deliver();
             return;

@@ -182,7 +182,7 @@ public final class RpcClient implements AutoCloseable {
         if (loops.epoll()) {
             bootstrap.option(EpollChannelOption.TCP_USER_TIMEOUT, RpcLoops.TCP_USER_TIMEOUT_MILLIS);
         }
-        var unused =
+        var _ =
                 bootstrap
                         .connect(address)
                         .addListener(connected -> {

@@ -15,7 +15,7 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.ArrayList;
-import java.util.IdentityHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -32,7 +32,7 @@ public final class RpcLoops implements AutoCloseable {
     private final MultiThreadIoEventLoopGroup group;
     private final boolean epoll;
     private final List<EventLoop> loops;
-    private final Map<EventLoop, DeadlineWheel> wheels = new IdentityHashMap<>();
+    private final Map<EventLoop, DeadlineWheel> wheels = new HashMap<>();
 
     /**
      * @param threads number of loops, at least 1
@@ -101,7 +101,7 @@ public final class RpcLoops implements AutoCloseable {
     /** Ends the loops; close servers and clients first. Waits for the threads to end. */
     @Override
     public void close() {
-        group.shutdownGracefully(0, 2, TimeUnit.SECONDS);
+        var _ = group.shutdownGracefully(0, 2, TimeUnit.SECONDS);
         for (EventLoop loop : loops) {
             if (loop.inEventLoop()) {
                 return;

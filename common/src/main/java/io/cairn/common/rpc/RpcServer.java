@@ -114,13 +114,13 @@ public final class RpcServer implements AutoCloseable {
     private void accept(Channel channel, RpcOptions options) {
         if (channel.remoteAddress() == null) {
             // Gone before it could be looked at.
-            channel.close();
+            var _ = channel.close();
             return;
         }
         ServerConnection connection = new ServerConnection(this, channel, options);
         connections.add(connection);
         if (closing) {
-            channel.close();
+            var _ = channel.close();
         }
         channel.pipeline().addLast(connection);
     }

@@ -4,8 +4,8 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 
 /**
- * How a call ended. On the wire: errno in the low 16 bits, {@link Advice} ordinal in the next 8;
- * the detail is the reply's head.
+ * How a call ended. On the wire: errno in the low 16 bits, {@link Advice} number in the next 8; the
+ * detail is the reply's head.
  */
 public record RpcStatus(Errno errno, Advice advice, String detail) {
     public static final RpcStatus OK = new RpcStatus(Errno.OK, Advice.GIVE_UP, "");

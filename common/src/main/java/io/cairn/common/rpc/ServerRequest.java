@@ -117,7 +117,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
             LOG.error("Method {} failed with success: {}", method, failure.detail());
         }
         Errno errno = failure.ok() ? Errno.EIO : failure.errno();
-        status = FrameFormat.status(errno.number(), failure.advice().ordinal());
+        status = FrameFormat.status(errno.number(), failure.advice().number());
         answer(detail(failure.detail()), Unpooled.EMPTY_BUFFER);
     }
 
@@ -159,7 +159,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
             LOG.error("Answer of method {} is {} bytes long: not sent", method, length);
             frame.release();
             data.release();
-            status = FrameFormat.status(Errno.EIO.number(), Advice.GIVE_UP.ordinal());
+            status = FrameFormat.status(Errno.EIO.number(), Advice.GIVE_UP.number());
             replyFrame = detail("the answer of " + length + " bytes is too long to be sent");
         } else {
             replyFrame = frame;

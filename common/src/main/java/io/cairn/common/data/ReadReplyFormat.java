@@ -1,0 +1,78 @@
+package io.cairn.common.data;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+
+/**
+ * Layout of the head of the reply to DATA_READ; the payload is the bytes. Little-endian. Described
+ * in {@code docs/formats/data.md}.
+ *
+ * <pre>
+ *   0  u32 requestedLength   4  u32 dataLength   8  u32 crcCount
+ *  12  crcCount × u32 CRC32C
+ * </pre>
+ *
+ * Stateless.
+ */
+public final class ReadReplyFormat {
+    /** Length without checksums. */
+    public static final int FIXED_LENGTH = 12;
+
+    private ReadReplyFormat() {}
+
+    public static int encodedLength(ReadReply reply) {
+        return FIXED_LENGTH + reply.blockCrcs().length * DataOpFormat.CRC_LENGTH;
+    }
+
+    /** Appends the reply. */
+    public static void encode(ReadReply reply, ByteBuf to) {
+        to.ensureWritable(encodedLength(reply));
+        to.writeIntLE(reply.requestedLength());
+        to.writeIntLE(reply.dataLength());
+        to.writeIntLE(reply.blockCrcs().length);
+        for (int crc : reply.blockCrcs()) {
+            to.writeIntLE(crc);
+        }
+    }
+
+    /**
+     * Reads the whole head and checks that it fits what was asked for and what came with it; the
+     * indices stay. The checksums are not verified here.
+     *
+     * @param offset asked for, within the chunk
+     * @param length asked for
+     * @param payloadLength bytes received
+     * @throws FsException EPROTO saying what is wrong with it
+     */
+    public static ReadReply decode(ByteBuf head, int offset, int length, int payloadLength) {
+        ByteBuffer view = head.nioBuffer();
+        int at = view.position();
+        if (view.remaining() < FIXED_LENGTH) {
+            throw malformed("only " + view.remaining() + " bytes");
+        }
+        int requested = LittleEndian.getInt(view, at);
+        int data = LittleEndian.getInt(view, at + 4);
+        int count = LittleEndian.getInt(view, at + 8);
+        if (requested != length || data < 0 || data > length || data != payloadLength) {
+            throw malformed(
+                    String.format(
+                            "%d of %d bytes, where %d were asked for and %d came",
+                            data, requested, length, payloadLength));
+        }
+        if (count != BlockCrc.count(offset, data)
+                || view.remaining() != FIXED_LENGTH + (long) count * DataOpFormat.CRC_LENGTH) {
+            throw malformed(count + " CRCs in a head of " + view.remaining() + " bytes");
+        }
+        int[] crcs = new int[count];
+        for (int i = 0; i < count; i++) {
+            crcs[i] = LittleEndian.getInt(view, at + FIXED_LENGTH + i * DataOpFormat.CRC_LENGTH);
+        }
+        return new ReadReply(requested, data, crcs);
+    }
+
+    private static FsException malformed(String why) {
+        return new FsException(Errno.EPROTO, "malformed read reply: " + why);
+    }
+}

@@ -1,0 +1,65 @@
+package io.cairn.common.data;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.FileLayouts;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Layout of the payload of TRUNCATE_INODE. Little-endian. Described in {@code
+ * docs/formats/data.md}.
+ *
+ * <pre>
+ *   0  u64 size   8  u32 stripeUnit   12  u32 stripeCount   16  u32 chunkSize   20  u32 zero
+ * </pre>
+ *
+ * Stateless.
+ */
+public final class TruncateInodeFormat {
+    public static final int LENGTH = 24;
+
+    private TruncateInodeFormat() {}
+
+    /** Appends the payload. */
+    public static void encode(TruncateInode truncation, ByteBuf to) {
+        to.ensureWritable(LENGTH);
+        to.writeLongLE(truncation.size());
+        to.writeIntLE(truncation.stripeUnit());
+        to.writeIntLE(truncation.stripeCount());
+        to.writeIntLE(truncation.chunkSize());
+        to.writeIntLE(0);
+    }
+
+    /**
+     * Reads the whole payload; the indices stay.
+     *
+     * @throws FsException EPROTO saying what is wrong with it
+     */
+    public static TruncateInode decode(ByteBuf payload) {
+        if (payload.readableBytes() != LENGTH) {
+            throw malformed(payload.readableBytes() + " bytes instead of " + LENGTH);
+        }
+        int at = payload.readerIndex();
+        var truncation =
+                new TruncateInode(
+                        payload.getLongLE(at),
+                        payload.getIntLE(at + 8),
+                        payload.getIntLE(at + 12),
+                        payload.getIntLE(at + 16));
+        if (truncation.size() < 0 || payload.getIntLE(at + 20) != 0) {
+            throw malformed("size or reserved bytes are out of range");
+        }
+        @Nullable String wrong =
+                FileLayouts.problem(
+                        truncation.stripeUnit(), truncation.stripeCount(), truncation.chunkSize());
+        if (wrong != null) {
+            throw malformed(wrong);
+        }
+        return truncation;
+    }
+
+    private static FsException malformed(String why) {
+        return new FsException(Errno.EPROTO, "malformed truncation: " + why);
+    }
+}
