@@ -1,0 +1,30 @@
+package io.cairn.fuse.kernel;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * What we tell the kernel unasked: an out header with unique 0 and the code in place of the error.
+ *
+ * <pre>
+ * fuse_notify_inval_inode_out, 24
+ *  0 ino u64
+ *  8 off s64 negative: attributes only, else also pages from here
+ * 16 len s64 0: to the end
+ * </pre>
+ */
+public final class NotifyFormat {
+    public static final int INVAL_INODE = 2;
+    public static final int INVAL_INODE_SIZE = 24;
+
+    private NotifyFormat() {}
+
+    /** The whole message, header included, that forgets an inode's attributes but no pages. */
+    public static int putInvalidateAttributes(MemorySegment out, long node) {
+        int length = HeaderFormat.OUT_SIZE + INVAL_INODE_SIZE;
+        HeaderFormat.putOut(out, length, -INVAL_INODE, 0);
+        Native.u64(out, HeaderFormat.OUT_SIZE, node);
+        Native.u64(out, HeaderFormat.OUT_SIZE + 8, -1);
+        Native.u64(out, HeaderFormat.OUT_SIZE + 16, 0);
+        return length;
+    }
+}

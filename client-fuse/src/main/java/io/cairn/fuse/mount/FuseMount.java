@@ -1,0 +1,222 @@
+package io.cairn.fuse.mount;
+
+import io.cairn.client.CairnClient;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.libc.Libc;
+import io.cairn.fuse.op.Operations;
+import io.cairn.fuse.session.FuseDevice;
+import io.cairn.fuse.session.FuseMeters;
+import io.cairn.fuse.session.FuseSession;
+import io.cairn.fuse.session.RequestBuffers;
+import io.cairn.fuse.session.SessionOptions;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A mounted Cairn file system. Any thread. It uses the client but does not own it: unmount first,
+ * then close the client.
+ */
+public final class FuseMount implements AutoCloseable {
+    /** Largest read and write; more needs {@code fs.fuse.max_pages_limit} raised. */
+    static final int MAX_WRITE_BYTES = 1 << 20;
+
+    private static final Logger LOG = LoggerFactory.getLogger(FuseMount.class);
+    private static final int READERS = 2;
+    private static final long WRITES_UNDER_WAY_BYTES = 128L << 20;
+    private static final long INIT_TIMEOUT_MILLIS = 20_000;
+    private static final long SYNC_TIMEOUT_MILLIS = 10_000;
+    private static final long END_TIMEOUT_MILLIS = 3_000;
+
+    private final Path mountPoint;
+    private final Mounter mounter;
+    private final FuseSession session;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    private FuseMount(Path mountPoint, Mounter mounter, FuseSession session) {
+        this.mountPoint = mountPoint;
+        this.mounter = mounter;
+        this.session = session;
+    }
+
+    /** Mounts, and returns when the file system can be used. */
+    public static FuseMount mount(
+            CairnClient client, Path mountPoint, MountOptions options, MeterRegistry registry)
+            throws MountException {
+        Mounter mounter = Mounter.forThisUser();
+        Path path = MountPoint.prepare(mountPoint, mounter, options);
+        long root = rootInode(client, options.subdir());
+        FuseDevice device = mounter.mount(path, options);
+        RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES, WRITES_UNDER_WAY_BYTES);
+        FuseSession session =
+                new FuseSession(device, buffers, sessionOptions(options), new FuseMeters(registry));
+        FuseMount mount = new FuseMount(path, mounter, session);
+        session.start(
+                new Operations(
+                        client,
+                        root,
+                        session.notifier(),
+                        buffers,
+                        options.entryTimeoutNanos(),
+                        options.attrTimeoutNanos()));
+        try {
+            session.awaitInit(INIT_TIMEOUT_MILLIS);
+        } catch (InterruptedException e) {
+            mount.close();
+            Thread.currentThread().interrupt();
+            throw new MountException("interrupted while mounting", e);
+        } catch (ExecutionException | TimeoutException e) {
+            mount.close();
+            String why = e.getCause() == null ? "no INIT" : e.getCause().getMessage();
+            throw new MountException("mounting on " + path + " failed: " + why, e);
+        }
+        ReadAhead.raise(path, MAX_WRITE_BYTES);
+        LOG.info("mounted {} on {}", options.fsname(), path);
+        return mount;
+    }
+
+    private static SessionOptions sessionOptions(MountOptions options) {
+        return new SessionOptions(
+                READERS,
+                options.maxBackground(),
+                MAX_WRITE_BYTES,
+                MAX_WRITE_BYTES,
+                options.entryTimeoutNanos() > 0,
+                options.debug());
+    }
+
+    /** Walks from the root of the name space to the directory that is to be mounted. */
+    private static long rootInode(CairnClient client, String subdir) throws MountException {
+        long inode = CairnClient.ROOT_INODE;
+        try {
+            for (String name : subdir.split("/")) {
+                if (name.isEmpty()) {
+                    continue;
+                }
+                byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+                Attr attr = client.lookup(inode, bytes).join();
+                if ((attr.getMode() & FileMode.TYPE) != FileMode.DIRECTORY) {
+                    throw new FsException(Errno.ENOTDIR, name);
+                }
+                inode = attr.getInode();
+            }
+            return inode;
+        } catch (CompletionException | FsException e) {
+            @Nullable Throwable cause = e instanceof CompletionException ? e.getCause() : e;
+            throw new MountException(
+                    "directory "
+                            + subdir
+                            + " of the file system cannot be mounted: "
+                            + (cause == null ? e.getMessage() : cause.getMessage()),
+                    e);
+        }
+    }
+
+    /** Removes a mount made by another process. Only Cairn's. */
+    public static void unmount(Path mountPoint) throws MountException {
+        Path path = MountPoint.resolve(mountPoint);
+        MountTable.@Nullable Entry entry = MountTable.at(path);
+        if (entry == null) {
+            throw new MountException("nothing is mounted on " + path);
+        }
+        if (!entry.isCairn()) {
+            throw new MountException(
+                    path + " is a mount of type " + entry.type() + ", not of Cairn");
+        }
+        Mounter.forThisUser().unmount(path, MountPoint.isDead(path));
+    }
+
+    /** Where it is mounted: absolute, without symbolic links. */
+    public Path mountPoint() {
+        return mountPoint;
+    }
+
+    /** Waits until somebody has unmounted it: {@link #close}, or umount(8). */
+    public void awaitUnmounted() throws InterruptedException {
+        session.awaitEnd();
+        removeDeadMount();
+    }
+
+    /**
+     * Unmounts. Pages that programs wrote through mmap are written back first, for a limited time.
+     * Files still open stay usable until this process ends.
+     */
+    @Override
+    public void close() {
+        if (closed.getAndSet(true)) {
+            return;
+        }
+        try {
+            if (!unmountGently()) {
+                mounter.unmount(mountPoint, true);
+            }
+        } catch (MountException e) {
+            LOG.debug("unmounting {}", mountPoint, e);
+        }
+        try {
+            if (!session.awaitEnd(END_TIMEOUT_MILLIS)) {
+                LOG.warn(
+                        "{} is unmounted, but processes still have files of it open; they get"
+                                + " errors when this process ends",
+                        mountPoint);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Fails where it is in use; then at least what is dirty is written back. */
+    private boolean unmountGently() {
+        boolean[] done = new boolean[1];
+        Thread attempt =
+                Thread.ofPlatform()
+                        .daemon()
+                        .name("cairn-fuse-unmount")
+                        .start(() -> {
+                            try {
+                                mounter.unmount(mountPoint, false);
+                                done[0] = true;
+                            } catch (MountException busy) {
+                                LOG.debug("unmounting {}", mountPoint, busy);
+                                writeBack();
+                            }
+                        });
+        try {
+            attempt.join(SYNC_TIMEOUT_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return !attempt.isAlive() && done[0];
+    }
+
+    private void writeBack() {
+        int fd =
+                Libc.open(mountPoint.toString(), Libc.O_RDONLY | Libc.O_DIRECTORY | Libc.O_CLOEXEC);
+        if (fd >= 0) {
+            Libc.syncfs(fd);
+            Libc.close(fd);
+        }
+    }
+
+    /** A connection that was aborted leaves its mount behind. */
+    private void removeDeadMount() {
+        try {
+            MountTable.@Nullable Entry entry = MountTable.at(mountPoint);
+            if (entry != null && entry.isCairn() && MountPoint.isDead(mountPoint)) {
+                mounter.unmount(mountPoint, true);
+            }
+        } catch (MountException e) {
+            LOG.warn("{} may be left as a dead mount", mountPoint, e);
+        }
+    }
+}

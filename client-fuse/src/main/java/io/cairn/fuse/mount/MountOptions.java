@@ -1,0 +1,206 @@
+package io.cairn.fuse.mount;
+
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Options of a mount, as of {@code -o}. Immutable.
+ *
+ * @param readOnly {@code ro}, {@code rw}
+ * @param allowOther {@code allow_other}: users other than the one who mounts may use it; always so
+ *     when root mounts
+ * @param nonEmpty {@code nonempty}: mount over a directory that has entries
+ * @param suid {@code suid}, {@code nosuid}: set-user-id programs work (root only)
+ * @param dev {@code dev}, {@code nodev}: device files work (root only)
+ * @param exec {@code exec}, {@code noexec}: programs may be run
+ * @param debug {@code debug}: log every request of the kernel
+ * @param maxBackground {@code max_background=N}: asynchronous requests under way, 1 to 65,535
+ * @param entryTimeoutNanos {@code entry_timeout=SECONDS}: how long the kernel may take a name for
+ *     granted; above 0 another client's rename or removal shows late, and listings bring attributes
+ * @param attrTimeoutNanos {@code attr_timeout=SECONDS}: how long the kernel may take attributes for
+ *     granted
+ * @param fsname {@code fsname=NAME}: the source that mount tables show
+ * @param subdir {@code subdir=/PATH}: the directory of the file system that is mounted
+ */
+public record MountOptions(
+        boolean readOnly,
+        boolean allowOther,
+        boolean nonEmpty,
+        boolean suid,
+        boolean dev,
+        boolean exec,
+        boolean debug,
+        int maxBackground,
+        long entryTimeoutNanos,
+        long attrTimeoutNanos,
+        String fsname,
+        String subdir) {
+    private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
+    private static final BigDecimal TIMEOUT_MAXIMUM = BigDecimal.valueOf(86_400);
+
+    public static final MountOptions DEFAULT =
+            new MountOptions(
+                    false,
+                    false,
+                    false,
+                    false,
+                    false,
+                    true,
+                    false,
+                    512,
+                    0L,
+                    1_000_000_000L,
+                    "cairn",
+                    "/");
+
+    /**
+     * Reads a comma-separated list, as after {@code -o}, on top of these options. Unknown options
+     * and bad values are refused.
+     */
+    public MountOptions with(String list) throws MountException {
+        Parsed p = new Parsed(this);
+        for (String option : list.split(",", -1)) {
+            if (!option.isBlank()) {
+                p.apply(option.strip());
+            }
+        }
+        return p.build();
+    }
+
+    /** The options as far as they were read. */
+    private static final class Parsed {
+        private boolean readOnly;
+        private boolean allowOther;
+        private boolean nonEmpty;
+        private boolean suid;
+        private boolean dev;
+        private boolean exec;
+        private boolean debug;
+        private int maxBackground;
+        private long entryTimeoutNanos;
+        private long attrTimeoutNanos;
+        private String fsname;
+        private String subdir;
+
+        Parsed(MountOptions from) {
+            readOnly = from.readOnly;
+            allowOther = from.allowOther;
+            nonEmpty = from.nonEmpty;
+            suid = from.suid;
+            dev = from.dev;
+            exec = from.exec;
+            debug = from.debug;
+            maxBackground = from.maxBackground;
+            entryTimeoutNanos = from.entryTimeoutNanos;
+            attrTimeoutNanos = from.attrTimeoutNanos;
+            fsname = from.fsname;
+            subdir = from.subdir;
+        }
+
+        void apply(String option) throws MountException {
+            int equals = option.indexOf('=');
+            if (equals < 0) {
+                applyFlag(option);
+            } else {
+                applyValue(option.substring(0, equals), option.substring(equals + 1));
+            }
+        }
+
+        private void applyFlag(String option) throws MountException {
+            switch (option) {
+                case "ro" -> readOnly = true;
+                case "rw" -> readOnly = false;
+                case "allow_other" -> allowOther = true;
+                case "nonempty" -> nonEmpty = true;
+                case "suid" -> suid = true;
+                case "nosuid" -> suid = false;
+                case "dev" -> dev = true;
+                case "nodev" -> dev = false;
+                case "exec" -> exec = true;
+                case "noexec" -> exec = false;
+                case "debug" -> debug = true;
+                // What mount(8) and fstab add, and what is always so.
+                case "defaults", "_netdev", "noauto", "nofail", "default_permissions" -> {}
+                case "max_background", "entry_timeout", "attr_timeout", "fsname", "subdir" ->
+                        throw new MountException("mount option '" + option + "' needs a value");
+                default -> throw unknown(option);
+            }
+        }
+
+        private void applyValue(String key, String value) throws MountException {
+            switch (key) {
+                case "max_background" -> maxBackground = count(key, value);
+                case "entry_timeout" -> entryTimeoutNanos = seconds(key, value);
+                case "attr_timeout" -> attrTimeoutNanos = seconds(key, value);
+                case "fsname" -> fsname = text(key, value);
+                case "subdir" -> subdir = text(key, value);
+                default -> throw unknown(key);
+            }
+        }
+
+        private static MountException unknown(String option) {
+            return new MountException(
+                    "unknown mount option '"
+                            + option
+                            + "'; known: ro rw allow_other nonempty suid nosuid dev nodev exec"
+                            + " noexec debug max_background= entry_timeout= attr_timeout= fsname="
+                            + " subdir=");
+        }
+
+        private static int count(String key, String value) throws MountException {
+            try {
+                int n = Integer.parseInt(value);
+                if (n >= 1 && n <= 65_535) {
+                    return n;
+                }
+            } catch (NumberFormatException e) {
+                // Said below.
+            }
+            throw bad(key, value, "a number from 1 to 65535");
+        }
+
+        private static long seconds(String key, String value) throws MountException {
+            @Nullable BigDecimal seconds = null;
+            try {
+                seconds = new BigDecimal(value);
+            } catch (NumberFormatException e) {
+                // Said below.
+            }
+            if (seconds == null || seconds.signum() < 0 || seconds.compareTo(TIMEOUT_MAXIMUM) > 0) {
+                throw bad(key, value, "seconds from 0 to 86400, such as 0.5");
+            }
+            return seconds.multiply(NANOS_PER_SECOND).setScale(0, RoundingMode.DOWN).longValue();
+        }
+
+        private static String text(String key, String value) throws MountException {
+            if (value.isEmpty() || value.indexOf(',') >= 0 || value.indexOf('\0') >= 0) {
+                throw bad(key, value, "a name that is not empty");
+            }
+            return value;
+        }
+
+        private static MountException bad(String key, String value, String wanted) {
+            return new MountException(
+                    String.format(
+                            Locale.ROOT, "mount option %s=%s: wanted %s", key, value, wanted));
+        }
+
+        MountOptions build() {
+            return new MountOptions(
+                    readOnly,
+                    allowOther,
+                    nonEmpty,
+                    suid,
+                    dev,
+                    exec,
+                    debug,
+                    maxBackground,
+                    entryTimeoutNanos,
+                    attrTimeoutNanos,
+                    fsname,
+                    subdir);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package io.cairn.fuse.mount;
+
+import io.cairn.fuse.libc.Libc;
+import io.cairn.fuse.libc.LinuxError;
+import io.cairn.fuse.libc.MountCalls;
+import io.cairn.fuse.session.FuseDevice;
+import java.nio.file.Path;
+
+/** mount(2) and umount2(2). Any thread. */
+final class RootMounter implements Mounter {
+    private static final String DEVICE = "/dev/fuse";
+
+    @Override
+    public FuseDevice mount(Path mountPoint, MountOptions options) throws MountException {
+        int fd = Libc.open(DEVICE, Libc.O_RDWR | Libc.O_CLOEXEC);
+        if (fd < 0) {
+            throw new MountException(deviceProblem(-fd));
+        }
+        String data =
+                "fd="
+                        + fd
+                        + ",rootmode=40000,user_id=0,group_id=0,allow_other,default_permissions"
+                        + ",max_read="
+                        + FuseMount.MAX_WRITE_BYTES;
+        int result =
+                MountCalls.mount(
+                        options.fsname(),
+                        mountPoint.toString(),
+                        MountTable.TYPE,
+                        flags(options),
+                        data);
+        if (result < 0) {
+            Libc.close(fd);
+            throw new MountException(mountProblem(mountPoint, -result));
+        }
+        return new FuseDevice(fd);
+    }
+
+    private static long flags(MountOptions options) {
+        long flags = 0;
+        flags |= options.readOnly() ? MountCalls.MS_RDONLY : 0;
+        flags |= options.suid() ? 0 : MountCalls.MS_NOSUID;
+        flags |= options.dev() ? 0 : MountCalls.MS_NODEV;
+        flags |= options.exec() ? 0 : MountCalls.MS_NOEXEC;
+        return flags;
+    }
+
+    static String deviceProblem(int error) {
+        return switch (error) {
+            case LinuxError.ENOENT ->
+                    DEVICE
+                            + " does not exist: load the module (modprobe fuse); in a container"
+                            + " start it with --device /dev/fuse --cap-add SYS_ADMIN";
+            case LinuxError.ENODEV ->
+                    DEVICE + " has no driver behind it: load the module (modprobe fuse)";
+            case LinuxError.EACCES, LinuxError.EPERM ->
+                    DEVICE
+                            + " may not be opened: in a container start it with"
+                            + " --device /dev/fuse --cap-add SYS_ADMIN; else check its mode";
+            default -> DEVICE + " cannot be opened: " + LinuxError.describe(error);
+        };
+    }
+
+    private static String mountProblem(Path mountPoint, int error) {
+        return switch (error) {
+            case LinuxError.EPERM, LinuxError.EACCES ->
+                    "mounting on "
+                            + mountPoint
+                            + " is not permitted: the process lacks CAP_SYS_ADMIN (in a container:"
+                            + " --cap-add SYS_ADMIN --security-opt apparmor=unconfined)";
+            case LinuxError.ENODEV ->
+                    "the kernel has no FUSE file system: load the module (modprobe fuse)";
+            default -> "mounting on " + mountPoint + " failed: " + LinuxError.describe(error);
+        };
+    }
+
+    @Override
+    public void unmount(Path mountPoint, boolean lazily) throws MountException {
+        int result = MountCalls.umount2(mountPoint.toString(), lazily ? MountCalls.MNT_DETACH : 0);
+        if (result == -LinuxError.EINVAL || result == -LinuxError.ENOENT) {
+            throw new MountException("nothing is mounted on " + mountPoint);
+        }
+        if (result < 0) {
+            throw new MountException(
+                    "unmounting " + mountPoint + " failed: " + LinuxError.describe(-result));
+        }
+    }
+}

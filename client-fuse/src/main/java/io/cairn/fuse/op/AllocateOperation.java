@@ -1,0 +1,86 @@
+package io.cairn.fuse.op;
+
+import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.fuse.kernel.FileFormat;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.RequestBody;
+import io.netty.buffer.ByteBuf;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * fallocate(2). Any thread. Plain allocation extends the file and reserves nothing: space is given
+ * out when data is written. Because of that KEEP_SIZE alone would do nothing and is refused.
+ * PUNCH_HOLE and ZERO_RANGE write zeros up to the end of the file, so a hole takes space; ranges
+ * cannot be inserted or collapsed.
+ */
+final class AllocateOperation {
+    private static final int KEEP_SIZE = 1;
+    private static final int PUNCH_HOLE = 2;
+    private static final int ZERO_RANGE = 16;
+    private static final int PIECE_BYTES = 1 << 20;
+
+    private final MountContext mount;
+    private final FileHandles handles;
+
+    AllocateOperation(MountContext mount, FileHandles handles) {
+        this.mount = mount;
+        this.handles = handles;
+    }
+
+    void fallocate(FuseRequest request, RequestBody body) {
+        MemorySegment in = body.segment();
+        OpenFile file = handles.get(FileFormat.handle(in)).file();
+        long start = FileFormat.offset(in);
+        long end = start + FileFormat.fallocateLength(in);
+        int mode = FileFormat.fallocateMode(in);
+        boolean zero = mode == (PUNCH_HOLE | KEEP_SIZE) || (mode & ~KEEP_SIZE) == ZERO_RANGE;
+        if (end < start || start < 0) {
+            request.fail(Errno.EFBIG);
+            return;
+        }
+        if (mode != 0 && !zero) {
+            request.fail(Errno.EOPNOTSUPP);
+            return;
+        }
+        CompletableFuture<Void> done =
+                mount.client()
+                        .getAttr(file.inode())
+                        .thenCompose(attr -> {
+                            CompletableFuture<Void> zeros =
+                                    zero
+                                            ? zeros(request, file, start, end, attr)
+                                            : CompletableFuture.completedFuture(null);
+                            return (mode & KEEP_SIZE) != 0
+                                    ? zeros
+                                    : zeros.thenCompose(nothing -> extend(request, attr, end));
+                        });
+        mount.thenEmpty(request, done);
+    }
+
+    private CompletableFuture<Void> extend(FuseRequest request, Attr attr, long end) {
+        if (attr.getSize() >= end) {
+            return CompletableFuture.completedFuture(null);
+        }
+        SetAttrOp grow = SetAttrOp.newBuilder().setInode(attr.getInode()).setSize(end).build();
+        return mount.client()
+                .setAttr(grow, MountContext.credentials(request))
+                .thenApply(changed -> null);
+    }
+
+    /** Piece after piece; stops where nobody waits any more. */
+    private CompletableFuture<Void> zeros(
+            FuseRequest request, OpenFile file, long start, long end, Attr attr) {
+        long stop = Math.min(end, attr.getSize());
+        if (start >= stop || request.answered()) {
+            return CompletableFuture.completedFuture(null);
+        }
+        int length = (int) Math.min(PIECE_BYTES, stop - start);
+        ByteBuf piece = mount.buffers().answer(length).writeZero(length);
+        return file.write(start, piece, false)
+                .thenCompose(nothing -> zeros(request, file, start + length, end, attr));
+    }
+}

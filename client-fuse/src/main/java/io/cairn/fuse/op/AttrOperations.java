@@ -1,0 +1,64 @@
+package io.cairn.fuse.op;
+
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
+import io.cairn.fuse.kernel.SetAttrFormat;
+import io.cairn.fuse.kernel.StatFsFormat;
+import io.cairn.fuse.kernel.StatxFormat;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.ReplyBuffer;
+import io.cairn.fuse.session.RequestBody;
+import java.time.Instant;
+
+/** Attributes of inodes and of the file system. Any thread. */
+final class AttrOperations {
+    private final MountContext mount;
+
+    AttrOperations(MountContext mount) {
+        this.mount = mount;
+    }
+
+    void getattr(FuseRequest request, RequestBody body) {
+        mount.then(
+                request,
+                mount.client().getAttr(mount.inode(request)),
+                attr -> mount.replyAttr(request, attr));
+    }
+
+    void statx(FuseRequest request, RequestBody body) {
+        mount.then(
+                request,
+                mount.client().getAttr(mount.inode(request)),
+                attr -> {
+                    ReplyBuffer reply = ReplyBuffer.ofThread();
+                    StatxFormat.putOut(reply.body(), attr, mount.attrTimeoutNanos());
+                    mount.told(attr);
+                    request.reply(reply, StatxFormat.OUT_SIZE);
+                });
+    }
+
+    void setattr(FuseRequest request, RequestBody body) {
+        Instant clock = Instant.now();
+        Timespec now =
+                Timespec.newBuilder()
+                        .setSeconds(clock.getEpochSecond())
+                        .setNanos(clock.getNano())
+                        .build();
+        SetAttrOp change = SetAttrFormat.decode(body.segment(), mount.inode(request), now);
+        mount.then(
+                request,
+                mount.client().setAttr(change, MountContext.credentials(request)),
+                attr -> mount.replyAttr(request, attr));
+    }
+
+    void statfs(FuseRequest request, RequestBody body) {
+        mount.then(
+                request,
+                mount.client().statFs(),
+                space -> {
+                    ReplyBuffer reply = ReplyBuffer.ofThread();
+                    StatFsFormat.put(reply.body(), space);
+                    request.reply(reply, StatFsFormat.SIZE);
+                });
+    }
+}

@@ -1,0 +1,82 @@
+package io.cairn.fuse.op;
+
+import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.common.errno.Errno;
+import io.cairn.fuse.kernel.FileFormat;
+import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.ReplyBuffer;
+import io.cairn.fuse.session.RequestBody;
+import io.netty.buffer.ByteBuf;
+import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
+
+/** Reading, writing and making durable. Any thread. */
+final class DataOperations {
+    private final MountContext mount;
+    private final FileHandles handles;
+
+    DataOperations(MountContext mount, FileHandles handles) {
+        this.mount = mount;
+        this.handles = handles;
+    }
+
+    void read(FuseRequest request, RequestBody body) {
+        MemorySegment in = body.segment();
+        FileHandle handle = handles.get(FileFormat.handle(in));
+        handle.reading(mount.cache());
+        handle.file()
+                .read(FileFormat.offset(in), FileFormat.size(in))
+                .whenComplete((data, failure) -> {
+                    if (failure == null) {
+                        request.reply(data);
+                    } else {
+                        request.fail(failure);
+                    }
+                });
+    }
+
+    /**
+     * Where the file or the write asks for O_DSYNC, size and mtime are published before the answer:
+     * for direct I/O the kernel does not follow up with FSYNC.
+     */
+    void write(FuseRequest request, RequestBody body) {
+        MemorySegment in = body.segment();
+        int size = FileFormat.size(in);
+        if (size < 0) {
+            request.fail(Errno.EINVAL);
+            return;
+        }
+        OpenFile file = handles.get(FileFormat.handle(in)).file();
+        long offset = FileFormat.offset(in);
+        boolean kill = FileFormat.writeKillsPrivileges(in);
+        boolean sync = (FileFormat.writeFlags(in) & FileMode.O_DSYNC) != 0;
+        ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
+        int counted = mount.buffers().started(size);
+        CompletableFuture<Void> written = file.write(offset, data, kill);
+        CompletableFuture<Void> done =
+                sync ? written.thenCompose(nothing -> file.fsync()) : written;
+        done.whenComplete((nothing, failure) -> {
+            mount.buffers().finished(counted);
+            if (failure == null) {
+                replyWritten(request, size);
+            } else {
+                request.fail(failure);
+            }
+        });
+    }
+
+    private static void replyWritten(FuseRequest request, int size) {
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        FileFormat.putWriteOut(reply.body(), size);
+        request.reply(reply, FileFormat.WRITE_OUT_SIZE);
+    }
+
+    void fsync(FuseRequest request, RequestBody body) {
+        mount.thenEmpty(request, handles.get(FileFormat.handle(body.segment())).file().fsync());
+    }
+
+    void flush(FuseRequest request, RequestBody body) {
+        mount.thenEmpty(request, handles.get(FileFormat.handle(body.segment())).file().flush());
+    }
+}

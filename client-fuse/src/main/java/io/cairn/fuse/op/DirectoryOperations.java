@@ -1,0 +1,159 @@
+package io.cairn.fuse.op;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.DirEntry;
+import io.cairn.common.proto.ReadDirReply;
+import io.cairn.fuse.kernel.AttrFormat;
+import io.cairn.fuse.kernel.DirentFormat;
+import io.cairn.fuse.kernel.FileFormat;
+import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.ReplyBuffer;
+import io.cairn.fuse.session.RequestBody;
+import io.netty.buffer.ByteBuf;
+import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Listing directories. Any thread. There is no state per open directory: the offset says where to
+ * go on. 0 is the start, 1 after ".", 2 after "..", cursor + 2 after the entry of that cursor;
+ * cursors belong to names, so a listing stays right while entries come and go.
+ */
+final class DirectoryOperations {
+    private static final byte[] DOT = {'.'};
+    private static final byte[] DOT_DOT = {'.', '.'};
+    private static final int DOTS = 2;
+
+    private final MountContext mount;
+
+    DirectoryOperations(MountContext mount) {
+        this.mount = mount;
+    }
+
+    void opendir(FuseRequest request, RequestBody body) {
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        FileFormat.putOpenOut(reply.body(), 0, 0, 0);
+        request.reply(reply, FileFormat.OPEN_OUT_SIZE);
+    }
+
+    void releasedir(FuseRequest request, RequestBody body) {
+        request.replyEmpty();
+    }
+
+    /** Every operation on names is committed when it is answered. */
+    void fsyncdir(FuseRequest request, RequestBody body) {
+        request.replyEmpty();
+    }
+
+    void readdir(FuseRequest request, RequestBody body) {
+        list(request, body, false);
+    }
+
+    void readdirplus(FuseRequest request, RequestBody body) {
+        list(request, body, true);
+    }
+
+    private void list(FuseRequest request, RequestBody body, boolean plus) {
+        long offset = FileFormat.offset(body.segment());
+        int size = FileFormat.size(body.segment());
+        if (size < 0 || size > mount.buffers().answerMaximumBytes() || offset < 0) {
+            request.fail(Errno.EINVAL);
+            return;
+        }
+        long inode = mount.inode(request);
+        long cursor = Math.max(0, offset - DOTS);
+        mount.then(
+                request,
+                mount.client().readDir(inode, cursor, size, plus),
+                entries -> reply(request, inode, offset, size, plus, entries));
+    }
+
+    private void reply(
+            FuseRequest request,
+            long inode,
+            long offset,
+            int size,
+            boolean plus,
+            ReadDirReply entries) {
+        ByteBuf answer = mount.buffers().answer(size);
+        Listing listing = new Listing(answer, size, plus);
+        boolean room = true;
+        if (offset < 1) {
+            room = listing.add(DOT, inode, 1, FileMode.DIRECTORY, null);
+        }
+        if (offset < DOTS && room) {
+            boolean root = inode == mount.nodes().rootInode() || entries.getParent() == 0;
+            long parent = root ? inode : entries.getParent();
+            room = listing.add(DOT_DOT, parent, DOTS, FileMode.DIRECTORY, null);
+        }
+        for (int i = 0; room && i < entries.getEntriesCount(); i++) {
+            room = listing.add(entries.getEntries(i));
+        }
+        if (!room && listing.at == 0) {
+            answer.release();
+            request.fail(Errno.EINVAL);
+        } else {
+            request.reply(answer.writerIndex(listing.at));
+        }
+    }
+
+    /** Entries packed into an answer until it is full. */
+    private final class Listing {
+        private final MemorySegment out;
+        private final int size;
+        private final boolean plus;
+        private int at;
+
+        Listing(ByteBuf answer, int size, boolean plus) {
+            this.out = MemorySegment.ofBuffer(answer.nioBuffer(0, size));
+            this.size = size;
+            this.plus = plus;
+        }
+
+        boolean add(DirEntry entry) {
+            if (entry.getCursor() <= 0 || entry.getCursor() > Long.MAX_VALUE - DOTS) {
+                throw new FsException(Errno.EOVERFLOW, "directory cursor " + entry.getCursor());
+            }
+            return add(
+                    entry.getName().toByteArray(),
+                    entry.getInode(),
+                    entry.getCursor() + DOTS,
+                    entry.getMode(),
+                    entry.hasAttr() ? entry.getAttr() : null);
+        }
+
+        /** False where it does not fit. */
+        boolean add(byte[] name, long inode, long next, int mode, @Nullable Attr attr) {
+            int bytes =
+                    plus ? DirentFormat.plusBytes(name.length) : DirentFormat.bytes(name.length);
+            if (bytes > size - at) {
+                return false;
+            }
+            int entryAt = at;
+            if (plus) {
+                putAttributes(attr);
+                entryAt += AttrFormat.ENTRY_OUT_SIZE;
+            }
+            DirentFormat.put(out, entryAt, inode, next, mode, name);
+            at += bytes;
+            return true;
+        }
+
+        private void putAttributes(@Nullable Attr attr) {
+            if (attr == null) {
+                DirentFormat.putNoAttributes(out, at);
+                return;
+            }
+            AttrFormat.putEntryOut(
+                    out,
+                    at,
+                    mount.nodes().node(attr),
+                    attr,
+                    mount.entryTimeoutNanos(),
+                    mount.attrTimeoutNanos());
+            mount.told(attr);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package io.cairn.fuse.op;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** The kernel's file handle numbers; never reused in the life of a mount. Any thread. */
+final class FileHandles {
+    private final ConcurrentHashMap<Long, FileHandle> handles = new ConcurrentHashMap<>();
+    private final AtomicLong last = new AtomicLong();
+
+    long add(FileHandle handle) {
+        long number = last.incrementAndGet();
+        handles.put(number, handle);
+        return number;
+    }
+
+    FileHandle get(long number) {
+        @Nullable FileHandle handle = handles.get(number);
+        if (handle == null) {
+            throw new FsException(Errno.EBADF, "no file handle " + number);
+        }
+        return handle;
+    }
+
+    FileHandle remove(long number) {
+        @Nullable FileHandle handle = handles.remove(number);
+        if (handle == null) {
+            throw new FsException(Errno.EBADF, "no file handle " + number);
+        }
+        return handle;
+    }
+}

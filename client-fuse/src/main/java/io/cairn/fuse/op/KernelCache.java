@@ -1,0 +1,65 @@
+package io.cairn.fuse.op;
+
+import io.cairn.common.proto.Attr;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the kernel was last told of a regular file's attributes, and under which attributes the
+ * pages it caches were read. Any thread.
+ *
+ * <p>Close-to-open consistency rests on it: on OPEN, pages read under other attributes are dropped,
+ * and attributes the kernel holds are invalidated where they differ from the present ones. Between
+ * opens the kernel drops pages when it sees the size change; a change of mtime alone does not make
+ * it (AUTO_INVAL_DATA would, but also for every write of this very machine, and with one GETATTR
+ * before each cached read).
+ *
+ * <p>Two direct-mapped tables of fixed size instead of an entry per inode the kernel knows: what is
+ * overwritten costs one invalidation too many, never a stale page.
+ */
+public final class KernelCache {
+    private static final int SLOTS = 1 << 16;
+
+    private record Version(long inode, long change, long size, long mtimeSeconds, int mtimeNanos) {}
+
+    private final AtomicReferenceArray<Version> told = new AtomicReferenceArray<>(SLOTS);
+    private final AtomicReferenceArray<Version> pages = new AtomicReferenceArray<>(SLOTS);
+
+    /** The attributes go to the kernel in an answer. */
+    void told(Attr attr) {
+        told.set(slot(attr), version(attr));
+    }
+
+    /** Whether the kernel, if it has attributes of this inode at all, has these. */
+    boolean knows(Attr attr) {
+        return version(attr).equals(told.get(slot(attr)));
+    }
+
+    /**
+     * A file opened under these attributes was read. Not at OPEN itself: the kernel drops old pages
+     * only after it got the answer, and a second OPEN in between must not keep them.
+     */
+    void pagesRead(Attr whenOpened) {
+        pages.set(slot(whenOpened), version(whenOpened));
+    }
+
+    /** Whether all pages the kernel may have of this inode were read under these attributes. */
+    boolean pagesAreOf(Attr attr) {
+        @Nullable Version read = pages.get(slot(attr));
+        return read != null && version(attr).equals(read);
+    }
+
+    private static int slot(Attr attr) {
+        long mixed = attr.getInode() * 0x9e3779b97f4a7c15L;
+        return (int) (mixed >>> 48);
+    }
+
+    private static Version version(Attr attr) {
+        return new Version(
+                attr.getInode(),
+                attr.getChange(),
+                attr.getSize(),
+                attr.getMtime().getSeconds(),
+                attr.getMtime().getNanos());
+    }
+}

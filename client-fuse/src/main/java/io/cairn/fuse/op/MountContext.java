@@ -1,0 +1,84 @@
+package io.cairn.fuse.op;
+
+import io.cairn.client.CairnClient;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.Credentials;
+import io.cairn.fuse.kernel.AttrFormat;
+import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.Notifier;
+import io.cairn.fuse.session.ReplyBuffer;
+import io.cairn.fuse.session.RequestBuffers;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+
+/**
+ * What all operations of a mount share. Immutable but for the cache view; any thread.
+ *
+ * @param entryTimeoutNanos how long the kernel may take a name for the same inode unasked
+ * @param attrTimeoutNanos how long it may take attributes for true
+ */
+record MountContext(
+        CairnClient client,
+        NodeIds nodes,
+        KernelCache cache,
+        Notifier notifier,
+        RequestBuffers buffers,
+        long entryTimeoutNanos,
+        long attrTimeoutNanos) {
+
+    static Credentials credentials(FuseRequest request) {
+        return Credentials.newBuilder().setUid(request.uid()).setGid(request.gid()).build();
+    }
+
+    long inode(FuseRequest request) {
+        return nodes.inode(request.node());
+    }
+
+    /** Answers with what the future brings, or with its failure. */
+    <T> void then(FuseRequest request, CompletableFuture<T> result, Consumer<T> answer) {
+        result.whenComplete((value, failure) -> {
+            if (failure != null) {
+                request.fail(failure);
+                return;
+            }
+            try {
+                answer.accept(value);
+            } catch (RuntimeException e) {
+                request.fail(e);
+            }
+        });
+    }
+
+    void thenEmpty(FuseRequest request, CompletableFuture<Void> result) {
+        result.whenComplete((nothing, failure) -> {
+            if (failure == null) {
+                request.replyEmpty();
+            } else {
+                request.fail(failure);
+            }
+        });
+    }
+
+    void replyEntry(FuseRequest request, Attr attr) {
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        AttrFormat.putEntryOut(
+                reply.body(), 0, nodes.node(attr), attr, entryTimeoutNanos, attrTimeoutNanos);
+        told(attr);
+        request.reply(reply, AttrFormat.ENTRY_OUT_SIZE);
+    }
+
+    void replyAttr(FuseRequest request, Attr attr) {
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        AttrFormat.putAttrOut(reply.body(), attr, attrTimeoutNanos);
+        told(attr);
+        request.reply(reply, AttrFormat.ATTR_OUT_SIZE);
+    }
+
+    /** Only of what can be opened: directories and links have no pages to keep. */
+    void told(Attr attr) {
+        if ((attr.getMode() & FileMode.TYPE) == FileMode.REGULAR) {
+            cache.told(attr);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package io.cairn.fuse.op;
+
+import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.fuse.kernel.AttrFormat;
+import io.cairn.fuse.kernel.FileFormat;
+import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.ReplyBuffer;
+import io.cairn.fuse.session.RequestBody;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Opening and closing files. Any thread. O_TRUNC comes as a SETATTR of its own. */
+final class OpenOperations {
+    private static final Logger LOG = LoggerFactory.getLogger(OpenOperations.class);
+
+    private final MountContext mount;
+    private final FileHandles handles;
+
+    OpenOperations(MountContext mount, FileHandles handles) {
+        this.mount = mount;
+        this.handles = handles;
+    }
+
+    void open(FuseRequest request, RequestBody body) {
+        int flags = FileFormat.openFlags(body.segment());
+        mount.then(
+                request,
+                mount.client().open(mount.inode(request)),
+                file -> opened(request, file, flags));
+    }
+
+    /**
+     * The kernel forgets attributes that are no longer true before it learns that the file is open,
+     * so that an fstat after the open sees what the last writer closed.
+     */
+    private void opened(FuseRequest request, OpenFile file, int flags) {
+        Attr attr = file.attr();
+        if (mount.cache().knows(attr)) {
+            replyOpen(request, file, attr, flags);
+        } else {
+            mount.notifier()
+                    .invalidateAttributes(
+                            request.node(), () -> replyOpen(request, file, attr, flags));
+        }
+    }
+
+    private void replyOpen(FuseRequest request, OpenFile file, Attr attr, int flags) {
+        long handle = handles.add(new FileHandle(file, attr, !direct(flags)));
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        FileFormat.putOpenOut(reply.body(), 0, handle, answerFlags(attr, flags));
+        if (!request.reply(reply, FileFormat.OPEN_OUT_SIZE)) {
+            abandon(handle);
+        }
+    }
+
+    /**
+     * Always exclusive: where the kernel thought a name free and another client was faster, it has
+     * checked no permission on the file that is there now. ESTALE makes it walk the path again,
+     * find that file, check, and open it.
+     */
+    void create(FuseRequest request, RequestBody body) {
+        int flags = FileFormat.openFlags(body.segment());
+        int mode = FileFormat.createMode(body.segment()) & FileMode.PERMISSIONS;
+        CompletableFuture<OpenFile> created =
+                mount.client()
+                        .create(
+                                mount.inode(request),
+                                body.string(FileFormat.CREATE_SIZE),
+                                FileMode.REGULAR | mode,
+                                true,
+                                MountContext.credentials(request));
+        created.whenComplete((file, failure) -> {
+            if (failure == null) {
+                replyCreate(request, file, flags);
+            } else if ((flags & FileMode.O_EXCL) == 0 && isExisting(failure)) {
+                request.fail(Errno.ESTALE);
+            } else {
+                request.fail(failure);
+            }
+        });
+    }
+
+    private static boolean isExisting(Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null
+                        ? failure.getCause()
+                        : failure;
+        return cause instanceof FsException expected && expected.errno() == Errno.EEXIST;
+    }
+
+    private void replyCreate(FuseRequest request, OpenFile file, int flags) {
+        Attr attr = file.attr();
+        long handle = handles.add(new FileHandle(file, attr, !direct(flags)));
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        AttrFormat.putEntryOut(
+                reply.body(),
+                0,
+                mount.nodes().node(attr),
+                attr,
+                mount.entryTimeoutNanos(),
+                mount.attrTimeoutNanos());
+        FileFormat.putOpenOut(
+                reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(attr, flags));
+        mount.told(attr);
+        if (!request.reply(reply, AttrFormat.ENTRY_OUT_SIZE + FileFormat.OPEN_OUT_SIZE)) {
+            abandon(handle);
+        }
+    }
+
+    private static boolean direct(int flags) {
+        return (flags & FileMode.O_DIRECT) != 0;
+    }
+
+    /**
+     * O_DIRECT files bypass the page cache in the FUSE layer itself, which lets writes run in
+     * parallel; the kernel's generic way would hold the inode's lock during each.
+     */
+    private int answerFlags(Attr attr, int flags) {
+        int answer = 0;
+        if (direct(flags)) {
+            answer |= FileFormat.FOPEN_DIRECT_IO | FileFormat.FOPEN_PARALLEL_DIRECT_WRITES;
+        }
+        if (direct(flags) || mount.cache().pagesAreOf(attr)) {
+            answer |= FileFormat.FOPEN_KEEP_CACHE;
+        }
+        if ((flags & FileMode.O_ACCMODE) == FileMode.O_RDONLY) {
+            answer |= FileFormat.FOPEN_NOFLUSH;
+        }
+        return answer;
+    }
+
+    void release(FuseRequest request, RequestBody body) {
+        FileHandle handle = handles.remove(FileFormat.handle(body.segment()));
+        mount.thenEmpty(request, handle.file().release());
+    }
+
+    /** The process no longer waits for the open, so nobody will ever close this. */
+    private void abandon(long handle) {
+        handles.remove(handle)
+                .file()
+                .release()
+                .exceptionally(failure -> {
+                    LOG.warn("closing a file whose open was interrupted", failure);
+                    return null;
+                });
+    }
+}

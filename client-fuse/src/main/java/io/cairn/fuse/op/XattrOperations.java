@@ -1,0 +1,106 @@
+package io.cairn.fuse.op;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.fuse.kernel.XattrFormat;
+import io.cairn.fuse.session.FuseRequest;
+import io.cairn.fuse.session.ReplyBuffer;
+import io.cairn.fuse.session.RequestBody;
+import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Extended attributes. Any thread. Those of the "system." space are refused without asking anyone:
+ * access control lists would have to be obeyed, not just kept, and {@code ls -l} asks for them for
+ * every file.
+ */
+final class XattrOperations {
+    private static final byte[] SYSTEM = "system.".getBytes(StandardCharsets.US_ASCII);
+
+    private final MountContext mount;
+
+    XattrOperations(MountContext mount) {
+        this.mount = mount;
+    }
+
+    void getxattr(FuseRequest request, RequestBody body) {
+        int size = XattrFormat.size(body.segment());
+        byte[] name = body.string(XattrFormat.GETXATTR_SIZE);
+        if (refused(request, name)) {
+            return;
+        }
+        mount.then(
+                request,
+                mount.client().getXattr(mount.inode(request), name),
+                value -> replyValue(request, value, size));
+    }
+
+    void listxattr(FuseRequest request, RequestBody body) {
+        int size = XattrFormat.size(body.segment());
+        mount.then(
+                request,
+                mount.client().listXattr(mount.inode(request)),
+                names -> replyValue(request, join(names), size));
+    }
+
+    /** Each name ended by a NUL. */
+    private static byte[] join(List<byte[]> names) {
+        int length = names.stream().mapToInt(name -> name.length + 1).sum();
+        byte[] joined = new byte[length];
+        int at = 0;
+        for (byte[] name : names) {
+            System.arraycopy(name, 0, joined, at, name.length);
+            at += name.length + 1;
+        }
+        return joined;
+    }
+
+    private static void replyValue(FuseRequest request, byte[] value, int size) {
+        if (size == 0) {
+            ReplyBuffer reply = ReplyBuffer.ofThread();
+            XattrFormat.putSize(reply.body(), value.length);
+            request.reply(reply, XattrFormat.GETXATTR_OUT_SIZE);
+        } else if (value.length > size) {
+            request.fail(Errno.ERANGE);
+        } else {
+            request.reply(Unpooled.wrappedBuffer(value));
+        }
+    }
+
+    void setxattr(FuseRequest request, RequestBody body) {
+        byte[] name = body.string(XattrFormat.SETXATTR_SIZE);
+        if (refused(request, name)) {
+            return;
+        }
+        byte[] value =
+                body.bytes(
+                        XattrFormat.SETXATTR_SIZE + name.length + 1L,
+                        Integer.toUnsignedLong(XattrFormat.size(body.segment())));
+        mount.thenEmpty(
+                request,
+                mount.client()
+                        .setXattr(
+                                mount.inode(request),
+                                name,
+                                value,
+                                XattrFormat.setFlags(body.segment())));
+    }
+
+    void removexattr(FuseRequest request, RequestBody body) {
+        byte[] name = body.string(0);
+        if (!refused(request, name)) {
+            mount.thenEmpty(request, mount.client().removeXattr(mount.inode(request), name));
+        }
+    }
+
+    private static boolean refused(FuseRequest request, byte[] name) {
+        boolean system =
+                name.length >= SYSTEM.length
+                        && Arrays.equals(name, 0, SYSTEM.length, SYSTEM, 0, SYSTEM.length);
+        if (system) {
+            request.fail(Errno.EOPNOTSUPP);
+        }
+        return system;
+    }
+}

@@ -1,0 +1,64 @@
+package io.cairn.fuse.session;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+
+/** What /proc says about the thread that waits for a request. Any thread. */
+final class CallingProcess {
+    /** Signals that do nothing, or only stop, where they are not handled; bit number - 1. */
+    private static final long HARMLESS =
+            bit(17) | bit(18) | bit(19) | bit(20) | bit(21) | bit(22) | bit(23) | bit(28);
+
+    private static final long PF_EXITING = 4;
+
+    private CallingProcess() {}
+
+    /** Whether the thread is exiting, or has a signal pending that will end it. */
+    static boolean dying(int threadId) {
+        if (threadId <= 0) {
+            return false;
+        }
+        try {
+            return fatalPending(read(threadId, "status")) || exiting(read(threadId, "stat"));
+        } catch (NoSuchFileException gone) {
+            return true;
+        } catch (IOException | RuntimeException unreadable) {
+            return false;
+        }
+    }
+
+    private static String read(int threadId, String file) throws IOException {
+        Path path = Path.of("/proc", Integer.toString(threadId), file);
+        return Files.readString(path, StandardCharsets.ISO_8859_1);
+    }
+
+    static boolean fatalPending(String status) {
+        long pending = mask(status, "SigPnd:") | mask(status, "ShdPnd:");
+        long survived =
+                mask(status, "SigBlk:")
+                        | mask(status, "SigIgn:")
+                        | mask(status, "SigCgt:")
+                        | HARMLESS;
+        return (pending & ~survived) != 0;
+    }
+
+    /** Field 9 of stat: the kernel's flags of the task; the name in field 2 may hold anything. */
+    static boolean exiting(String stat) {
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 8);
+        return (Long.parseLong(fields[6]) & PF_EXITING) != 0;
+    }
+
+    private static long mask(String status, String key) {
+        int at = status.indexOf("\n" + key);
+        int start = at + 1 + key.length();
+        int end = status.indexOf('\n', start);
+        return at < 0 ? 0 : Long.parseUnsignedLong(status.substring(start, end).strip(), 16);
+    }
+
+    private static long bit(int signal) {
+        return 1L << (signal - 1);
+    }
+}

@@ -1,0 +1,83 @@
+package io.cairn.fuse.session;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The direct memory requests are read into, and the limit on data of writes under way. Any thread.
+ *
+ * <p>The limit is soft: a reader that would exceed it waits for writes to finish, but not for ever,
+ * because it must come back to the device to learn of interrupts.
+ */
+public final class RequestBuffers {
+    /** Room beyond the data for header and structure; the kernel insists on some. */
+    private static final int OVERHEAD_BYTES = 4096;
+
+    /** Below this a copy costs less than a buffer of full size would waste. */
+    private static final int COPY_BELOW_BYTES = 64 << 10;
+
+    private static final int PAGE_BYTES = 8192;
+
+    /** 8 MiB per arena chunk: seven requests of 1 MiB. */
+    private static final int CHUNK_ORDER = 10;
+
+    private static final int UNIT_BYTES = 4096;
+    private static final long WAIT_MILLIS = 500;
+
+    private final PooledByteBufAllocator allocator =
+            new PooledByteBufAllocator(true, 0, 2, PAGE_BYTES, CHUNK_ORDER, 64, 32, false, 0);
+    private final int requestBytes;
+    private final Semaphore units;
+
+    /**
+     * @param maxWriteBytes largest data of a WRITE
+     * @param limitBytes of data of writes under way
+     */
+    public RequestBuffers(int maxWriteBytes, long limitBytes) {
+        this.requestBytes = maxWriteBytes + OVERHEAD_BYTES;
+        this.units = new Semaphore((int) (limitBytes / UNIT_BYTES));
+    }
+
+    int requestBytes() {
+        return requestBytes;
+    }
+
+    int copyBelowBytes() {
+        return COPY_BELOW_BYTES;
+    }
+
+    ByteBuf request() {
+        return allocator.directBuffer(requestBytes, requestBytes);
+    }
+
+    ByteBuf copy(ByteBuf from, int start, int length) {
+        return allocator.directBuffer(length, length).writeBytes(from, start, length);
+    }
+
+    /** The largest answer the kernel may ask for. */
+    public int answerMaximumBytes() {
+        return requestBytes;
+    }
+
+    /** A buffer for an answer, to be released by who answers with it. */
+    public ByteBuf answer(int capacityBytes) {
+        return allocator.directBuffer(capacityBytes, capacityBytes);
+    }
+
+    /** Counts a write's data; returns what {@link #finished} must be given when it is over. */
+    public int started(int bytes) {
+        int wanted = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+        try {
+            return units.tryAcquire(wanted, WAIT_MILLIS, TimeUnit.MILLISECONDS) ? wanted : 0;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return 0;
+        }
+    }
+
+    public void finished(int counted) {
+        units.release(counted);
+    }
+}

@@ -1,0 +1,5 @@
+/** The conversation with /dev/fuse: reading requests, answering, interrupts, notifications. */
+@NullMarked
+package io.cairn.fuse.session;
+
+import org.jspecify.annotations.NullMarked;
