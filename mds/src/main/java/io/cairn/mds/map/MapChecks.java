@@ -1,0 +1,101 @@
+package io.cairn.mds.map;
+
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import java.util.HashSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What every map holds to, checked on each change before it is applied: ids that are referred to
+ * exist, a PG has as many different disks as its pool asks for, and its in-sync set is part of them
+ * and never empty. Pure; any thread.
+ */
+public final class MapChecks {
+    /** Pool ids are the upper half of a PG id. */
+    public static final int MAX_POOL = 0xffff;
+
+    public static final int MAX_PGS = 1 << 16;
+
+    private MapChecks() {}
+
+    /** Why the map cannot change this way, as a sentence; null if it can. */
+    public static @Nullable String objection(MapState base, MapUpdate update) {
+        MapState next = base.with(update);
+        for (Server server : update.getServersList()) {
+            if (server.getId() == 0) {
+                return "a server without an id";
+            }
+        }
+        for (Disk disk : update.getDisksList()) {
+            if (disk.getId() == 0 || next.server(disk.getServer()) == null) {
+                return "disk " + disk.getId() + " of unknown server " + disk.getServer();
+            }
+        }
+        for (Pool pool : update.getPoolsList()) {
+            String objection = objection(base, pool);
+            if (objection != null) {
+                return objection;
+            }
+        }
+        for (PlacementGroup pg : update.getPgsList()) {
+            String objection = objection(base, next, pg);
+            if (objection != null) {
+                return objection;
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable String objection(MapState base, Pool pool) {
+        String name = "pool " + pool.getId();
+        if (pool.getId() < 1 || pool.getId() > MAX_POOL) {
+            return name + ": ids are 1 to " + MAX_POOL;
+        }
+        if (pool.getSize() < 1 || pool.getMinSize() < 1 || pool.getMinSize() > pool.getSize()) {
+            return name + ": size " + pool.getSize() + ", min_size " + pool.getMinSize();
+        }
+        if (pool.getPgCount() < 1 || pool.getPgCount() > MAX_PGS) {
+            return name + ": " + pool.getPgCount() + " PGs";
+        }
+        Pool present = base.pool(pool.getId());
+        if (present != null && present.getPgCount() != pool.getPgCount()) {
+            return name + ": the number of PGs cannot change";
+        }
+        Pool same = base.pool(pool.getName());
+        return same != null && same.getId() != pool.getId()
+                ? name + ": name '" + pool.getName() + "' belongs to pool " + same.getId()
+                : null;
+    }
+
+    private static @Nullable String objection(MapState base, MapState next, PlacementGroup pg) {
+        String name = "PG " + Integer.toHexString(pg.getPg());
+        Pool pool = next.pool(pg.getPg() >>> 16);
+        if (pool == null || (pg.getPg() & 0xffff) >= pool.getPgCount()) {
+            return name + " is of no pool";
+        }
+        List<Integer> replicas = pg.getReplicasList();
+        if (replicas.size() != pool.getSize()
+                || new HashSet<>(replicas).size() != replicas.size()) {
+            return name + ": " + replicas + " are not " + pool.getSize() + " different disks";
+        }
+        for (int disk : replicas) {
+            if (next.disk(disk) == null) {
+                return name + ": unknown disk " + disk;
+            }
+        }
+        if (pg.getInSyncCount() == 0 || !replicas.containsAll(pg.getInSyncList())) {
+            return name + ": in-sync set " + pg.getInSyncList() + " of " + replicas;
+        }
+        if (pg.getEpoch() < 1 || pg.getEpoch() > next.epoch()) {
+            return name + ": epoch " + pg.getEpoch() + " in map epoch " + next.epoch();
+        }
+        PlacementGroup present = base.pg(pg.getPg());
+        return present != null && pg.getEpoch() < present.getEpoch()
+                ? name + ": epoch " + pg.getEpoch() + " after " + present.getEpoch()
+                : null;
+    }
+}

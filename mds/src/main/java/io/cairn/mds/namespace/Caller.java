@@ -1,0 +1,11 @@
+package io.cairn.mds.namespace;
+
+/**
+ * On whose behalf a mutation runs.
+ *
+ * @param session the client's session
+ * @param uid owner of what is created
+ * @param gid group of what is created, unless the directory passes on its own
+ * @param time the client's clock
+ */
+record Caller(long session, int uid, int gid, Time time) {}

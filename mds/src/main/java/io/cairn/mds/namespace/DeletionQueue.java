@@ -1,0 +1,70 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.mds.namespace.MetaStore.KeyValue;
+import io.cairn.mds.proto.DeletionRecord;
+import java.util.List;
+
+/**
+ * Inodes whose chunks are still to be deleted, in the order they came. The queue knows its head, so
+ * that reading it never passes over the tombstones of what was reaped. The applying thread only,
+ * but for {@link #parse}.
+ */
+final class DeletionQueue {
+    private DeletionQueue() {}
+
+    static void add(StateTx tx, Inode inode) {
+        DeletionRecord record =
+                DeletionRecord.newBuilder()
+                        .setSequence(tx.tally.nextDeletion++)
+                        .setInode(inode.id)
+                        .setLayout(inode.layout)
+                        .setSize(inode.size)
+                        .setSizeCeiling(inode.ceiling)
+                        .setMapEpoch(tx.map.epoch())
+                        .build();
+        tx.put(MetaKeys.of(MetaKeys.DELETION, record.getSequence()), record.toByteArray());
+        tx.put(
+                MetaKeys.of(MetaKeys.DELETION_OF, inode.id),
+                MetaKeys.longValue(record.getSequence()));
+        tx.tally.deletionInodes++;
+        tx.tally.deletionBytes += record.getSize();
+        tx.announce(StateListener::deletionsQueued);
+    }
+
+    /** All chunks of these are gone everywhere; one that is not queued was reported before. */
+    static void reaped(StateTx tx, List<Long> inodes) {
+        for (long inode : inodes) {
+            byte[] place = tx.get(MetaKeys.of(MetaKeys.DELETION_OF, inode));
+            if (place != null) {
+                byte[] key = MetaKeys.of(MetaKeys.DELETION, MetaKeys.longAt(place, 0));
+                byte[] record = tx.get(key);
+                if (record == null) {
+                    throw new CorruptStateException("inode " + inode + " is queued nowhere");
+                }
+                tx.tally.deletionInodes--;
+                tx.tally.deletionBytes -= parse(record).getSize();
+                tx.delete(key);
+                tx.delete(MetaKeys.of(MetaKeys.DELETION_OF, inode));
+            }
+        }
+        advanceHead(tx);
+    }
+
+    private static void advanceHead(StateTx tx) {
+        byte[] head = MetaKeys.of(MetaKeys.DELETION, tx.tally.deletionHead);
+        List<KeyValue> first = tx.list(MetaKeys.prefix(MetaKeys.DELETION), head, 1);
+        tx.tally.deletionHead =
+                first.isEmpty()
+                        ? tx.tally.nextDeletion
+                        : MetaKeys.longAt(first.getFirst().key(), 1);
+    }
+
+    static DeletionRecord parse(byte[] value) {
+        try {
+            return DeletionRecord.parseFrom(value);
+        } catch (InvalidProtocolBufferException e) {
+            throw new CorruptStateException("a deletion record is damaged", e);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package io.cairn.mds.namespace;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.LinkOp;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.RmdirOp;
+import io.cairn.common.proto.UnlinkOp;
+import io.cairn.mds.namespace.MetaStore.KeyValue;
+
+/** link, unlink, rmdir, and what becomes of an inode without a name. The applying thread only. */
+final class Links {
+    /** As ext4. */
+    static final int MAX_LINKS = 65_000;
+
+    private Links() {}
+
+    static MutationResult link(StateTx tx, Caller caller, LinkOp op) {
+        Inode parent = Directories.require(tx, op.getNewParent());
+        Names.check(op.getNewName());
+        Inode inode = tx.require(op.getInode());
+        Directories.requireFree(tx, parent.id, op.getNewName());
+        if (inode.isDirectory()) {
+            throw new FsException(Errno.EPERM, "a hard link to directory " + inode.id);
+        }
+        if (inode.nlink == 0) {
+            throw new FsException(Errno.ENOENT, "inode " + inode.id + " has no name any more");
+        }
+        if (inode.nlink >= MAX_LINKS) {
+            throw new FsException(Errno.EMLINK, "inode " + inode.id);
+        }
+        Inode linked = tx.edit(inode.id);
+        linked.nlink++;
+        linked.touch(caller.time());
+        Inode changed = Directories.add(tx, parent.id, op.getNewName(), linked, caller.time());
+        return result(linked, changed);
+    }
+
+    static MutationResult unlink(StateTx tx, Caller caller, UnlinkOp op) {
+        Inode parent = Directories.require(tx, op.getParent());
+        Names.check(op.getName());
+        Dentry entry = Directories.requireEntry(tx, parent.id, op.getName());
+        if (entry.isDirectory()) {
+            throw new FsException(Errno.EISDIR, "'" + op.getName().toStringUtf8() + "'");
+        }
+        Inode changed = Directories.remove(tx, parent.id, op.getName(), entry, caller.time());
+        return result(dropName(tx, entry.inode(), caller.time()), changed);
+    }
+
+    static MutationResult rmdir(StateTx tx, Caller caller, RmdirOp op) {
+        Inode parent = Directories.require(tx, op.getParent());
+        Names.check(op.getName());
+        Dentry entry = Directories.requireEntry(tx, parent.id, op.getName());
+        if (!entry.isDirectory()) {
+            throw new FsException(Errno.ENOTDIR, "'" + op.getName().toStringUtf8() + "'");
+        }
+        if (tx.require(entry.inode()).size != 0) {
+            throw new FsException(Errno.ENOTEMPTY, "'" + op.getName().toStringUtf8() + "'");
+        }
+        Inode changed = Directories.remove(tx, parent.id, op.getName(), entry, caller.time());
+        changed.nlink--;
+        return result(dropName(tx, entry.inode(), caller.time()), changed);
+    }
+
+    /**
+     * Takes one name away, of an empty directory its only one: the inode stays as an orphan while a
+     * session holds it open, else it is freed. Returns it as it is or was last.
+     */
+    static Inode dropName(StateTx tx, long id, Time time) {
+        Inode inode = tx.edit(id);
+        inode.nlink = inode.isDirectory() ? 0 : inode.nlink - 1;
+        inode.touch(time);
+        if (inode.nlink == 0) {
+            if (inode.openers > 0) {
+                tx.put(MetaKeys.of(MetaKeys.ORPHAN, id), new byte[0]);
+            } else {
+                free(tx, inode);
+            }
+        }
+        return inode;
+    }
+
+    /** Ends an inode without names and openers; its data goes into the deletion queue. */
+    static void free(StateTx tx, Inode inode) {
+        tx.remove(inode);
+        tx.delete(MetaKeys.of(MetaKeys.ORPHAN, inode.id));
+        if (inode.xattrListBytes > 0) {
+            for (KeyValue row : tx.list(MetaKeys.of(MetaKeys.XATTR, inode.id))) {
+                tx.delete(row.key());
+            }
+        }
+        tx.tally.inodesUsed--;
+        if (inode.isRegular()) {
+            tx.tally.bytesUsed -= inode.size;
+            if (!inode.truncations.isEmpty()) {
+                tx.delete(MetaKeys.of(MetaKeys.TRUNCATING, inode.id));
+            }
+            if (inode.ceiling > 0) {
+                DeletionQueue.add(tx, inode);
+            }
+        }
+    }
+
+    private static MutationResult result(Inode inode, Inode parent) {
+        return MutationResult.newBuilder()
+                .setAttr(inode.toAttr())
+                .setParent(parent.toAttr())
+                .build();
+    }
+}

@@ -1,0 +1,88 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.mds.map.MapChecks;
+import io.cairn.mds.map.MapState;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.FormatEntry;
+import io.cairn.mds.proto.MapChangeEntry;
+import org.jspecify.annotations.Nullable;
+
+/** The first entry of a cluster, and every change of the cluster map. The applying thread only. */
+final class MapEntries {
+    private static final int CLUSTER_ID_BYTES = 16;
+
+    private MapEntries() {}
+
+    /** EEXIST where there is a cluster already. */
+    static ApplyReply.Builder format(StateTx tx, FormatEntry entry) {
+        ByteString clusterId = entry.getClusterId();
+        if (!tx.map.clusterId().isEmpty()) {
+            throw new FsException(Errno.EEXIST, "the cluster has been formatted");
+        }
+        if (clusterId.size() != CLUSTER_ID_BYTES) {
+            throw new FsException(Errno.EINVAL, "a cluster id of " + clusterId.size() + " bytes");
+        }
+        MapState named = MapState.of(MapUpdate.newBuilder().setClusterId(clusterId).build());
+        MapUpdate first =
+                MapUpdate.newBuilder()
+                        .setClusterId(clusterId)
+                        .setEpoch(1)
+                        .addPools(entry.getPool())
+                        .build();
+        check(MapChecks.objection(named, first));
+        LayoutXattr.check(named.with(first), entry.getLayout());
+        tx.map = named;
+        tx.put(MetaKeys.clusterId(), clusterId.toByteArray());
+        change(tx, first);
+        Creation.root(
+                tx, entry.getRootMode(), entry.getRootUid(), entry.getRootGid(), entry.getLayout());
+        return ApplyReply.newBuilder();
+    }
+
+    /**
+     * EAGAIN where the map has moved on since the leader looked at it; EINVAL for what no map can
+     * be. Refusing sessions is the business of evictions.
+     */
+    static ApplyReply.Builder change(StateTx tx, MapChangeEntry entry) {
+        MapUpdate update = entry.getUpdate();
+        if (entry.getBaseEpoch() != tx.map.epoch()) {
+            throw new FsException(
+                    Errno.EAGAIN,
+                    "a change of map epoch " + entry.getBaseEpoch() + " at " + tx.map.epoch());
+        }
+        if (update.getEpoch() != entry.getBaseEpoch() + 1
+                || update.getRefusedSessionsCount() > 0
+                || !update.getClusterId().isEmpty()
+                        && !update.getClusterId().equals(tx.map.clusterId())) {
+            throw new FsException(Errno.EINVAL, "not a change of one epoch of this map");
+        }
+        for (long session : update.getForgottenSessionsList()) {
+            if (tx.session(session) != null || !tx.map.isRefused(session)) {
+                throw new FsException(
+                        Errno.EINVAL, "session " + session + " cannot be forgotten yet");
+            }
+        }
+        check(MapChecks.objection(tx.map, update));
+        change(tx, update.toBuilder().setBaseEpoch(entry.getBaseEpoch()).build());
+        return ApplyReply.newBuilder();
+    }
+
+    /** Makes an increment that has been checked the present map. */
+    static void change(StateTx tx, MapUpdate update) {
+        MapUpdate increment = update.toBuilder().setClusterId(tx.map.clusterId()).build();
+        MapRecords.store(tx, increment);
+        tx.map = tx.map.with(increment);
+        tx.tally.mapEpoch = tx.map.epoch();
+        tx.announce(listener -> listener.mapChanged(increment));
+    }
+
+    private static void check(@Nullable String objection) {
+        if (objection != null) {
+            throw new FsException(Errno.EINVAL, objection);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+
+/** The cluster map as keys and values: one per server, disk, pool, PG, refused session, member. */
+final class MapRecords {
+    static final byte[] KINDS = {
+        MetaKeys.MAP_SERVER,
+        MetaKeys.MAP_DISK,
+        MetaKeys.MAP_POOL,
+        MetaKeys.MAP_PG,
+        MetaKeys.MAP_REFUSED,
+        MetaKeys.MAP_MDS
+    };
+
+    private MapRecords() {}
+
+    /** Stores an increment. */
+    static void store(StateTx tx, MapUpdate update) {
+        for (Server s : update.getServersList()) {
+            tx.put(MetaKeys.ofMap(MetaKeys.MAP_SERVER, s.getId()), s.toByteArray());
+        }
+        for (Disk d : update.getDisksList()) {
+            tx.put(MetaKeys.ofMap(MetaKeys.MAP_DISK, d.getId()), d.toByteArray());
+        }
+        for (Pool p : update.getPoolsList()) {
+            tx.put(MetaKeys.ofMap(MetaKeys.MAP_POOL, p.getId()), p.toByteArray());
+        }
+        for (PlacementGroup pg : update.getPgsList()) {
+            tx.put(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()), pg.toByteArray());
+        }
+        for (MdsMember m : update.getMdsList()) {
+            tx.put(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId()), m.toByteArray());
+        }
+        for (long session : update.getRefusedSessionsList()) {
+            tx.put(MetaKeys.of(MetaKeys.MAP_REFUSED, session), new byte[0]);
+        }
+        for (long session : update.getForgottenSessionsList()) {
+            tx.delete(MetaKeys.of(MetaKeys.MAP_REFUSED, session));
+        }
+    }
+
+    /** Adds a stored part to a whole map. */
+    static void add(MapUpdate.Builder full, byte[] key, byte[] value)
+            throws InvalidProtocolBufferException {
+        switch (key[0]) {
+            case MetaKeys.MAP_SERVER -> full.addServers(Server.parseFrom(value));
+            case MetaKeys.MAP_DISK -> full.addDisks(Disk.parseFrom(value));
+            case MetaKeys.MAP_POOL -> full.addPools(Pool.parseFrom(value));
+            case MetaKeys.MAP_PG -> full.addPgs(PlacementGroup.parseFrom(value));
+            case MetaKeys.MAP_MDS -> full.addMds(MdsMember.parseFrom(value));
+            case MetaKeys.MAP_REFUSED -> full.addRefusedSessions(MetaKeys.longAt(key, 1));
+            default -> throw new CorruptStateException("key kind " + key[0] + " is no map key");
+        }
+    }
+}

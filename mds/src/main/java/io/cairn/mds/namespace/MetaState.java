@@ -1,0 +1,307 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.ReadDirReply;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.raft.ReplicatedState;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything the Raft log replicates: namespace, sessions, deletion queue and cluster map, in one
+ * RocksDB. One thread applies; any thread reads meanwhile. A failure of RocksDB or state that
+ * contradicts itself is a {@link CorruptStateException}: the process must stop, and start again
+ * from what was flushed.
+ */
+public final class MetaState implements ReplicatedState, NamespaceReader, ControlReader {
+    /** Inodes, and as many directory entries, kept in memory unless told otherwise. */
+    public static final int DEFAULT_CACHED_INODES = 32_768;
+
+    private final StateDirectory directory;
+    private final int cachedInodes;
+    private final List<StateListener> listeners = new CopyOnWriteArrayList<>();
+    private final Object applying = new Object();
+    private volatile MetaStore store;
+    private final ReentrantReadWriteLock life = new ReentrantReadWriteLock();
+    private boolean closed;
+
+    private MetaState(StateDirectory directory, int cachedInodes) throws IOException {
+        this.directory = directory;
+        this.cachedInodes = cachedInodes;
+        this.store = new MetaStore(MetaDatabase.open(directory.recover()), cachedInodes);
+    }
+
+    /** Opens what the directory holds, or starts with nothing. */
+    public static MetaState open(Path root, int cachedInodes) throws IOException {
+        return new MetaState(new StateDirectory(root), cachedInodes);
+    }
+
+    // ---- the log ------------------------------------------------------------
+
+    @Override
+    public ByteString apply(long term, long index, ByteString bytes) {
+        synchronized (applying) {
+            if (index <= store.position().index()) {
+                return ApplyReply.newBuilder()
+                        .setErrno(Errno.EAGAIN.number())
+                        .setDetail("entry " + index + " was applied before")
+                        .build()
+                        .toByteString();
+            }
+            LogEntry entry = parse(index, bytes);
+            MetaStore store = open();
+            StateTx tx =
+                    new StateTx(
+                            store,
+                            new Time(entry.getTime().getSeconds(), entry.getTime().getNanos()));
+            ApplyReply.Builder reply = execute(tx, entry);
+            store.commit(tx, term, index);
+            for (Consumer<StateListener> event : tx.events()) {
+                listeners.forEach(event);
+            }
+            return reply.setMapEpoch(tx.map.epoch()).build().toByteString();
+        }
+    }
+
+    private static LogEntry parse(long index, ByteString bytes) {
+        try {
+            return LogEntry.parseFrom(bytes);
+        } catch (InvalidProtocolBufferException e) {
+            throw new CorruptStateException("entry " + index + " of the log is damaged", e);
+        }
+    }
+
+    /** Refusals come before any change, so that what is committed then is the position alone. */
+    private static ApplyReply.Builder execute(StateTx tx, LogEntry entry) {
+        try {
+            if (tx.map.epoch() == 0 && !entry.hasFormat()) {
+                throw new FsException(Errno.EAGAIN, "the cluster is not formatted yet");
+            }
+            return switch (entry.getEntryCase()) {
+                case FORMAT -> MapEntries.format(tx, entry.getFormat());
+                case OPEN_SESSION -> Sessions.open(tx, entry.getOpenSession());
+                case CLOSE_SESSION -> Sessions.close(tx, entry.getCloseSession().getSession());
+                case EVICT_SESSION -> Sessions.evict(tx, entry.getEvictSession().getSession());
+                case RELEASE_SESSION ->
+                        Sessions.release(tx, entry.getReleaseSession().getSession());
+                case MUTATE -> MutationBatch.apply(tx, entry.getMutate());
+                case MAP_CHANGE -> MapEntries.change(tx, entry.getMapChange());
+                case REAPED -> {
+                    DeletionQueue.reaped(tx, entry.getReaped().getInodesList());
+                    yield ApplyReply.newBuilder();
+                }
+                case TRUNCATED -> {
+                    Attributes.truncated(
+                            tx,
+                            entry.getTruncated().getInode(),
+                            entry.getTruncated().getSequence());
+                    yield ApplyReply.newBuilder();
+                }
+                case ENTRY_NOT_SET ->
+                        throw new CorruptStateException(
+                                "the log has an entry this version does not know");
+            };
+        } catch (FsException e) {
+            return ApplyReply.newBuilder()
+                    .setErrno(e.errno().number())
+                    .setDetail(String.valueOf(e.getMessage()));
+        }
+    }
+
+    @Override
+    public void skip(long term, long index) {
+        synchronized (applying) {
+            if (index > store.position().index()) {
+                open().commit(new StateTx(store, Time.EPOCH), term, index);
+            }
+        }
+    }
+
+    @Override
+    public long appliedIndex() {
+        return store.position().index();
+    }
+
+    @Override
+    public long appliedTerm() {
+        return store.position().term();
+    }
+
+    @Override
+    public Position checkpoint(Path to) throws IOException {
+        life.readLock().lock();
+        try {
+            open().database().checkpoint(to);
+        } finally {
+            life.readLock().unlock();
+        }
+        StateDirectory.sync(to);
+        // Entries were applied meanwhile: only the copy itself knows up to which one it goes.
+        try (MetaDatabase copy = MetaDatabase.openReadOnly(to)) {
+            byte[] position = copy.get(MetaKeys.position());
+            return position == null ? new Position(0, 0) : PositionFormat.decode(position);
+        }
+    }
+
+    @Override
+    public void restore(Path checkpoint) throws IOException {
+        synchronized (applying) {
+            directory.receive(checkpoint);
+            life.writeLock().lock();
+            try {
+                open().close();
+                store = new MetaStore(MetaDatabase.open(directory.promote()), cachedInodes);
+            } finally {
+                life.writeLock().unlock();
+            }
+            listeners.forEach(StateListener::restored);
+        }
+    }
+
+    /** Flushes first, so that the next start has little to replay. */
+    @Override
+    public void close() {
+        synchronized (applying) {
+            life.writeLock().lock();
+            try {
+                if (!closed) {
+                    closed = true;
+                    store.database().flush();
+                    store.close();
+                }
+            } finally {
+                life.writeLock().unlock();
+            }
+        }
+    }
+
+    // ---- reading ------------------------------------------------------------
+
+    /** Holding the life lock or, as the applying thread, {@code applying}. */
+    private MetaStore open() {
+        if (closed) {
+            throw new FsException(Errno.EIO, "the metadata is closed");
+        }
+        return store;
+    }
+
+    /** Keeps the store open while it is read. */
+    private <T extends @Nullable Object> T read(Function<MetaStore, T> reads) {
+        life.readLock().lock();
+        try {
+            return reads.apply(open());
+        } finally {
+            life.readLock().unlock();
+        }
+    }
+
+    @Override
+    public Attr lookup(long parent, ByteString name) {
+        return read(s -> new MetaReader(s).lookup(parent, name));
+    }
+
+    @Override
+    public Attr getAttr(long inode) {
+        return read(s -> new MetaReader(s).getAttr(inode));
+    }
+
+    @Override
+    public ReadDirReply readDir(long inode, long cursor, int maxBytes, boolean withAttributes) {
+        return read(
+                s -> DirectoryListing.read(s.database(), inode, cursor, maxBytes, withAttributes));
+    }
+
+    @Override
+    public ByteString readLink(long inode) {
+        return read(s -> new MetaReader(s).readLink(inode));
+    }
+
+    @Override
+    public ByteString getXattr(long inode, ByteString name) {
+        return read(s -> new MetaReader(s).getXattr(inode, name));
+    }
+
+    @Override
+    public List<ByteString> listXattr(long inode) {
+        return read(s -> new MetaReader(s).listXattr(inode));
+    }
+
+    @Override
+    public Counters counters() {
+        return store.counters();
+    }
+
+    @Override
+    public boolean isFormatted() {
+        return store.map().epoch() > 0;
+    }
+
+    @Override
+    public ByteString clusterId() {
+        return store.map().clusterId();
+    }
+
+    @Override
+    public MapUpdate map() {
+        return store.map().toUpdate();
+    }
+
+    @Override
+    public List<SessionRecord> sessions() {
+        return store.sessions();
+    }
+
+    @Override
+    public @Nullable SessionRecord session(long session) {
+        return store.session(session);
+    }
+
+    @Override
+    public int openCount(long session, long inode) {
+        return read(s -> new MetaReader(s).openCount(session, inode));
+    }
+
+    @Override
+    public long maxInode() {
+        return store.counters().maxInode();
+    }
+
+    @Override
+    public long maxSession() {
+        return store.counters().maxSession();
+    }
+
+    @Override
+    public List<DeletionRecord> deletions(long afterSequence, int max) {
+        return read(s -> new MetaReader(s).deletions(afterSequence, max));
+    }
+
+    @Override
+    public List<Attr> pendingTruncations(long afterInode, int max) {
+        return read(s -> new MetaReader(s).pendingTruncations(afterInode, max));
+    }
+
+    @Override
+    public List<Long> orphans(long afterInode, int max) {
+        return read(s -> new MetaReader(s).ids(MetaKeys.ORPHAN, afterInode, max));
+    }
+
+    @Override
+    public void addListener(StateListener listener) {
+        listeners.add(listener);
+    }
+}

@@ -1,0 +1,124 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.OpenSessionEntry;
+import io.cairn.mds.proto.SessionRecord;
+
+/**
+ * The life of client sessions. The applying thread only.
+ *
+ * <pre>
+ *        open            evict             release
+ *   none ────▶ served ────────▶ refused ──────────▶ none
+ *                │ close                              ▲
+ *                └────────────────────────────────────┘
+ * </pre>
+ *
+ * <p>A refused session keeps its opens until it is released: by then every data server refuses it
+ * too, and what it held open can go. Ends that come twice are answered like the first.
+ */
+final class Sessions {
+    private static final int UUID_BYTES = 16;
+
+    private Sessions() {}
+
+    /** ESTALE where it never existed, has ended, or is refused. */
+    static SessionRecord requireServed(StateTx tx, long id) {
+        SessionRecord session = tx.session(id);
+        if (session == null) {
+            throw new FsException(Errno.ESTALE, "session " + id + " is not open");
+        }
+        if (session.getRefused()) {
+            throw new FsException(Errno.ESTALE, "session " + id + " was evicted");
+        }
+        return session;
+    }
+
+    /** The client's session if it has one, else a new one; EAGAIN for an id used before. */
+    static ApplyReply.Builder open(StateTx tx, OpenSessionEntry entry) {
+        ByteString uuid = entry.getClientUuid();
+        if (uuid.size() != UUID_BYTES) {
+            throw new FsException(Errno.EINVAL, "a client uuid of " + uuid.size() + " bytes");
+        }
+        byte[] present = tx.get(MetaKeys.of(MetaKeys.SESSION_OF, uuid));
+        if (present != null) {
+            return ApplyReply.newBuilder().setSession(MetaKeys.longAt(present, 0));
+        }
+        long id = entry.getSession() != 0 ? entry.getSession() : tx.tally.maxSession + 1;
+        if (id <= tx.tally.maxSession) {
+            throw new FsException(Errno.EAGAIN, "session id " + id + " was used before");
+        }
+        tx.tally.maxSession = id;
+        tx.put(MetaKeys.of(MetaKeys.SESSION_OF, uuid), MetaKeys.longValue(id));
+        tx.putSession(
+                SessionRecord.newBuilder()
+                        .setSession(id)
+                        .setClientUuid(uuid)
+                        .setDescription(entry.getDescription())
+                        .setAddress(entry.getAddress())
+                        .setOpened(tx.now.toProto())
+                        .setAckedBelow(1)
+                        .build());
+        tx.announce(listener -> listener.sessionOpened(id));
+        return ApplyReply.newBuilder().setSession(id);
+    }
+
+    /** At the client's wish. ESTALE for a refused one: data servers may still have its writes. */
+    static ApplyReply.Builder close(StateTx tx, long id) {
+        if (tx.session(id) != null) {
+            end(tx, requireServed(tx, id));
+        }
+        return ApplyReply.newBuilder().setSession(id);
+    }
+
+    static ApplyReply.Builder evict(StateTx tx, long id) {
+        SessionRecord session = tx.session(id);
+        if (session == null) {
+            throw new FsException(Errno.ESTALE, "session " + id + " is not open");
+        }
+        if (!session.getRefused()) {
+            long epoch = tx.map.epoch() + 1;
+            MapEntries.change(
+                    tx,
+                    MapUpdate.newBuilder()
+                            .setBaseEpoch(tx.map.epoch())
+                            .setEpoch(epoch)
+                            .addRefusedSessions(id)
+                            .build());
+            tx.putSession(session.toBuilder().setRefused(true).setRefusedEpoch(epoch).build());
+            // The client may come back at once, as somebody else.
+            tx.delete(MetaKeys.of(MetaKeys.SESSION_OF, session.getClientUuid()));
+            tx.announce(listener -> listener.sessionRefused(id, epoch));
+        }
+        return ApplyReply.newBuilder().setSession(id);
+    }
+
+    /** The end of an evicted session, once every data server has confirmed the refusal. */
+    static ApplyReply.Builder release(StateTx tx, long id) {
+        SessionRecord session = tx.session(id);
+        if (session != null) {
+            if (!session.getRefused()) {
+                throw new FsException(Errno.EINVAL, "session " + id + " was not evicted");
+            }
+            end(tx, session);
+        }
+        return ApplyReply.newBuilder().setSession(id);
+    }
+
+    private static void end(StateTx tx, SessionRecord session) {
+        long id = session.getSession();
+        OpenFiles.releaseAll(tx, id);
+        for (long n = session.getAckedBelow(); n <= session.getLastNumber(); n++) {
+            tx.delete(MetaKeys.of(MetaKeys.ANSWER, id, n));
+        }
+        if (!session.getRefused()) {
+            tx.delete(MetaKeys.of(MetaKeys.SESSION_OF, session.getClientUuid()));
+        }
+        tx.removeSession(id);
+        tx.announce(listener -> listener.sessionEnded(id));
+    }
+}

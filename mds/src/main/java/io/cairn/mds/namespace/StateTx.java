@@ -1,0 +1,223 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.mds.map.MapState;
+import io.cairn.mds.namespace.MetaStore.EntryKey;
+import io.cairn.mds.namespace.MetaStore.KeyValue;
+import io.cairn.mds.proto.SessionRecord;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.WriteBatch;
+
+/**
+ * What one log entry reads and changes: its own changes over the committed state, so that each
+ * mutation of a batch sees those before it. The applying thread only.
+ *
+ * <p>There is no undo: an operation checks everything before its first change.
+ */
+final class StateTx {
+    /** When the leader logged the entry. */
+    final Time now;
+
+    final Tally tally;
+    MapState map;
+
+    private final MetaStore store;
+    private final TreeMap<byte[], byte @Nullable []> rows = new TreeMap<>(Arrays::compareUnsigned);
+    private final Map<Long, @Nullable Inode> inodes = new HashMap<>();
+    private final Map<EntryKey, @Nullable Dentry> entries = new HashMap<>();
+    private final Map<Long, @Nullable SessionRecord> sessions = new HashMap<>();
+    private final List<Consumer<StateListener>> events = new ArrayList<>();
+
+    StateTx(MetaStore store, Time now) {
+        this.store = store;
+        this.now = now;
+        this.tally = new Tally(store.counters());
+        this.map = store.map();
+    }
+
+    // ---- inodes -------------------------------------------------------------
+
+    @Nullable Inode inode(long id) {
+        return inodes.containsKey(id) ? inodes.get(id) : store.inode(id);
+    }
+
+    /** ENOENT where it does not exist. */
+    Inode require(long id) {
+        Inode inode = inode(id);
+        if (inode == null) {
+            throw new FsException(Errno.ENOENT, "inode " + id);
+        }
+        return inode;
+    }
+
+    /** A copy that is written with the entry; the same one each time. The inode exists. */
+    Inode edit(long id) {
+        Inode changed = inodes.get(id);
+        if (changed == null) {
+            changed = require(id).copy();
+            inodes.put(id, changed);
+        }
+        return changed;
+    }
+
+    void add(Inode inode) {
+        inodes.put(inode.id, inode);
+    }
+
+    void remove(Inode inode) {
+        inodes.put(inode.id, null);
+    }
+
+    // ---- directory entries --------------------------------------------------
+
+    @Nullable Dentry entry(long directory, ByteString name) {
+        EntryKey key = new EntryKey(directory, name);
+        return entries.containsKey(key) ? entries.get(key) : store.entry(key);
+    }
+
+    void putEntry(long directory, ByteString name, Dentry dentry) {
+        entries.put(new EntryKey(directory, name), dentry);
+        put(
+                MetaKeys.of(MetaKeys.DENTRY, directory, name),
+                DentryFormat.encode(dentry, ByteString.EMPTY));
+        put(
+                MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory, dentry.sequence()),
+                DentryFormat.encode(dentry, name));
+    }
+
+    void removeEntry(long directory, ByteString name, Dentry dentry) {
+        entries.put(new EntryKey(directory, name), null);
+        delete(MetaKeys.of(MetaKeys.DENTRY, directory, name));
+        delete(MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory, dentry.sequence()));
+    }
+
+    // ---- sessions -----------------------------------------------------------
+
+    @Nullable SessionRecord session(long id) {
+        return sessions.containsKey(id) ? sessions.get(id) : store.session(id);
+    }
+
+    void putSession(SessionRecord session) {
+        sessions.put(session.getSession(), session);
+    }
+
+    void removeSession(long id) {
+        sessions.put(id, null);
+    }
+
+    // ---- everything else ----------------------------------------------------
+
+    byte @Nullable [] get(byte[] key) {
+        return rows.containsKey(key) ? rows.get(key) : store.get(key);
+    }
+
+    void put(byte[] key, byte[] value) {
+        rows.put(key, value);
+    }
+
+    void delete(byte[] key) {
+        rows.put(key, null);
+    }
+
+    /** The first keys with the prefix at or after {@code from}. */
+    List<KeyValue> list(byte[] prefix, byte[] from, int max) {
+        TreeMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
+        int removed = 0;
+        for (Map.Entry<byte[], byte @Nullable []> e : rows.tailMap(from).entrySet()) {
+            byte[] value = e.getValue();
+            if (!MetaKeys.startsWith(e.getKey(), prefix)) {
+                break;
+            } else if (value == null) {
+                removed++;
+            } else {
+                found.put(e.getKey(), value);
+            }
+        }
+        int wanted = (int) Math.min(Integer.MAX_VALUE, (long) max + removed);
+        for (KeyValue row : store.list(prefix, from, wanted)) {
+            if (!rows.containsKey(row.key())) {
+                found.put(row.key(), row.value());
+            }
+        }
+        return found.entrySet().stream()
+                .limit(max)
+                .map(e -> new KeyValue(e.getKey(), e.getValue()))
+                .toList();
+    }
+
+    List<KeyValue> list(byte[] prefix) {
+        return list(prefix, prefix, Integer.MAX_VALUE);
+    }
+
+    // ---- the end ------------------------------------------------------------
+
+    /** To be told to every listener once the entry is committed. */
+    void announce(Consumer<StateListener> event) {
+        events.add(event);
+    }
+
+    List<Consumer<StateListener>> events() {
+        return events;
+    }
+
+    Map<Long, @Nullable Inode> inodes() {
+        return inodes;
+    }
+
+    Map<EntryKey, @Nullable Dentry> entries() {
+        return entries;
+    }
+
+    Map<Long, @Nullable SessionRecord> sessions() {
+        return sessions;
+    }
+
+    /** The order of the rows does not matter: each key occurs once. */
+    void writeTo(WriteBatch batch, long term, long index) {
+        try {
+            for (Map.Entry<Long, @Nullable Inode> e : inodes.entrySet()) {
+                Inode inode = e.getValue();
+                write(
+                        batch,
+                        MetaKeys.of(MetaKeys.INODE, e.getKey()),
+                        inode == null ? null : InodeFormat.encode(inode));
+            }
+            for (Map.Entry<Long, @Nullable SessionRecord> e : sessions.entrySet()) {
+                SessionRecord session = e.getValue();
+                write(
+                        batch,
+                        MetaKeys.of(MetaKeys.SESSION, e.getKey()),
+                        session == null ? null : session.toByteArray());
+            }
+            for (Map.Entry<byte[], byte @Nullable []> e : rows.entrySet()) {
+                write(batch, e.getKey(), e.getValue());
+            }
+            Counters counters = tally.counters();
+            if (!counters.equals(store.counters())) {
+                batch.put(MetaKeys.counters(), CountersFormat.encode(counters));
+            }
+            batch.put(MetaKeys.position(), PositionFormat.encode(term, index));
+        } catch (RocksDBException e) {
+            throw new CorruptStateException("RocksDB did not take a batch", e);
+        }
+    }
+
+    private static void write(WriteBatch batch, byte[] key, byte @Nullable [] value)
+            throws RocksDBException {
+        if (value == null) {
+            batch.delete(key);
+        } else {
+            batch.put(key, value);
+        }
+    }
+}

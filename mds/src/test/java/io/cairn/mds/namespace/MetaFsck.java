@@ -1,0 +1,289 @@
+package io.cairn.mds.namespace;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.mds.namespace.MetaStore.KeyValue;
+import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.SessionRecord;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Reads a whole closed state and checks every invariant of it: each key says what the others imply.
+ */
+final class MetaFsck {
+    private final List<String> faults = new ArrayList<>();
+    private final Map<Long, Inode> inodes = new TreeMap<>();
+    private final Map<Long, Integer> links = new HashMap<>();
+    private final Map<Long, Integer> subdirectories = new HashMap<>();
+    private final Map<Long, Long> entries = new HashMap<>();
+    private final Map<Long, Integer> openers = new HashMap<>();
+    private final Map<Long, Integer> xattrBytes = new HashMap<>();
+    private final Map<Long, Integer> xattrList = new HashMap<>();
+    private final MetaStore store;
+
+    private MetaFsck(MetaStore store) {
+        this.store = store;
+    }
+
+    static void check(Path directory) throws IOException {
+        MetaStore store =
+                new MetaStore(MetaDatabase.open(new StateDirectory(directory).recover()), 16);
+        try {
+            assertThat(new MetaFsck(store).run()).isEmpty();
+        } finally {
+            store.close();
+        }
+    }
+
+    private List<String> run() {
+        if (store.map().epoch() == 0) {
+            return faults;
+        }
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.INODE))) {
+            long id = MetaKeys.longAt(row.key(), 1);
+            inodes.put(id, InodeFormat.decode(id, row.value()));
+        }
+        checkEntries();
+        checkSessions();
+        checkXattrs();
+        checkSpecialLists();
+        inodes.values().forEach(this::checkInode);
+        checkReachable();
+        checkDeletions();
+        checkCounters();
+        return faults;
+    }
+
+    private void fault(String text) {
+        faults.add(text);
+    }
+
+    private void checkEntries() {
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.DENTRY))) {
+            long directory = MetaKeys.longAt(row.key(), 1);
+            ByteString name = ByteString.copyFrom(row.key(), 9, row.key().length - 9);
+            Dentry dentry = DentryFormat.decode(row.value());
+            String where = directory + "/" + name.toStringUtf8();
+            byte[] order =
+                    store.get(MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory, dentry.sequence()));
+            if (order == null
+                    || !DentryFormat.decode(order).equals(dentry)
+                    || !DentryFormat.name(order).equals(name)) {
+                fault(where + " has no place in the order");
+            }
+            Inode parent = inodes.get(directory);
+            Inode inode = inodes.get(dentry.inode());
+            if (parent == null || !parent.isDirectory() || parent.nlink == 0) {
+                fault(where + " is in no directory");
+            } else if (dentry.sequence() >= parent.nextSequence
+                    || dentry.sequence() < Directories.FIRST_SEQUENCE) {
+                fault(where + " has sequence " + dentry.sequence());
+            }
+            if (inode == null || Mode.type(inode.mode) != dentry.type()) {
+                fault(where + " dangles or has another type");
+                continue;
+            }
+            links.merge(inode.id, 1, Integer::sum);
+            entries.merge(directory, 1L, Long::sum);
+            if (inode.isDirectory()) {
+                subdirectories.merge(directory, 1, Integer::sum);
+                if (inode.parent != directory) {
+                    fault(where + " has parent " + inode.parent);
+                }
+            }
+        }
+        int ordered = store.list(MetaKeys.prefix(MetaKeys.DIRECTORY_ORDER)).size();
+        if (ordered != entries.values().stream().mapToLong(Long::longValue).sum()) {
+            fault(ordered + " places in the order");
+        }
+    }
+
+    private void checkSessions() {
+        Map<Long, Long> open = new HashMap<>();
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.OPEN))) {
+            open.merge(MetaKeys.longAt(row.key(), 1), 1L, Long::sum);
+            openers.merge(MetaKeys.longAt(row.key(), 9), 1, Integer::sum);
+            if (MetaKeys.intAt(row.value(), 0) < 1) {
+                fault("an open count of none");
+            }
+        }
+        Map<Long, Long> answers = new HashMap<>();
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.ANSWER))) {
+            answers.merge(MetaKeys.longAt(row.key(), 1), 1L, Long::sum);
+        }
+        int served = 0;
+        for (SessionRecord s : store.sessions()) {
+            long id = s.getSession();
+            if (!open.getOrDefault(id, 0L).equals(s.getOpenFiles())) {
+                fault("session " + id + " has " + open.get(id) + " files open");
+            }
+            if (answers.getOrDefault(id, 0L) != s.getLastNumber() + 1 - s.getAckedBelow()) {
+                fault("session " + id + " has " + answers.get(id) + " answers");
+            }
+            if (id > store.counters().maxSession() || s.getRefused() != store.map().isRefused(id)) {
+                fault("session " + id + " is above all or refused on one side only");
+            }
+            served += s.getRefused() ? 0 : 1;
+            open.remove(id);
+            answers.remove(id);
+        }
+        if (!open.isEmpty() || !answers.isEmpty()) {
+            fault("left of dead sessions: " + open + answers);
+        }
+        if (store.list(MetaKeys.prefix(MetaKeys.SESSION_OF)).size() != served) {
+            fault("client uuids are not those of the " + served + " sessions");
+        }
+    }
+
+    private void checkXattrs() {
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.XATTR))) {
+            long inode = MetaKeys.longAt(row.key(), 1);
+            int name = row.key().length - 9;
+            xattrList.merge(inode, name + 1, Integer::sum);
+            xattrBytes.merge(inode, name + row.value().length, Integer::sum);
+            if (!inodes.containsKey(inode)) {
+                fault("an attribute of inode " + inode + ", which is gone");
+            }
+        }
+    }
+
+    private void checkSpecialLists() {
+        Set<Long> orphans = new TreeSet<>();
+        Set<Long> truncating = new TreeSet<>();
+        for (Inode inode : inodes.values()) {
+            if (inode.nlink == 0) {
+                orphans.add(inode.id);
+            }
+            if (!inode.truncations.isEmpty()) {
+                truncating.add(inode.id);
+            }
+        }
+        if (!ids(MetaKeys.ORPHAN).equals(orphans)) {
+            fault("orphans " + ids(MetaKeys.ORPHAN) + ", without names " + orphans);
+        }
+        if (!ids(MetaKeys.TRUNCATING).equals(truncating)) {
+            fault("truncating " + ids(MetaKeys.TRUNCATING) + " instead of " + truncating);
+        }
+    }
+
+    private Set<Long> ids(byte kind) {
+        Set<Long> ids = new TreeSet<>();
+        store.list(MetaKeys.prefix(kind)).forEach(r -> ids.add(MetaKeys.longAt(r.key(), 1)));
+        return ids;
+    }
+
+    private void checkInode(Inode i) {
+        String where = "inode " + i.id;
+        int names = links.getOrDefault(i.id, 0);
+        if (i.id == NamespaceReader.ROOT_INODE) {
+            names++;
+        }
+        int expected = names;
+        if (i.isDirectory() && names > 0) {
+            expected = 2 + subdirectories.getOrDefault(i.id, 0);
+            if (names != 1) {
+                fault(where + ": a directory of " + names + " names");
+            }
+        }
+        if (i.nlink != expected) {
+            fault(where + ": nlink " + i.nlink + ", should be " + expected);
+        }
+        if (i.nlink == 0 && i.openers == 0) {
+            fault(where + ": neither named nor open");
+        }
+        if (i.openers != openers.getOrDefault(i.id, 0)) {
+            fault(where + ": openers " + i.openers + ", are " + openers.get(i.id));
+        }
+        if (i.isDirectory() && i.size != entries.getOrDefault(i.id, 0L)) {
+            fault(where + ": size " + i.size + ", entries " + entries.get(i.id));
+        }
+        if (i.xattrBytes != xattrBytes.getOrDefault(i.id, 0)
+                || i.xattrListBytes != xattrList.getOrDefault(i.id, 0)) {
+            fault(where + ": attribute bytes " + i.xattrBytes + ", " + i.xattrListBytes);
+        }
+        if (i.id > store.counters().maxInode()) {
+            fault(where + " is above " + store.counters().maxInode());
+        }
+        for (int t = 0; t < i.truncations.size(); t++) {
+            long sequence = i.truncateSequence - i.truncations.size() + 1 + t;
+            if (i.truncations.get(t).getSequence() != sequence) {
+                fault(where + ": truncations " + i.truncations);
+            }
+        }
+        openers.remove(i.id);
+    }
+
+    private void checkReachable() {
+        if (!openers.isEmpty()) {
+            fault("open but gone: " + openers.keySet());
+        }
+        for (Inode inode : inodes.values()) {
+            if (!inode.isDirectory() || inode.nlink == 0) {
+                continue;
+            }
+            Set<Long> seen = new HashSet<>();
+            Inode at = inode;
+            while (at != null && at.id != NamespaceReader.ROOT_INODE && seen.add(at.id)) {
+                at = inodes.get(at.parent);
+            }
+            if (at == null || at.id != NamespaceReader.ROOT_INODE) {
+                fault("directory " + inode.id + " does not lead to the root");
+            }
+        }
+    }
+
+    private void checkDeletions() {
+        Counters c = store.counters();
+        long count = 0;
+        long bytes = 0;
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.DELETION))) {
+            DeletionRecord record = parse(row.value());
+            count++;
+            bytes += record.getSize();
+            byte[] place = store.get(MetaKeys.of(MetaKeys.DELETION_OF, record.getInode()));
+            if (place == null || MetaKeys.longAt(place, 0) != MetaKeys.longAt(row.key(), 1)) {
+                fault("queued inode " + record.getInode() + " is not found by its id");
+            }
+            if (inodes.containsKey(record.getInode())) {
+                fault("queued inode " + record.getInode() + " still exists");
+            }
+            if (record.getSequence() < c.deletionHead()
+                    || record.getSequence() >= c.nextDeletion()) {
+                fault("queued inode " + record.getInode() + " is out of the queue's bounds");
+            }
+        }
+        if (count != c.deletionInodes() || bytes != c.deletionBytes()) {
+            fault(count + " inodes, " + bytes + " bytes queued: " + c);
+        }
+        if (store.list(MetaKeys.prefix(MetaKeys.DELETION_OF)).size() != count) {
+            fault("places in the queue of inodes that are not in it");
+        }
+    }
+
+    private void checkCounters() {
+        long bytes = inodes.values().stream().filter(Inode::isRegular).mapToLong(i -> i.size).sum();
+        Counters c = store.counters();
+        if (c.inodesUsed() != inodes.size() || c.bytesUsed() != bytes) {
+            fault(inodes.size() + " inodes, " + bytes + " bytes: " + c);
+        }
+    }
+
+    private static DeletionRecord parse(byte[] value) {
+        try {
+            return DeletionRecord.parseFrom(value);
+        } catch (InvalidProtocolBufferException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
