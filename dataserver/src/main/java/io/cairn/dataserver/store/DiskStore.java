@@ -1,6 +1,8 @@
 package io.cairn.dataserver.store;
 
+import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.UUID;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -13,9 +15,16 @@ import org.jspecify.annotations.Nullable;
  * disk's own threads and must only hand over.
  */
 public interface DiskStore extends AutoCloseable {
+    /** Identity of the disk, new at each formatting. */
+    UUID uuid();
+
     /**
      * Logs an operation. When it is durable, {@code durable} is called (in order within a PG). The
      * operation is visible to reads from now on. A failed device stops the process, not this call.
+     *
+     * <p>The caller has verified the block checksums of a WRITE: they are stored as they are, and a
+     * wrong one makes the block unreadable. Throws IllegalArgumentException if the sequence is not
+     * the next one, the epoch falls, or the operation is malformed.
      */
     void append(LogEntry entry, Runnable durable);
 
@@ -30,7 +39,7 @@ public interface DiskStore extends AutoCloseable {
 
     /**
      * Reads a chunk as of all operations appended so far. Verifies every block's CRC32C. Calls back
-     * on an I/O thread, or on the calling thread when the answer is in memory.
+     * on an I/O thread.
      */
     void read(int pg, long inode, int chunk, int offset, int length, ReadCallback callback);
 
@@ -40,8 +49,18 @@ public interface DiskStore extends AutoCloseable {
     /** History of a PG, as of opening plus what was appended since. */
     PgLogState logState(int pg);
 
-    /** The operations with sequences in (after, last], for a member that lacks them; blocks. */
-    List<LogEntry> entries(int pg, long after);
+    /**
+     * The operations after the sequence, for a member that lacks them, oldest first; blocks. Stops
+     * when the payloads would exceed {@code maxBytes}, but gives at least one. The receiver
+     * releases the payloads. Throws FsException: ENODATA if the log no longer reaches back to
+     * {@code after}, EBADMSG if the first one's payload is damaged.
+     */
+    List<LogEntry> entries(int pg, long after, int maxBytes);
+
+    /** All operations after the sequence: see {@link #entries(int, long, int)}. */
+    default List<LogEntry> entries(int pg, long after) {
+        return entries(pg, after, Integer.MAX_VALUE);
+    }
 
     /** PGs this disk holds anything of. */
     List<Integer> pgs();
@@ -51,9 +70,16 @@ public interface DiskStore extends AutoCloseable {
      */
     long admissibleBytes();
 
+    /**
+     * How full the WAL is for writes. The replication layer delays admission as it nears 1, where
+     * the WAL itself makes writes wait for the flusher (their callbacks come late, their memory is
+     * held); deletes, truncations and NOOPs have segments in reserve.
+     */
+    double walFillRatio();
+
     DiskUsage usage();
 
-    /** Told the free bytes whenever admission may resume after a shortage. */
+    /** Told the admissible bytes whenever admission may resume after a shortage. */
     void onSpace(LongConsumer listener);
 
     @Override
@@ -67,10 +93,7 @@ public interface DiskStore extends AutoCloseable {
          * @param blockCrcs CRC32C of data per 4 KiB-aligned block of the chunk (partial ones: of
          *     the bytes returned)
          */
-        void done(
-                io.netty.buffer.@Nullable ByteBuf data,
-                int[] blockCrcs,
-                @Nullable CorruptBlockException failure);
+        void done(@Nullable ByteBuf data, int[] blockCrcs, @Nullable CorruptBlockException failure);
     }
 
     /** Bytes of the disk and its WAL. */

@@ -1,0 +1,46 @@
+package io.cairn.dataserver.chunk;
+
+import java.util.Arrays;
+
+/**
+ * Where 64 consecutive blocks of a chunk lie and what their checksums are. A block is absent (reads
+ * as zeros), stored, or damaged: its content is lost until it is overwritten as a whole. Used by
+ * one thread at a time.
+ */
+public final class BlockGroup {
+    public static final long ABSENT = 0;
+    public static final long DAMAGED = -1;
+
+    private final long[] location = new long[ChunkKeys.GROUP_BLOCKS];
+    private final int[] crc = new int[ChunkKeys.GROUP_BLOCKS];
+
+    /** Block of the data file, {@link #ABSENT} or {@link #DAMAGED}. */
+    public long location(int i) {
+        return location[i];
+    }
+
+    public int crc(int i) {
+        return crc[i];
+    }
+
+    public boolean stored(int i) {
+        return location[i] > 0;
+    }
+
+    public void set(int i, long block, int blockCrc) {
+        location[i] = block;
+        crc[i] = blockCrc;
+    }
+
+    public void clear(int i) {
+        set(i, ABSENT, 0);
+    }
+
+    public void damage(int i) {
+        set(i, DAMAGED, 0);
+    }
+
+    public boolean isEmpty() {
+        return Arrays.stream(location).allMatch(l -> l == ABSENT);
+    }
+}

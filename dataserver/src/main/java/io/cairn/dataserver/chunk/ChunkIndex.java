@@ -1,0 +1,292 @@
+package io.cairn.dataserver.chunk;
+
+import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.store.PgLogState;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.Options;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.RocksIterator;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+/**
+ * The chunk index of one disk: what the flusher has taken out of the WAL. RocksDB without a log of
+ * its own: what is in its memory is also in our WAL until {@link #flush} returned. Read by any
+ * thread, changed by the flusher. Throws IndexDamagedException when something cannot be read.
+ */
+public final class ChunkIndex implements AutoCloseable {
+    private final RocksDB db;
+    private final Options options;
+    private final WriteOptions writeOptions = new WriteOptions().setDisableWAL(true);
+    private final FlushOptions flushOptions = new FlushOptions().setWaitForFlush(true);
+
+    private ChunkIndex(RocksDB db, Options options) {
+        this.db = db;
+        this.options = options;
+    }
+
+    /** Opens the index, or makes an empty one. */
+    public static ChunkIndex open(Path directory) {
+        Options options = IndexOptions.create();
+        try {
+            return new ChunkIndex(RocksDB.open(options, directory.toString()), options);
+        } catch (RocksDBException e) {
+            options.close();
+            throw new IndexDamagedException("cannot open " + directory, e);
+        }
+    }
+
+    /**
+     * One chunk, consistent in itself.
+     *
+     * @param head null if the chunk does not exist
+     * @param groups by number; missing ones have only absent blocks
+     */
+    public record Stored(@Nullable ChunkHead head, Map<Integer, BlockGroup> groups) {
+        public int length() {
+            return head == null ? 0 : head.lengthBytes();
+        }
+
+        public long truncateSequence() {
+            return head == null ? 0 : head.truncateSequence();
+        }
+
+        /** The group's state to look at; an empty one if there is none. */
+        public BlockGroup group(int number) {
+            BlockGroup g = groups.get(number);
+            return g == null ? new BlockGroup() : g;
+        }
+    }
+
+    /** The chunk's head and the groups of its blocks [firstBlock, lastBlock]. */
+    public Stored read(int pg, long inode, int chunk, int firstBlock, int lastBlock) {
+        byte[] prefix = ChunkKeys.chunkHead(pg, inode, chunk);
+        try (RocksIterator it = db.newIterator()) {
+            it.seek(prefix);
+            if (!it.isValid() || !Arrays.equals(it.key(), prefix)) {
+                check(it);
+                return new Stored(null, Map.of());
+            }
+            ChunkHead head = ChunkHeadFormat.decode(it.value());
+            Map<Integer, BlockGroup> groups = new HashMap<>();
+            int first = firstBlock / ChunkKeys.GROUP_BLOCKS;
+            int last = lastBlock / ChunkKeys.GROUP_BLOCKS;
+            if (first == 0) {
+                it.next();
+            } else {
+                it.seek(ChunkKeys.group(pg, inode, chunk, first));
+            }
+            for (; it.isValid(); it.next()) {
+                byte[] key = it.key();
+                if (!ChunkKeys.isGroup(key)
+                        || !ChunkKeys.startsWith(key, prefix)
+                        || ChunkKeys.groupOf(key) > last) {
+                    break;
+                }
+                groups.put(ChunkKeys.groupOf(key), BlockGroupFormat.decode(it.value()));
+            }
+            check(it);
+            return new Stored(head, groups);
+        }
+    }
+
+    /** Everything of a chunk. */
+    public Stored readAll(int pg, long inode, int chunk) {
+        return read(pg, inode, chunk, 0, Integer.MAX_VALUE);
+    }
+
+    /** The newest truncation applied to the chunk or its inode, 0 if none. */
+    public long truncateSequence(int pg, long inode, int chunk) {
+        byte[] head = get(ChunkKeys.chunkHead(pg, inode, chunk));
+        return Math.max(
+                head == null ? 0 : ChunkHeadFormat.decode(head).truncateSequence(),
+                inodeTruncateSequence(pg, inode));
+    }
+
+    /** The newest truncation applied to the inode as a whole, 0 if none. */
+    public long inodeTruncateSequence(int pg, long inode) {
+        byte[] whole = get(ChunkKeys.inodeHead(pg, inode));
+        return whole == null ? 0 : InodeHeadFormat.decode(whole);
+    }
+
+    /** Numbers of the chunks an inode has in a PG. */
+    public List<Integer> chunks(int pg, long inode) {
+        List<Integer> chunks = new ArrayList<>();
+        byte[] end = ChunkKeys.inodeEnd(pg, inode);
+        try (RocksIterator it = db.newIterator()) {
+            it.seek(ChunkKeys.inodeStart(pg, inode));
+            for (; it.isValid(); it.next()) {
+                byte[] key = it.key();
+                if (Arrays.compareUnsigned(key, end) >= 0) {
+                    break;
+                }
+                if (ChunkKeys.isChunkHead(key)) {
+                    chunks.add(ChunkKeys.chunkOf(key));
+                }
+            }
+            check(it);
+        }
+        return chunks;
+    }
+
+    /** Null in an index that was just made. */
+    public @Nullable DiskState diskState() {
+        byte[] value = get(ChunkKeys.diskState());
+        return value == null ? null : DiskStateFormat.decode(value);
+    }
+
+    public List<PgLogState> pgStates() {
+        List<PgLogState> states = new ArrayList<>();
+        try (RocksIterator it = db.newIterator()) {
+            for (it.seek(new byte[] {'P'}); it.isValid() && it.key()[0] == 'P'; it.next()) {
+                states.add(PgStateFormat.decode(ChunkKeys.pgOf(it.key()), it.value()));
+            }
+            check(it);
+        }
+        return states;
+    }
+
+    /** Told of everything the index knows, in the order of keys. */
+    public interface Visitor {
+        void inodeHead(int pg, long inode, long truncateSequence);
+
+        void chunkHead(int pg, long inode, int chunk, ChunkHead head);
+
+        void group(int pg, long inode, int chunk, int group, BlockGroup blocks);
+    }
+
+    public void visit(Visitor visitor) {
+        try (RocksIterator it = db.newIterator()) {
+            for (it.seek(new byte[] {'C'}); it.isValid() && it.key()[0] == 'C'; it.next()) {
+                byte[] key = it.key();
+                int pg = ChunkKeys.pgOf(key);
+                long inode = ChunkKeys.inodeOf(key);
+                if (ChunkKeys.isInodeHead(key)) {
+                    visitor.inodeHead(pg, inode, InodeHeadFormat.decode(it.value()));
+                } else if (ChunkKeys.isChunkHead(key)) {
+                    visitor.chunkHead(
+                            pg, inode, ChunkKeys.chunkOf(key), ChunkHeadFormat.decode(it.value()));
+                } else if (ChunkKeys.isGroup(key)) {
+                    visitor.group(
+                            pg,
+                            inode,
+                            ChunkKeys.chunkOf(key),
+                            ChunkKeys.groupOf(key),
+                            BlockGroupFormat.decode(it.value()));
+                } else {
+                    throw new IndexDamagedException("key of " + key.length + " bytes");
+                }
+            }
+            check(it);
+        }
+    }
+
+    /** Collects changes that become visible together. Close it after use. */
+    public static final class Update implements AutoCloseable {
+        private final WriteBatch batch = new WriteBatch();
+
+        public void putHead(int pg, long inode, int chunk, ChunkHead head) {
+            put(ChunkKeys.chunkHead(pg, inode, chunk), ChunkHeadFormat.encode(head));
+        }
+
+        public void removeHead(int pg, long inode, int chunk) {
+            remove(ChunkKeys.chunkHead(pg, inode, chunk));
+        }
+
+        public void putGroup(int pg, long inode, int chunk, int group, BlockGroup blocks) {
+            byte[] key = ChunkKeys.group(pg, inode, chunk, group);
+            if (blocks.isEmpty()) {
+                remove(key);
+            } else {
+                put(key, BlockGroupFormat.encode(blocks));
+            }
+        }
+
+        public void putInodeHead(int pg, long inode, long truncateSequence) {
+            put(ChunkKeys.inodeHead(pg, inode), InodeHeadFormat.encode(truncateSequence));
+        }
+
+        public void removeInodeHead(int pg, long inode) {
+            remove(ChunkKeys.inodeHead(pg, inode));
+        }
+
+        public void putPgState(PgLogState state) {
+            put(ChunkKeys.pgState(state.pg()), PgStateFormat.encode(state));
+        }
+
+        public void putDiskState(DiskState state) {
+            put(ChunkKeys.diskState(), DiskStateFormat.encode(state));
+        }
+
+        private void put(byte[] key, byte[] value) {
+            try {
+                batch.put(key, value);
+            } catch (RocksDBException e) {
+                throw new IllegalStateException("filling an index batch", e);
+            }
+        }
+
+        private void remove(byte[] key) {
+            try {
+                batch.delete(key);
+            } catch (RocksDBException e) {
+                throw new IllegalStateException("filling an index batch", e);
+            }
+        }
+
+        @Override
+        public void close() {
+            batch.close();
+        }
+    }
+
+    /** Makes the changes visible; durable only after {@link #flush}. */
+    public void apply(Update update) {
+        try {
+            db.write(writeOptions, update.batch);
+        } catch (RocksDBException e) {
+            throw new IndexDamagedException("cannot write", e);
+        }
+    }
+
+    /** Returns when everything applied is durable. */
+    public void flush() {
+        try {
+            db.flush(flushOptions);
+        } catch (RocksDBException e) {
+            throw new IndexDamagedException("cannot flush", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        db.close();
+        options.close();
+        writeOptions.close();
+        flushOptions.close();
+    }
+
+    private byte @Nullable [] get(byte[] key) {
+        try {
+            return db.get(key);
+        } catch (RocksDBException e) {
+            throw new IndexDamagedException("cannot read", e);
+        }
+    }
+
+    private static void check(RocksIterator it) {
+        try {
+            it.status();
+        } catch (RocksDBException e) {
+            throw new IndexDamagedException("cannot read", e);
+        }
+    }
+}

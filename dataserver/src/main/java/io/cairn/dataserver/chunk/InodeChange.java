@@ -1,0 +1,60 @@
+package io.cairn.dataserver.chunk;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.TruncateInode;
+import io.cairn.common.data.TruncateInodeFormat;
+import io.cairn.common.layout.Striping;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/** What an operation on whole inodes does to each of their chunks. Immutable. */
+public sealed interface InodeChange {
+    /** The inodes it concerns. */
+    long[] inodes();
+
+    /** The length chunk {@code chunk} is cut to. */
+    int cut(int chunk);
+
+    /**
+     * The operation's change of whole inodes; null for one on a single chunk and for NOOP.
+     *
+     * @throws io.cairn.common.errno.FsException EPROTO if the payload is malformed
+     */
+    static @Nullable InodeChange of(DataOp op, ByteBuf payload) {
+        return switch (op.type()) {
+            case WRITE, NOOP, READ -> null;
+            case TRUNCATE_INODE -> {
+                TruncateInode t = TruncateInodeFormat.decode(payload);
+                yield new Truncate(
+                        op.inode(),
+                        op.truncateSequence(),
+                        t.size(),
+                        new Striping(t.stripeUnit(), t.stripeCount(), t.chunkSize()));
+            }
+            case DELETE_INODES -> new Delete(DeleteInodesFormat.decode(payload));
+        };
+    }
+
+    /** Cuts to a file size. */
+    record Truncate(long inode, long sequence, long sizeBytes, Striping striping)
+            implements InodeChange {
+        @Override
+        public long[] inodes() {
+            return new long[] {inode};
+        }
+
+        @Override
+        public int cut(int chunk) {
+            return striping.chunkLength(sizeBytes, chunk);
+        }
+    }
+
+    /** Removes everything. */
+    record Delete(long[] inodes) implements InodeChange {
+        @Override
+        public int cut(int chunk) {
+            return 0;
+        }
+    }
+}

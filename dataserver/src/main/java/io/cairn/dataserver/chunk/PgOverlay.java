@@ -1,0 +1,166 @@
+package io.cairn.dataserver.chunk;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The logged operations of one PG by the chunks they change. Used under the lock of its owner.
+ * Operations on whole inodes also concern chunks that only the index knows.
+ */
+public final class PgOverlay {
+    /** Asks the index; only when truncations are at work. */
+    @FunctionalInterface
+    public interface BaseTruncateSequence {
+        long of(long inode, int chunk);
+    }
+
+    private final BaseTruncateSequence base;
+    private final Map<Long, InodeOverlay> inodes = new HashMap<>();
+
+    public PgOverlay(BaseTruncateSequence base) {
+        this.base = base;
+    }
+
+    /** Operations on an inode as a whole, and its chunks that are in the WAL. */
+    private static final class InodeOverlay {
+        private final List<LoggedOp> whole = new ArrayList<>(0);
+        private final Map<Integer, ChunkOverlay> chunks = new HashMap<>(4);
+
+        boolean isEmpty() {
+            return whole.isEmpty() && chunks.isEmpty();
+        }
+    }
+
+    public void add(LoggedOp op) {
+        InodeChange change = op.change();
+        switch (op.op().type()) {
+            case WRITE -> chunk(op.op().inode(), op.op().chunk()).add(op);
+            case TRUNCATE_INODE, DELETE_INODES -> {
+                if (change != null) {
+                    for (long inode : change.inodes()) {
+                        InodeOverlay o = inode(inode);
+                        o.whole.add(op);
+                        o.chunks.values().forEach(c -> c.add(op));
+                    }
+                }
+            }
+            case NOOP, READ -> {}
+        }
+    }
+
+    /** The operations are in the index now: forgets them. */
+    public void removeFlushed(List<LoggedOp> ops) {
+        if (!ops.isEmpty()) {
+            long last = ops.getLast().sequence();
+            remove(ops, c -> c.removeUpTo(last), o -> o.sequence() <= last);
+        }
+    }
+
+    /** The operations were dropped: forgets them. */
+    public void removeDropped(List<LoggedOp> ops) {
+        if (!ops.isEmpty()) {
+            long kept = ops.getFirst().sequence() - 1;
+            remove(ops, c -> c.removeAfter(kept), o -> o.sequence() > kept);
+        }
+    }
+
+    /** What a read of bytes [from, to) finds here. */
+    public ChunkOverlay.View view(long inode, int chunk, int from, int to) {
+        ChunkOverlay c = find(inode, chunk);
+        return c == null ? ChunkOverlay.View.EMPTY : c.view(from, to);
+    }
+
+    /** The newest truncation of the chunk among the operations here, 0 if none. */
+    public long truncateSequence(long inode, int chunk) {
+        ChunkOverlay c = find(inode, chunk);
+        return c == null ? 0 : c.truncateSequence();
+    }
+
+    /** The inodes of which anything is here. */
+    public Set<Long> inodes() {
+        return inodes.keySet();
+    }
+
+    /** The chunks of an inode that are written here. */
+    public Set<Integer> chunks(long inode) {
+        InodeOverlay o = inodes.get(inode);
+        return o == null ? Set.of() : o.chunks.keySet();
+    }
+
+    /** Operations on the inode as a whole, oldest first. */
+    public List<LoggedOp> whole(long inode) {
+        InodeOverlay o = inodes.get(inode);
+        return o == null ? List.of() : o.whole;
+    }
+
+    /** The overlay of a chunk that may be known only to the index; null if nothing changes it. */
+    public @Nullable ChunkOverlay find(long inode, int chunk) {
+        InodeOverlay o = inodes.get(inode);
+        if (o == null) {
+            return null;
+        }
+        ChunkOverlay c = o.chunks.get(chunk);
+        return c != null || o.whole.isEmpty() ? c : fromWhole(inode, chunk, o);
+    }
+
+    private ChunkOverlay chunk(long inode, int chunk) {
+        InodeOverlay o = inode(inode);
+        return o.chunks.computeIfAbsent(chunk, c -> fromWhole(inode, c, o));
+    }
+
+    private ChunkOverlay fromWhole(long inode, int chunk, InodeOverlay o) {
+        ChunkOverlay c = new ChunkOverlay(chunk, () -> base.of(inode, chunk));
+        o.whole.forEach(c::add);
+        return c;
+    }
+
+    private InodeOverlay inode(long inode) {
+        return inodes.computeIfAbsent(inode, i -> new InodeOverlay());
+    }
+
+    private void remove(
+            List<LoggedOp> ops, Predicate<ChunkOverlay> emptied, Predicate<LoggedOp> gone) {
+        Set<ChunkId> chunks = new HashSet<>();
+        Set<Long> wholes = new HashSet<>();
+        for (LoggedOp op : ops) {
+            InodeChange change = op.change();
+            if (change == null) {
+                chunks.add(new ChunkId(op.op().inode(), op.op().chunk()));
+            } else {
+                for (long inode : change.inodes()) {
+                    wholes.add(inode);
+                }
+            }
+        }
+        for (ChunkId id : chunks) {
+            InodeOverlay o = inodes.get(id.inode());
+            if (o != null && !wholes.contains(id.inode())) {
+                ChunkOverlay c = o.chunks.get(id.chunk());
+                if (c != null && emptied.test(c)) {
+                    o.chunks.remove(id.chunk());
+                }
+                removeIfEmpty(id.inode(), o);
+            }
+        }
+        for (long inode : wholes) {
+            InodeOverlay o = inodes.get(inode);
+            if (o != null) {
+                o.whole.removeIf(gone);
+                o.chunks.values().removeIf(emptied);
+                removeIfEmpty(inode, o);
+            }
+        }
+    }
+
+    private void removeIfEmpty(long inode, InodeOverlay o) {
+        if (o.isEmpty()) {
+            inodes.remove(inode);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+package io.cairn.dataserver.disk;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which 4 KiB blocks of the data file are in use: a bitmap, filled from the chunk index at start,
+ * with the number of free blocks of each 16 MiB region, so that full regions are skipped. Searches
+ * go on from where the last ended, which keeps files written together near each other. Block 0 is
+ * the superblock. Any thread.
+ */
+public final class BlockAllocator {
+    private static final int REGION_BITS = 12;
+    private static final int REGION_BLOCKS = 1 << REGION_BITS;
+
+    /** Runs looked at before the longest so far is taken: bounds the time on a full disk. */
+    private static final int MAX_CANDIDATES = 16_384;
+
+    private final long blocks;
+    private final long[] used;
+    private final int[] regionFree;
+    private long free;
+    private long cursor = 1;
+
+    public BlockAllocator(long blocks) {
+        this.blocks = blocks;
+        this.used = new long[Math.toIntExact((blocks + 63) >>> 6)];
+        this.regionFree = new int[Math.toIntExact((blocks + REGION_BLOCKS - 1) >>> REGION_BITS)];
+        Arrays.fill(regionFree, REGION_BLOCKS);
+        long inLast = blocks & (REGION_BLOCKS - 1);
+        if (inLast != 0) {
+            regionFree[regionFree.length - 1] = (int) inLast;
+        }
+        this.free = blocks;
+        markUsed(0, 1);
+    }
+
+    /** Throws IllegalStateException if one of them is in use or outside: the index is damaged. */
+    public synchronized void markUsed(long first, int count) {
+        if (first < 0 || first + count > blocks) {
+            throw new IllegalStateException(
+                    "blocks " + first + "+" + count + " lie outside the disk's " + blocks);
+        }
+        for (long b = first; b < first + count; b++) {
+            if (isUsed(b)) {
+                throw new IllegalStateException("block " + b + " is used twice");
+            }
+            set(b);
+        }
+    }
+
+    /**
+     * Takes up to {@code wanted} consecutive blocks: the next run long enough, else the longest
+     * found; null when nothing is free.
+     */
+    public synchronized @Nullable BlockRun allocate(int wanted) {
+        if (free == 0) {
+            return null;
+        }
+        long start = cursor >= blocks ? 0 : cursor;
+        BlockRun best = search(start, blocks, wanted, new BlockRun(0, 0));
+        if (best.count() < wanted) {
+            best = search(0, start, wanted, best);
+        }
+        for (long b = best.first(); b < best.end(); b++) {
+            set(b);
+        }
+        cursor = best.end();
+        return best;
+    }
+
+    /** Throws IllegalStateException if one of them is free already. */
+    public synchronized void release(long first, int count) {
+        for (long b = first; b < first + count; b++) {
+            if (!isUsed(b)) {
+                throw new IllegalStateException("block " + b + " is freed twice");
+            }
+            used[(int) (b >>> 6)] &= ~(1L << b);
+            regionFree[(int) (b >>> REGION_BITS)]++;
+            free++;
+        }
+    }
+
+    public synchronized long freeBlocks() {
+        return free;
+    }
+
+    public long blocks() {
+        return blocks;
+    }
+
+    public synchronized boolean isUsed(long block) {
+        return (used[(int) (block >>> 6)] & 1L << block) != 0;
+    }
+
+    private BlockRun search(long from, long to, int wanted, BlockRun bestSoFar) {
+        BlockRun best = bestSoFar;
+        long b = from;
+        int candidates = 0;
+        while (b < to && (candidates++ < MAX_CANDIDATES || best.count() == 0)) {
+            if ((b & (REGION_BLOCKS - 1)) == 0 && regionFree[(int) (b >>> REGION_BITS)] == 0) {
+                b += REGION_BLOCKS;
+                continue;
+            }
+            long start = nextFree(b, to);
+            if (start >= to) {
+                break;
+            }
+            if (isUsed(start)) {
+                b = start;
+                continue;
+            }
+            int count = 1;
+            while (count < wanted && start + count < to && !isUsed(start + count)) {
+                count++;
+            }
+            if (count > best.count()) {
+                best = new BlockRun(start, count);
+                if (count == wanted) {
+                    return best;
+                }
+            }
+            b = start + count;
+        }
+        return best;
+    }
+
+    /** The next free block, or the begin of the next region, which may be in use. */
+    private long nextFree(long from, long to) {
+        long b = from;
+        while (b < to) {
+            long word = ~used[(int) (b >>> 6)] & -1L << b;
+            if (word != 0) {
+                return (b & ~63L) + Long.numberOfTrailingZeros(word);
+            }
+            b = (b | 63) + 1;
+            if ((b & (REGION_BLOCKS - 1)) == 0) {
+                return b;
+            }
+        }
+        return to;
+    }
+
+    private void set(long b) {
+        used[(int) (b >>> 6)] |= 1L << b;
+        regionFree[(int) (b >>> REGION_BITS)]--;
+        free--;
+    }
+}

@@ -1,0 +1,102 @@
+package io.cairn.dataserver.disk;
+
+import java.nio.file.Path;
+
+/**
+ * Where one disk keeps its parts and how it is run. Validates itself; throws
+ * IllegalArgumentException naming the key.
+ *
+ * @param data the data file or raw block device (HDD)
+ * @param wal directory of the write-ahead log (SSD)
+ * @param index directory of the chunk index (SSD)
+ * @param capacityBytes size of the data file when it is made; for a block device 0 takes all of it
+ * @param walBytes size of the write-ahead log: a multiple of the segment size, at least 4 of them
+ * @param walSegmentBytes size of one segment, a multiple of 4 KiB
+ * @param headroomBytes space of the data file that only deletes and merges may use
+ * @param minimumFreeBytes free space below which the file systems of index and data file admit no
+ *     writes
+ * @param flushIntervalMillis how long an operation may wait for the flusher while the WAL is idle
+ * @param ioThreads threads that read
+ */
+public record DiskConfig(
+        Path data,
+        Path wal,
+        Path index,
+        long capacityBytes,
+        long walBytes,
+        int walSegmentBytes,
+        long headroomBytes,
+        long minimumFreeBytes,
+        long flushIntervalMillis,
+        int ioThreads) {
+    public static final int DEFAULT_WAL_SEGMENT_BYTES = 64 << 20;
+    public static final long DEFAULT_WAL_BYTES = 1L << 30;
+    public static final long DEFAULT_MINIMUM_FREE_BYTES = 64 << 20;
+    public static final long DEFAULT_FLUSH_INTERVAL_MILLIS = 500;
+    public static final int DEFAULT_IO_THREADS = 4;
+
+    private static final int PAGE = DeviceFile.PAGE_BYTES;
+
+    public DiskConfig {
+        check(capacityBytes >= 0, "capacity", "must not be negative");
+        check(
+                capacityBytes == 0 || capacityBytes >= 256L * PAGE,
+                "capacity",
+                "must be at least 1 MiB");
+        check(walSegmentBytes % PAGE == 0, "wal_segment_size", "must be a multiple of 4 KiB");
+        check(walSegmentBytes >= 4 * PAGE, "wal_segment_size", "must be at least 16 KiB");
+        check(
+                walBytes % walSegmentBytes == 0 && walBytes / walSegmentBytes >= 4,
+                "wal_size",
+                "must be a multiple of wal_segment_size, at least 4 segments");
+        check(walBytes / walSegmentBytes <= 65536, "wal_size", "must be at most 65536 segments");
+        check(headroomBytes >= 0, "headroom", "must not be negative");
+        check(minimumFreeBytes >= 0, "minimum_free", "must not be negative");
+        check(flushIntervalMillis >= 1, "flush_interval", "must be at least 1 ms");
+        check(ioThreads >= 1 && ioThreads <= 256, "io_threads", "must be 1 to 256");
+    }
+
+    /** All defaults, everything below one directory. */
+    public static DiskConfig in(Path directory, long capacityBytes) {
+        return new DiskConfig(
+                directory.resolve("data"),
+                directory.resolve("wal"),
+                directory.resolve("index"),
+                capacityBytes,
+                DEFAULT_WAL_BYTES,
+                DEFAULT_WAL_SEGMENT_BYTES,
+                defaultHeadroomBytes(capacityBytes),
+                DEFAULT_MINIMUM_FREE_BYTES,
+                DEFAULT_FLUSH_INTERVAL_MILLIS,
+                DEFAULT_IO_THREADS);
+    }
+
+    /** 1 % of the capacity, at least 256 KiB, at most 1 GiB. */
+    public static long defaultHeadroomBytes(long capacityBytes) {
+        return Math.clamp(capacityBytes / 100, 256L << 10, 1L << 30);
+    }
+
+    public DiskConfig withWal(long bytes, int segmentBytes) {
+        return new DiskConfig(
+                data,
+                wal,
+                index,
+                capacityBytes,
+                bytes,
+                segmentBytes,
+                headroomBytes,
+                minimumFreeBytes,
+                flushIntervalMillis,
+                ioThreads);
+    }
+
+    public int walSegments() {
+        return Math.toIntExact(walBytes / walSegmentBytes);
+    }
+
+    private static void check(boolean condition, String key, String rule) {
+        if (!condition) {
+            throw new IllegalArgumentException("disk " + key + " " + rule);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+package io.cairn.dataserver.disk;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds out whether the parts of a disk belong together, and makes a disk where there is none. The
+ * data file's superblock is written first, as FORMATTING, and last, as READY: between the two the
+ * disk was never used, and formatting starts over. Used once by one thread.
+ */
+public final class DiskFormatter {
+    /** The copy of the superblock in the WAL directory. */
+    public static final String SUPERBLOCK = "superblock";
+
+    private static final Logger LOG = LoggerFactory.getLogger(DiskFormatter.class);
+
+    private final DiskConfig config;
+    private final DeviceFiles files;
+
+    public DiskFormatter(DiskConfig config, DeviceFiles files) {
+        this.config = config;
+        this.files = files;
+    }
+
+    /** Makes WAL and index of a new disk. */
+    @FunctionalInterface
+    public interface Maker {
+        void make(Superblock superblock) throws IOException;
+    }
+
+    /** Returns the superblock of a disk that is whole; formats one where nothing exists. */
+    public Superblock openOrFormat(UUID cluster, Maker maker)
+            throws IOException, DiskOpenException {
+        boolean dataExists = Files.exists(config.data());
+        boolean wal = hasEntries(config.wal());
+        boolean index = hasEntries(config.index());
+        if (dataExists) {
+            try (DeviceFile device = files.open(config.data())) {
+                ByteBuffer block = ByteBuffer.allocateDirect(SuperblockFormat.BYTES);
+                if (device.sizeBytes() >= SuperblockFormat.BYTES) {
+                    device.read(block, 0);
+                }
+                if (!SuperblockFormat.isBlank(block.clear())) {
+                    Superblock s = SuperblockFormat.decode(block, config.data().toString());
+                    if (s.state() == Superblock.State.READY) {
+                        return check(s, cluster, device.sizeBytes(), wal, index);
+                    }
+                    LOG.warn("{}: formatting was interrupted, starting over", config.data());
+                    clear(config.wal());
+                    clear(config.index());
+                    return format(device, cluster, maker);
+                }
+                refuseLeftovers(wal, index);
+                return format(device, cluster, maker);
+            }
+        }
+        refuseLeftovers(wal, index);
+        if (config.capacityBytes() == 0) {
+            throw new DiskOpenException(
+                    config.data() + " does not exist and capacity is 0: nothing to make it of");
+        }
+        Path parent = config.data().toAbsolutePath().getParent();
+        if (parent != null) {
+            Files.createDirectories(parent);
+        }
+        long blocks = config.capacityBytes() / DataFile.BLOCK_BYTES;
+        try (DeviceFile device = files.create(config.data(), blocks * DataFile.BLOCK_BYTES)) {
+            if (parent != null) {
+                files.forceDirectory(parent);
+            }
+            return format(device, cluster, maker);
+        }
+    }
+
+    private Superblock format(DeviceFile device, UUID cluster, Maker maker) throws IOException {
+        Files.createDirectories(config.wal());
+        Files.createDirectories(config.index());
+        long capacity = device.sizeBytes();
+        if (config.capacityBytes() > 0) {
+            capacity = Math.min(capacity, config.capacityBytes());
+        }
+        capacity -= capacity % DataFile.BLOCK_BYTES;
+        Superblock s =
+                new Superblock(Superblock.State.FORMATTING, UUID.randomUUID(), cluster, capacity);
+        write(device, s);
+        maker.make(s);
+        try (DeviceFile copy =
+                files.create(config.wal().resolve(SUPERBLOCK), SuperblockFormat.BYTES)) {
+            write(copy, s.ready());
+        }
+        files.forceDirectory(config.wal());
+        files.forceDirectory(config.index());
+        forceParent(config.wal());
+        forceParent(config.index());
+        write(device, s.ready());
+        LOG.info("formatted {} as disk {} of {} bytes", config.data(), s.disk(), capacity);
+        return s.ready();
+    }
+
+    private Superblock check(Superblock s, UUID cluster, long sizeBytes, boolean wal, boolean index)
+            throws IOException, DiskOpenException {
+        if (!s.cluster().equals(cluster)) {
+            throw new DiskOpenException(
+                    config.data()
+                            + " belongs to cluster "
+                            + s.cluster()
+                            + ", this server to "
+                            + cluster);
+        }
+        if (sizeBytes < s.capacityBytes()) {
+            throw new DiskOpenException(
+                    String.format(
+                            "%s has %d bytes, it was formatted with %d",
+                            config.data(), sizeBytes, s.capacityBytes()));
+        }
+        if (!wal || !index) {
+            throw new DiskOpenException(
+                    String.format(
+                            "the %s of disk %s is gone (%s): without it the disk is lost; erase %s"
+                                    + " to format it as a new one",
+                            wal ? "index" : "write-ahead log",
+                            s.disk(),
+                            wal ? config.index() : config.wal(),
+                            config.data()));
+        }
+        Superblock copy = readCopy();
+        if (!copy.equals(s)) {
+            throw new DiskOpenException(
+                    String.format(
+                            "%s is the write-ahead log of disk %s, %s is disk %s",
+                            config.wal(), copy.disk(), config.data(), s.disk()));
+        }
+        return s;
+    }
+
+    private Superblock readCopy() throws IOException, DiskOpenException {
+        Path path = config.wal().resolve(SUPERBLOCK);
+        ByteBuffer block = ByteBuffer.allocateDirect(SuperblockFormat.BYTES);
+        try (DeviceFile device = files.open(path)) {
+            device.read(block, 0);
+        } catch (NoSuchFileException e) {
+            throw new DiskOpenException(path + " is gone: " + config.wal() + " is not complete", e);
+        }
+        return SuperblockFormat.decode(block.clear(), path.toString());
+    }
+
+    private void refuseLeftovers(boolean wal, boolean index) throws DiskOpenException {
+        if (wal || index) {
+            throw new DiskOpenException(
+                    String.format(
+                            "%s is not formatted, but %s is not empty: a disk cannot be made of"
+                                    + " parts of another; erase the directory for a new disk",
+                            config.data(), wal ? config.wal() : config.index()));
+        }
+    }
+
+    private void forceParent(Path path) throws IOException {
+        Path parent = path.toAbsolutePath().getParent();
+        if (parent != null) {
+            files.forceDirectory(parent);
+        }
+    }
+
+    private static void write(DeviceFile device, Superblock s) throws IOException {
+        device.write(SuperblockFormat.encode(s), 0);
+        device.force();
+    }
+
+    private static boolean hasEntries(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            return false;
+        }
+        try (Stream<Path> entries = Files.list(directory)) {
+            return entries.findAny().isPresent();
+        }
+    }
+
+    private static void clear(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            return;
+        }
+        try (Stream<Path> entries = Files.list(directory)) {
+            for (Path p : entries.toList()) {
+                Files.delete(p);
+            }
+        }
+    }
+}

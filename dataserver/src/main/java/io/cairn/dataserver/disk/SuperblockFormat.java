@@ -1,0 +1,91 @@
+package io.cairn.dataserver.disk;
+
+import io.cairn.dataserver.disk.Superblock.State;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.UUID;
+import java.util.zip.CRC32C;
+
+/**
+ * Layout of the superblock, one 4 KiB block, little-endian.
+ *
+ * <pre>
+ *  0  u64  magic "CAIRNDSK"
+ *  8  u32  version, 1
+ * 12  u32  state: 0 formatting, 1 ready
+ * 16  u128 disk uuid (most significant half first)
+ * 32  u128 cluster id
+ * 48  u64  capacity in bytes
+ * 56  u32  0
+ * 60  u32  CRC32C of bytes 0..59
+ * 64       zeros to 4096
+ * </pre>
+ */
+public final class SuperblockFormat {
+    public static final int BYTES = 4096;
+
+    static final long MAGIC = 0x4b53444e52494143L;
+    static final int VERSION = 1;
+    private static final int STATE = 12;
+    private static final int DISK = 16;
+    private static final int CLUSTER = 32;
+    private static final int CAPACITY = 48;
+    private static final int CRC = 60;
+
+    private SuperblockFormat() {}
+
+    /** A block ready to be written. */
+    public static ByteBuffer encode(Superblock superblock) {
+        ByteBuffer b = ByteBuffer.allocateDirect(BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        b.putLong(0, MAGIC).putInt(8, VERSION).putInt(STATE, superblock.state().ordinal());
+        putUuid(b, DISK, superblock.disk());
+        putUuid(b, CLUSTER, superblock.cluster());
+        b.putLong(CAPACITY, superblock.capacityBytes());
+        b.putInt(CRC, crc(b));
+        return b;
+    }
+
+    /** Whether the block was never written by us: it does not begin with the magic. */
+    public static boolean isBlank(ByteBuffer block) {
+        return block.order(ByteOrder.LITTLE_ENDIAN).getLong(0) != MAGIC;
+    }
+
+    /** Throws DiskOpenException saying what is wrong with the block. */
+    public static Superblock decode(ByteBuffer block, String where) throws DiskOpenException {
+        ByteBuffer b = block.order(ByteOrder.LITTLE_ENDIAN);
+        if (b.limit() < CRC + 4 || isBlank(b)) {
+            throw new DiskOpenException(where + " is not a superblock of Cairn");
+        }
+        if (b.getInt(CRC) != crc(b)) {
+            throw new DiskOpenException(where + ": the superblock's checksum is wrong");
+        }
+        if (b.getInt(8) != VERSION) {
+            throw new DiskOpenException(
+                    where
+                            + " has format version "
+                            + b.getInt(8)
+                            + "; this program reads version "
+                            + VERSION);
+        }
+        return new Superblock(
+                b.getInt(STATE) == 1 ? State.READY : State.FORMATTING,
+                uuid(b, DISK),
+                uuid(b, CLUSTER),
+                b.getLong(CAPACITY));
+    }
+
+    private static int crc(ByteBuffer b) {
+        CRC32C crc = new CRC32C();
+        crc.update(b.slice(0, CRC));
+        return (int) crc.getValue();
+    }
+
+    private static void putUuid(ByteBuffer b, int at, UUID uuid) {
+        b.putLong(at, uuid.getMostSignificantBits());
+        b.putLong(at + 8, uuid.getLeastSignificantBits());
+    }
+
+    private static UUID uuid(ByteBuffer b, int at) {
+        return new UUID(b.getLong(at), b.getLong(at + 8));
+    }
+}

@@ -1,0 +1,247 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.BlockGroup;
+import io.cairn.dataserver.chunk.ChunkHead;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkIndex.Stored;
+import io.cairn.dataserver.chunk.ChunkKeys;
+import io.cairn.dataserver.chunk.ChunkOverlay;
+import io.cairn.dataserver.chunk.ChunkOverlay.Range;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.wal.Crc;
+import io.cairn.dataserver.wal.PayloadReader;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings what the WAL has of one chunk into its blocks. A block whose new image takes nothing from
+ * the old one is overwritten in place: the image is durable in the WAL, so a replay repairs a torn
+ * write. Any other is merged into a new block, so that a replay finds the old one as it was. A
+ * block whose source does not match its checksum becomes damaged. For the flusher.
+ */
+final class ChunkMerge {
+    private static final Logger LOG = LoggerFactory.getLogger(ChunkMerge.class);
+    private static final int BLOCK = DataFile.BLOCK_BYTES;
+
+    private final DataFile data;
+    private final BlockAllocator allocator;
+    private final StagedBlocks staged;
+    private final List<BlockRun> freed;
+    private final PayloadReader payloads;
+    private final String name;
+
+    private final Stored stored;
+    private final ChunkOverlay.View view;
+    private final int visible;
+    private final Map<Integer, BlockGroup> groups;
+    private final TreeSet<Integer> changed = new TreeSet<>();
+    private final List<NewBlock> homeless = new ArrayList<>();
+
+    private record NewBlock(int block, ByteBuffer image, int crc) {}
+
+    ChunkMerge(
+            String name,
+            Stored stored,
+            ChunkOverlay.View view,
+            DataFile data,
+            BlockAllocator allocator,
+            StagedBlocks staged,
+            List<BlockRun> freed,
+            PayloadReader payloads) {
+        this.name = name;
+        this.stored = stored;
+        this.view = view;
+        this.visible = view.visibleBase(stored.length());
+        this.groups = new HashMap<>(stored.groups());
+        this.data = data;
+        this.allocator = allocator;
+        this.staged = staged;
+        this.freed = freed;
+        this.payloads = payloads;
+    }
+
+    /**
+     * Stages the blocks and puts the chunk's changes into the update.
+     *
+     * @return the chunk's new length; at 0 it is removed
+     */
+    int run(ChunkIndex.Update update, int pg, long inode, int chunk, ChunkHead newest)
+            throws IOException {
+        int length = view.length(stored.length());
+        freeBeyondCut();
+        for (Map.Entry<Integer, List<Range>> e : touched().entrySet()) {
+            merge(e.getKey(), e.getValue());
+        }
+        settle();
+        if (length == 0) {
+            update.removeHead(pg, inode, chunk);
+        } else {
+            update.putHead(
+                    pg,
+                    inode,
+                    chunk,
+                    new ChunkHead(
+                            newest.epoch(),
+                            newest.sequence(),
+                            Math.max(newest.truncateSequence(), stored.truncateSequence()),
+                            length));
+        }
+        for (int g : changed) {
+            update.putGroup(pg, inode, chunk, g, group(g * ChunkKeys.GROUP_BLOCKS));
+        }
+        return length;
+    }
+
+    /** Blocks with their ranges, in order; the one the cut goes through has perhaps none. */
+    private Map<Integer, List<Range>> touched() {
+        Map<Integer, List<Range>> touched = new TreeMap<>();
+        for (Range r : view.ranges()) {
+            for (int b = r.start() / BLOCK; b <= (r.end() - 1) / BLOCK; b++) {
+                touched.computeIfAbsent(b, k -> new ArrayList<>(2)).add(r);
+            }
+        }
+        if (visible < stored.length() && visible % BLOCK != 0) {
+            touched.putIfAbsent(visible / BLOCK, List.of());
+        }
+        return touched;
+    }
+
+    /** Blocks wholly beyond the cut; those written again become in-place images first. */
+    private void freeBeyondCut() {
+        if (visible >= stored.length()) {
+            return;
+        }
+        TreeSet<Integer> rewritten = new TreeSet<>();
+        for (Range r : view.ranges()) {
+            for (int b = r.start() / BLOCK; b <= (r.end() - 1) / BLOCK; b++) {
+                rewritten.add(b);
+            }
+        }
+        int firstGone = (visible + BLOCK - 1) / BLOCK;
+        for (Map.Entry<Integer, BlockGroup> e : groups.entrySet()) {
+            int base = e.getKey() * ChunkKeys.GROUP_BLOCKS;
+            for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
+                if (base + i >= firstGone
+                        && e.getValue().location(i) != BlockGroup.ABSENT
+                        && !rewritten.contains(base + i)) {
+                    release(base + i);
+                    group(base + i).clear(i);
+                }
+            }
+        }
+    }
+
+    private void merge(int block, List<Range> ranges) throws IOException {
+        int start = block * BLOCK;
+        int i = block % ChunkKeys.GROUP_BLOCKS;
+        BlockGroup g = group(block);
+        boolean dependent = g.location(i) != BlockGroup.ABSENT && showsBase(block, ranges);
+        if (ranges.isEmpty() && !dependent) {
+            return;
+        }
+        ByteBuffer image = staged.newImage();
+        boolean intact = !dependent || readBase(block, image);
+        for (Range r : ranges) {
+            int from = Math.max(r.start(), start);
+            int to = Math.min(r.end(), start + BLOCK);
+            if (!payloads.read(r.source().record(), from, to, image, from - start)) {
+                LOG.error(
+                        "{}: bytes {} to {} in the write-ahead log (LSN {}) do not match their"
+                                + " checksum; the block is marked damaged",
+                        name,
+                        from,
+                        to,
+                        r.source().record().lsn());
+                intact = false;
+            }
+        }
+        changed.add(block / ChunkKeys.GROUP_BLOCKS);
+        if (!intact) {
+            release(block);
+            g.damage(i);
+            return;
+        }
+        int crc = Crc.of(image, 0, BLOCK);
+        if (!dependent && g.stored(i)) {
+            staged.stage(g.location(i), image);
+            g.set(i, g.location(i), crc);
+        } else {
+            release(block);
+            homeless.add(new NewBlock(block, image, crc));
+        }
+    }
+
+    /** Whether a byte of the stored block is neither overwritten nor cut off. */
+    private boolean showsBase(int block, List<Range> ranges) {
+        int at = block * BLOCK;
+        int end = Math.min(at + BLOCK, visible);
+        for (Range r : ranges) {
+            if (r.start() > at) {
+                break;
+            }
+            at = Math.max(at, r.end());
+        }
+        return at < end;
+    }
+
+    private boolean readBase(int block, ByteBuffer image) throws IOException {
+        int i = block % ChunkKeys.GROUP_BLOCKS;
+        BlockGroup g = group(block);
+        if (!g.stored(i)) {
+            return false;
+        }
+        data.read(g.location(i), image.duplicate());
+        if (Crc.of(image, 0, BLOCK) != g.crc(i)) {
+            LOG.error(
+                    "{}: block {} (disk block {}) does not match its checksum; it is marked damaged",
+                    name,
+                    block,
+                    g.location(i));
+            return false;
+        }
+        for (int p = Math.max(0, visible - block * BLOCK); p < BLOCK; p++) {
+            image.put(p, (byte) 0);
+        }
+        return true;
+    }
+
+    /** Gives the new blocks their places, together where there is room. */
+    private void settle() {
+        int next = 0;
+        while (next < homeless.size()) {
+            BlockRun run = allocator.allocate(homeless.size() - next);
+            if (run == null) {
+                throw new IllegalStateException(
+                        name + ": no block is free, though admission promised one");
+            }
+            for (int k = 0; k < run.count(); k++) {
+                NewBlock n = homeless.get(next++);
+                staged.stage(run.first() + k, n.image());
+                group(n.block()).set(n.block() % ChunkKeys.GROUP_BLOCKS, run.first() + k, n.crc());
+            }
+        }
+    }
+
+    private void release(int block) {
+        int i = block % ChunkKeys.GROUP_BLOCKS;
+        BlockGroup g = group(block);
+        changed.add(block / ChunkKeys.GROUP_BLOCKS);
+        if (g.stored(i)) {
+            freed.add(new BlockRun(g.location(i), 1));
+        }
+    }
+
+    private BlockGroup group(int block) {
+        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> new BlockGroup());
+    }
+}

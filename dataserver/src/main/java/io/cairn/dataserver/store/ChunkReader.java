@@ -1,0 +1,240 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.BlockGroup;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkIndex.Stored;
+import io.cairn.dataserver.chunk.ChunkKeys;
+import io.cairn.dataserver.chunk.ChunkOverlay;
+import io.cairn.dataserver.chunk.ChunkOverlay.Range;
+import io.cairn.dataserver.chunk.IndexDamagedException;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.wal.Crc;
+import io.cairn.dataserver.wal.PayloadReader;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/**
+ * Reads chunks: stored blocks with what the WAL lays over them, every piece verified. Any thread.
+ *
+ * <p>A read takes no lock while it reads: the flusher may overwrite a block, or a segment may be
+ * recycled, under it. The overlay is looked at before the index, and whoever moves data removes it
+ * from the overlay last, so what was looked up is right at that moment; if it changed before the
+ * bytes were read, their checksum is wrong, and the read starts over.
+ */
+final class ChunkReader {
+    private static final int BLOCK = DataFile.BLOCK_BYTES;
+    private static final int ATTEMPTS = 8;
+
+    private final ChunkIndex index;
+    private final DataFile data;
+    private final ThreadLocal<PayloadReader> payloads = ThreadLocal.withInitial(PayloadReader::new);
+
+    ChunkReader(ChunkIndex index, DataFile data) {
+        this.index = index;
+        this.data = data;
+    }
+
+    /** What was read; the receiver releases the data. */
+    record Result(ByteBuf data, int[] blockCrcs) {}
+
+    /** A checksum was wrong: what was looked up is outdated, or a block is bad. */
+    private static final class Mismatch extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Mismatch(String where) {
+            super(where, null, false, false);
+        }
+    }
+
+    Result read(PgStore store, int pg, long inode, int chunk, int offset, int length)
+            throws CorruptBlockException {
+        String where = String.format("PG %d, inode %d, chunk %d: ", pg, inode, chunk);
+        Mismatch last = null;
+        for (int i = 0; i < ATTEMPTS; i++) {
+            try {
+                return attempt(store, pg, inode, chunk, offset, length);
+            } catch (Mismatch e) {
+                last = e;
+            } catch (IOException | IndexDamagedException e) {
+                throw new CorruptBlockException(where + e.getMessage());
+            }
+        }
+        throw new CorruptBlockException(where + (last == null ? "" : last.getMessage()));
+    }
+
+    private Result attempt(PgStore store, int pg, long inode, int chunk, int offset, int length)
+            throws Mismatch, IOException {
+        int from = offset & -BLOCK;
+        int to = (offset + length + BLOCK - 1) & -BLOCK;
+        ChunkOverlay.View view = store.view(inode, chunk, from, to);
+        Stored stored = index.read(pg, inode, chunk, from / BLOCK, (to - 1) / BLOCK);
+        int n = Math.min(length, view.length(stored.length()) - offset);
+        if (n <= 0) {
+            return new Result(Unpooled.EMPTY_BUFFER, new int[0]);
+        }
+        int end = (offset + n + BLOCK - 1) & -BLOCK;
+        ByteBuf buffer = ByteBufAllocator.DEFAULT.directBuffer(end - from, end - from);
+        boolean done = false;
+        try {
+            Assembly a =
+                    new Assembly(
+                            view,
+                            stored,
+                            from,
+                            offset,
+                            offset + n,
+                            buffer.nioBuffer(0, end - from));
+            a.readBase();
+            a.readRanges();
+            buffer.setIndex(offset - from, offset - from + n);
+            Result result = new Result(buffer, a.crcs());
+            done = true;
+            return result;
+        } finally {
+            if (!done) {
+                buffer.release();
+            }
+        }
+    }
+
+    /** One attempt's buffer, which begins at the block boundary {@code from}. */
+    private final class Assembly {
+        private final ChunkOverlay.View view;
+        private final Stored stored;
+        private final int from;
+        private final int begin;
+        private final int end;
+        private final ByteBuffer bytes;
+        private final int firstBlock;
+        private final int blocks;
+        private final boolean[] pure;
+
+        Assembly(
+                ChunkOverlay.View view,
+                Stored stored,
+                int from,
+                int begin,
+                int end,
+                ByteBuffer bytes) {
+            this.view = view;
+            this.stored = stored;
+            this.from = from;
+            this.begin = begin;
+            this.end = end;
+            this.bytes = bytes;
+            this.firstBlock = from / BLOCK;
+            this.blocks = bytes.capacity() / BLOCK;
+            this.pure = new boolean[blocks];
+        }
+
+        void readBase() throws Mismatch, IOException {
+            int i = 0;
+            while (i < blocks) {
+                long location = needed(i) ? location(i) : BlockGroup.ABSENT;
+                if (location == BlockGroup.DAMAGED) {
+                    throw new Mismatch("block " + (firstBlock + i) + " is damaged");
+                }
+                if (location == BlockGroup.ABSENT) {
+                    zero(i * BLOCK, (i + 1) * BLOCK);
+                    i++;
+                    continue;
+                }
+                int run = 1;
+                while (i + run < blocks && needed(i + run) && location(i + run) == location + run) {
+                    run++;
+                }
+                data.read(location, bytes.slice(i * BLOCK, run * BLOCK));
+                for (int k = i; k < i + run; k++) {
+                    verify(k);
+                }
+                i += run;
+            }
+        }
+
+        private void verify(int i) throws Mismatch {
+            int crc = group(i).crc(inGroup(i));
+            if (Crc.of(bytes, i * BLOCK, BLOCK) != crc) {
+                throw new Mismatch(
+                        "block "
+                                + (firstBlock + i)
+                                + ", disk block "
+                                + location(i)
+                                + " does not match its checksum");
+            }
+            int visible = view.visibleBase(stored.length()) - from;
+            if (visible < (i + 1) * BLOCK) {
+                zero(Math.max(visible, i * BLOCK), (i + 1) * BLOCK);
+            } else {
+                pure[i] = true;
+            }
+        }
+
+        void readRanges() throws Mismatch, IOException {
+            for (Range r : view.ranges()) {
+                int start = Math.max(r.start(), begin);
+                int stop = Math.min(r.end(), end);
+                if (start >= stop) {
+                    continue;
+                }
+                if (!payloads.get().read(r.source().record(), start, stop, bytes, start - from)) {
+                    throw new Mismatch(
+                            "LSN " + r.source().record().lsn() + " does not match its checksums");
+                }
+                for (int i = (start - from) / BLOCK; i <= (stop - 1 - from) / BLOCK; i++) {
+                    pure[i] = false;
+                }
+            }
+        }
+
+        /** One for each block of which anything is returned; a stored one as it is. */
+        int[] crcs() {
+            int[] crcs = new int[blocks];
+            for (int i = 0; i < blocks; i++) {
+                int start = Math.max(begin - from, i * BLOCK);
+                int stop = Math.min(end - from, (i + 1) * BLOCK);
+                crcs[i] =
+                        pure[i] && stop - start == BLOCK
+                                ? group(i).crc(inGroup(i))
+                                : Crc.of(bytes, start, stop - start);
+            }
+            return crcs;
+        }
+
+        /** Whether some byte asked for comes from the stored block. */
+        private boolean needed(int i) {
+            int at = Math.max(begin, from + i * BLOCK);
+            int stop =
+                    Math.min(
+                            Math.min(end, from + (i + 1) * BLOCK),
+                            view.visibleBase(stored.length()));
+            for (Range r : view.ranges()) {
+                if (r.start() > at) {
+                    break;
+                }
+                at = Math.max(at, r.end());
+            }
+            return at < stop;
+        }
+
+        private BlockGroup group(int i) {
+            return stored.group((firstBlock + i) / ChunkKeys.GROUP_BLOCKS);
+        }
+
+        private int inGroup(int i) {
+            return (firstBlock + i) % ChunkKeys.GROUP_BLOCKS;
+        }
+
+        private long location(int i) {
+            return group(i).location(inGroup(i));
+        }
+
+        private void zero(int start, int stop) {
+            for (int p = start; p < stop; p++) {
+                bytes.put(p, (byte) 0);
+            }
+        }
+    }
+}

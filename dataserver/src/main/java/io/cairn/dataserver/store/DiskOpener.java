@@ -1,0 +1,206 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.BlockGroup;
+import io.cairn.dataserver.chunk.ChunkHead;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkKeys;
+import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.chunk.IndexDamagedException;
+import io.cairn.dataserver.chunk.InodeChange;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.disk.DeviceFile;
+import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskFormatter;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.disk.Superblock;
+import io.cairn.dataserver.wal.Wal;
+import io.cairn.dataserver.wal.WalRecord;
+import io.cairn.dataserver.wal.WalReplay;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Opens a disk: superblocks, index, allocator, WAL, in this order. Used once by one thread. */
+final class DiskOpener {
+    private static final Logger LOG = LoggerFactory.getLogger(DiskOpener.class);
+
+    private final DiskConfig config;
+    private final DeviceFiles files;
+    private final FatalHandler fatal;
+
+    private DiskOpener(DiskConfig config, DeviceFiles files, FatalHandler fatal) {
+        this.config = config;
+        this.files = files;
+        this.fatal = fatal;
+    }
+
+    static LocalDiskStore open(
+            DiskConfig config,
+            UUID cluster,
+            DeviceFiles files,
+            FatalHandler fatal,
+            boolean background)
+            throws DiskOpenException {
+        try {
+            return new DiskOpener(config, files, fatal).open(cluster, background);
+        } catch (IOException | IndexDamagedException | IllegalStateException e) {
+            throw new DiskOpenException(
+                    "cannot open disk " + config.data() + ": " + e.getMessage(), e);
+        }
+    }
+
+    private LocalDiskStore open(UUID cluster, boolean background)
+            throws IOException, DiskOpenException {
+        Superblock superblock = new DiskFormatter(config, files).openOrFormat(cluster, this::make);
+        DeviceFile device = files.open(config.data());
+        DataFile data = new DataFile(device, superblock.capacityBytes());
+        ChunkIndex index = null;
+        try {
+            index = ChunkIndex.open(config.index());
+            return open(superblock, data, index, background);
+        } catch (IOException | DiskOpenException | RuntimeException e) {
+            if (index != null) {
+                index.close();
+            }
+            data.close();
+            throw e;
+        }
+    }
+
+    /** The parts of a new disk besides its superblocks. */
+    private void make(Superblock superblock) throws IOException {
+        Wal.create(files, config.wal(), config.walSegments(), config.walSegmentBytes());
+        try (ChunkIndex index = ChunkIndex.open(config.index());
+                ChunkIndex.Update update = new ChunkIndex.Update()) {
+            update.putDiskState(new DiskState(superblock.disk(), 0));
+            index.apply(update);
+            index.flush();
+        }
+    }
+
+    private LocalDiskStore open(
+            Superblock superblock, DataFile data, ChunkIndex index, boolean background)
+            throws IOException, DiskOpenException {
+        DiskState state = index.diskState();
+        if (state == null || !state.disk().equals(superblock.disk())) {
+            throw new DiskOpenException(
+                    config.index()
+                            + " is not the index of disk "
+                            + superblock.disk()
+                            + (state == null ? ": it is empty" : " but of " + state.disk())
+                            + "; without its index the disk is lost, format it as a new one");
+        }
+        BlockAllocator allocator = new BlockAllocator(data.blocks());
+        TruncatedInodes truncated = new TruncatedInodes();
+        index.visit(new Rebuild(allocator, truncated));
+        SpaceAccount space = new SpaceAccount(allocator, config.headroomBytes());
+        Map<Integer, PgStore> pgs = new ConcurrentHashMap<>();
+        for (PgLogState s : index.pgStates()) {
+            pgs.put(s.pg(), new PgStore(s, index, space));
+        }
+        Wal wal =
+                Wal.open(
+                        files,
+                        config.wal(),
+                        config.walSegmentBytes(),
+                        superblock.disk(),
+                        state.trimLsn(),
+                        fatal,
+                        "disk-" + config.data().getFileName(),
+                        new Replay(pgs, index, space, truncated));
+        try {
+            for (PgStore pg : pgs.values()) {
+                pg.endRecovery();
+            }
+        } catch (DiskOpenException e) {
+            wal.close();
+            throw e;
+        }
+        LOG.info(
+                "disk {} ({}): {} of {} blocks free, {} PGs",
+                superblock.disk(),
+                config.data(),
+                allocator.freeBlocks(),
+                allocator.blocks(),
+                pgs.size());
+        Flusher flusher =
+                new Flusher(
+                        superblock.disk(),
+                        index,
+                        data,
+                        allocator,
+                        wal,
+                        pgs.values(),
+                        state.trimLsn());
+        OpenedDisk disk =
+                new OpenedDisk(
+                        superblock.disk(), wal, data, index, allocator, space, pgs, truncated);
+        return new LocalDiskStore(config, disk, flusher, fatal, background);
+    }
+
+    /** What the index says of blocks and truncations, collected in memory. */
+    private record Rebuild(BlockAllocator allocator, TruncatedInodes truncated)
+            implements ChunkIndex.Visitor {
+        @Override
+        public void inodeHead(int pg, long inode, long truncateSequence) {
+            truncated.add(inode);
+        }
+
+        @Override
+        public void chunkHead(int pg, long inode, int chunk, ChunkHead head) {
+            if (head.truncateSequence() > 0) {
+                truncated.add(inode);
+            }
+        }
+
+        @Override
+        public void group(int pg, long inode, int chunk, int group, BlockGroup blocks) {
+            for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
+                if (blocks.stored(i)) {
+                    allocator.markUsed(blocks.location(i), 1);
+                }
+            }
+        }
+    }
+
+    /** Puts what the WAL holds into the PGs. */
+    private record Replay(
+            Map<Integer, PgStore> pgs,
+            ChunkIndex index,
+            SpaceAccount space,
+            TruncatedInodes truncated)
+            implements WalReplay {
+        @Override
+        public void operation(WalRecord record) throws IOException {
+            truncated.note(record.op());
+            InodeChange change =
+                    switch (record.op().type()) {
+                        case WRITE, NOOP, READ -> null;
+                        case TRUNCATE_INODE, DELETE_INODES -> {
+                            ByteBuffer payload = ByteBuffer.allocate(record.payloadLength());
+                            record.read(0, payload);
+                            yield InodeChange.of(
+                                    record.op(), Unpooled.wrappedBuffer(payload.flip()));
+                        }
+                    };
+            pg(record.pg()).recovered(record, change);
+        }
+
+        @Override
+        public void dropTail(int pg, long lastSequenceKept) {
+            pg(pg).recoveredDropTail(lastSequenceKept);
+        }
+
+        private PgStore pg(int pg) {
+            return pgs.computeIfAbsent(pg, p -> new PgStore(PgStore.empty(p), index, space));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.wal.Wal;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides when the {@link Flusher} works: at intervals while there is little to do, which lets
+ * overwrites meet in the WAL, without a pause while the WAL is filling or space is short. The
+ * methods may be called by any thread.
+ */
+final class FlushThread {
+    private static final Logger LOG = LoggerFactory.getLogger(FlushThread.class);
+
+    /** From here on the flusher does not pause. */
+    private static final double BUSY_FILL = 0.1;
+
+    private static final long IDLE_INDEX_FLUSH_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    private final DiskConfig config;
+    private final Flusher flusher;
+    private final Wal wal;
+    private final SpaceAccount space;
+    private final FatalHandler fatal;
+    private final Thread thread;
+    private final List<LongConsumer> spaceListeners = new CopyOnWriteArrayList<>();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition wake = lock.newCondition();
+    private final long shortageBytes;
+    private volatile boolean stopping;
+    private volatile boolean failed;
+    private volatile boolean pausing;
+    private long lastIndexFlushNanos = System.nanoTime();
+    private boolean wasShort;
+
+    FlushThread(
+            String name,
+            DiskConfig config,
+            Flusher flusher,
+            Wal wal,
+            SpaceAccount space,
+            FatalHandler fatal) {
+        this.config = config;
+        this.flusher = flusher;
+        this.wal = wal;
+        this.space = space;
+        this.fatal = fatal;
+        this.shortageBytes = Math.max(config.headroomBytes(), 1 << 20);
+        this.thread = Thread.ofPlatform().name(name + "-flush").daemon().unstarted(this::loop);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Something became flushable. */
+    void committed() {
+        if (pausing && (wal.fillRatio() > BUSY_FILL || spaceShort())) {
+            lock.lock();
+            try {
+                wake.signal();
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    void onSpace(LongConsumer listener) {
+        spaceListeners.add(listener);
+    }
+
+    /**
+     * Ends the thread.
+     *
+     * @param flush whether to flush everything committed first
+     */
+    void stop(boolean flush) {
+        stopping = true;
+        lock.lock();
+        try {
+            wake.signal();
+        } finally {
+            lock.unlock();
+        }
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (flush && !failed) {
+            flushAll();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Flushes everything committed, then the index. Not beside a running thread. */
+    void flushAll() {
+        try {
+            while (flusher.round()) {
+                flushIndexIfDue();
+            }
+            flusher.flushIndex();
+        } catch (IOException | RuntimeException e) {
+            fail(e);
+        }
+    }
+
+    /** One round, and the index when it is due. Not beside a running thread. */
+    boolean step() {
+        try {
+            boolean worked = flusher.round();
+            flushIndexIfDue();
+            return worked;
+        } catch (IOException | RuntimeException e) {
+            fail(e);
+            return false;
+        }
+    }
+
+    Flusher flusher() {
+        return flusher;
+    }
+
+    private void loop() {
+        while (!stopping && !failed) {
+            watchFileSystems();
+            boolean worked = step();
+            if (!worked || wal.fillRatio() < BUSY_FILL) {
+                pause();
+            }
+        }
+    }
+
+    private void flushIndexIfDue() {
+        boolean isShort = spaceShort();
+        long now = System.nanoTime();
+        if (flusher.indexFlushDue(isShort)
+                || (flusher.indexFlushPending()
+                        && now - lastIndexFlushNanos > IDLE_INDEX_FLUSH_NANOS)) {
+            flusher.flushIndex();
+            lastIndexFlushNanos = now;
+        }
+        boolean stillShort = spaceShort();
+        if ((wasShort || isShort) && !stillShort) {
+            long bytes = space.admissibleBytes();
+            spaceListeners.forEach(l -> l.accept(bytes));
+        }
+        wasShort = stillShort;
+    }
+
+    private boolean spaceShort() {
+        return space.admissibleBytes() < shortageBytes;
+    }
+
+    private void pause() {
+        lock.lock();
+        try {
+            pausing = true;
+            if (!stopping) {
+                long nanos = TimeUnit.MILLISECONDS.toNanos(config.flushIntervalMillis());
+                long left = wake.awaitNanos(nanos);
+                LOG.trace("woken {} ns early", left);
+            }
+        } catch (InterruptedException e) {
+            LOG.warn("flusher of {} was interrupted; stopping it", config.data());
+            stopping = true;
+        } finally {
+            pausing = false;
+            lock.unlock();
+        }
+    }
+
+    /** RocksDB and a sparse data file grow in file systems that others may fill. */
+    private void watchFileSystems() {
+        try {
+            space.fileSystemFull(isFull(config.index()) || isFull(config.data()));
+        } catch (IOException e) {
+            LOG.warn("cannot read the free space of {}", config.index(), e);
+        }
+    }
+
+    private boolean isFull(Path path) throws IOException {
+        return Files.isRegularFile(path) || Files.isDirectory(path)
+                ? Files.getFileStore(path).getUsableSpace() < config.minimumFreeBytes()
+                : false;
+    }
+
+    private void fail(Throwable e) {
+        failed = true;
+        fatal.fatal("flushing " + config.data() + " failed", e);
+    }
+}

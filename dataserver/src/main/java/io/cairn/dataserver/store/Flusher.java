@@ -1,0 +1,144 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.wal.PayloadReader;
+import io.cairn.dataserver.wal.Wal;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * Takes committed operations out of the WAL into the data file and the index. The order that makes
+ * a crash at any point harmless: data file written, synced; index changed; its memory flushed; only
+ * then are WAL segments recycled and freed blocks reused. Its methods are called by one thread at a
+ * time.
+ */
+final class Flusher {
+    /** Blocks staged in one round: 16 MiB. */
+    private static final int ROUND_BLOCKS = 4096;
+
+    private static final double INDEX_FLUSH_FILL = 0.4;
+    private static final int ROUNDS_PER_INDEX_FLUSH = 256;
+
+    private final UUID disk;
+    private final ChunkIndex index;
+    private final DataFile data;
+    private final BlockAllocator allocator;
+    private final Wal wal;
+    private final Collection<PgStore> pgs;
+    private final StagedBlocks staged = new StagedBlocks();
+    private final PayloadReader payloads = new PayloadReader();
+    private final List<BlockRun> freed = new ArrayList<>();
+    private long appliedTrimLsn;
+    private long durableTrimLsn;
+    private int roundsSinceIndexFlush;
+
+    private record Share(PgStore pg, List<LoggedOp> ops) {}
+
+    Flusher(
+            UUID disk,
+            ChunkIndex index,
+            DataFile data,
+            BlockAllocator allocator,
+            Wal wal,
+            Collection<PgStore> pgs,
+            long trimLsn) {
+        this.disk = disk;
+        this.index = index;
+        this.data = data;
+        this.allocator = allocator;
+        this.wal = wal;
+        this.pgs = pgs;
+        this.appliedTrimLsn = trimLsn;
+        this.durableTrimLsn = trimLsn;
+    }
+
+    /**
+     * Brings a bounded number of operations into the index.
+     *
+     * @return whether there were any
+     */
+    boolean round() throws IOException {
+        long syncedLsn = wal.syncedLsn();
+        List<Share> shares = collect(syncedLsn);
+        long trimLsn = trimLsn(shares, syncedLsn);
+        if (shares.isEmpty() && trimLsn == appliedTrimLsn) {
+            return false;
+        }
+        try (FlushRound round = new FlushRound(index, data, allocator, staged, payloads)) {
+            for (Share s : shares) {
+                round.add(s.pg().pg(), s.ops());
+                round.update().putPgState(s.pg().stateAfter(s.ops()));
+            }
+            round.writeBlocks();
+            round.update().putDiskState(new DiskState(disk, trimLsn));
+            index.apply(round.update());
+            freed.addAll(round.freed());
+        }
+        shares.forEach(s -> s.pg().flushed(s.ops()));
+        appliedTrimLsn = trimLsn;
+        roundsSinceIndexFlush++;
+        return !shares.isEmpty();
+    }
+
+    /** Whether the index's memory should be flushed now rather than by its size. */
+    boolean indexFlushDue(boolean spaceShort) {
+        return (appliedTrimLsn > durableTrimLsn && wal.fillRatio() > INDEX_FLUSH_FILL)
+                || (spaceShort && !freed.isEmpty())
+                || roundsSinceIndexFlush >= ROUNDS_PER_INDEX_FLUSH;
+    }
+
+    boolean indexFlushPending() {
+        return appliedTrimLsn > durableTrimLsn || !freed.isEmpty();
+    }
+
+    /** Makes the index durable; segments and blocks it no longer needs become free. */
+    void flushIndex() {
+        index.flush();
+        durableTrimLsn = appliedTrimLsn;
+        roundsSinceIndexFlush = 0;
+        wal.trim(durableTrimLsn);
+        freed.forEach(r -> allocator.release(r.first(), r.count()));
+        freed.clear();
+    }
+
+    /** Blocks that become free with the next {@link #flushIndex}. */
+    List<BlockRun> awaitingIndexFlush() {
+        return freed;
+    }
+
+    private List<Share> collect(long syncedLsn) {
+        List<Share> shares = new ArrayList<>();
+        int budget = (int) Math.min(ROUND_BLOCKS, allocator.freeBlocks());
+        for (PgStore pg : pgs) {
+            List<LoggedOp> ops = pg.flushable(syncedLsn, budget);
+            if (!ops.isEmpty()) {
+                shares.add(new Share(pg, ops));
+                budget -= ops.stream().mapToInt(SpaceAccount::blocksOf).sum();
+            }
+        }
+        return shares;
+    }
+
+    /** Everything up to here is in the index once these operations are. */
+    private long trimLsn(List<Share> shares, long syncedLsn) {
+        long oldest = syncedLsn + 1;
+        for (PgStore pg : pgs) {
+            long flushed = pg.flushedSequence();
+            for (Share s : shares) {
+                if (s.pg() == pg) {
+                    flushed = s.ops().getLast().sequence();
+                }
+            }
+            oldest = Math.min(oldest, pg.oldestLsnAfter(flushed));
+        }
+        return Math.max(appliedTrimLsn, oldest - 1);
+    }
+}

@@ -1,0 +1,298 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.wal.PayloadReader;
+import io.cairn.dataserver.wal.Wal;
+import io.cairn.dataserver.wal.WalRecord;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A disk of this machine. Threads as {@link DiskStore} says; it runs a sync thread for the WAL, a
+ * flusher thread and a few that read.
+ */
+public final class LocalDiskStore implements DiskStore {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalDiskStore.class);
+
+    private final UUID uuid;
+    private final DiskConfig config;
+    private final Wal wal;
+    private final DataFile data;
+    private final ChunkIndex index;
+    private final BlockAllocator allocator;
+    private final SpaceAccount space;
+    private final Map<Integer, PgStore> pgs;
+    private final TruncatedInodes truncated;
+    private final ChunkReader reader;
+    private final ExecutorService readers;
+    private final FlushThread flushThread;
+
+    LocalDiskStore(
+            DiskConfig config,
+            OpenedDisk disk,
+            Flusher flusher,
+            FatalHandler fatal,
+            boolean background) {
+        this.uuid = disk.uuid();
+        this.config = config;
+        this.wal = disk.wal();
+        this.data = disk.data();
+        this.index = disk.index();
+        this.allocator = disk.allocator();
+        this.space = disk.space();
+        this.pgs = disk.pgs();
+        this.truncated = disk.truncated();
+        this.reader = new ChunkReader(index, data);
+        String name = "disk-" + config.data().getFileName();
+        this.readers =
+                Executors.newFixedThreadPool(
+                        config.ioThreads(),
+                        Thread.ofPlatform().name(name + "-read-", 0).daemon().factory());
+        this.flushThread = new FlushThread(name, config, flusher, wal, space, fatal);
+        if (background) {
+            flushThread.start();
+        }
+    }
+
+    /**
+     * Opens a disk, recovering what its WAL holds; formats it if nothing of it exists.
+     *
+     * @throws DiskOpenException with a message for the administrator
+     */
+    public static LocalDiskStore open(DiskConfig config, UUID cluster) throws DiskOpenException {
+        return open(config, cluster, DeviceFiles.system(), FatalHandler.halt(), true);
+    }
+
+    /**
+     * @param background whether the flusher runs by itself; else {@link #flushThread} is driven by
+     *     the caller
+     */
+    public static LocalDiskStore open(
+            DiskConfig config,
+            UUID cluster,
+            DeviceFiles files,
+            FatalHandler fatal,
+            boolean background)
+            throws DiskOpenException {
+        return DiskOpener.open(config, cluster, files, fatal, background);
+    }
+
+    @Override
+    public UUID uuid() {
+        return uuid;
+    }
+
+    @Override
+    public void append(LogEntry entry, Runnable durable) {
+        truncated.note(entry.op());
+        pg(entry.pg()).append(wal, entry, durable);
+    }
+
+    @Override
+    public void commit(int pg, long sequence) {
+        pg(pg).commit(sequence);
+        flushThread.committed();
+    }
+
+    @Override
+    public void dropTail(int pg, long lastSequenceKept, Runnable done) {
+        pg(pg).dropTail(wal, lastSequenceKept, done);
+    }
+
+    @Override
+    public void read(int pg, long inode, int chunk, int offset, int length, ReadCallback callback) {
+        if (offset < 0 || length < 0 || offset > Integer.MAX_VALUE - length - 4096) {
+            throw new IllegalArgumentException("read of " + length + " bytes at " + offset);
+        }
+        try {
+            readers.execute(() -> readNow(pg, inode, chunk, offset, length, callback));
+        } catch (RejectedExecutionException e) {
+            callback.done(null, new int[0], new CorruptBlockException("the disk is closed"));
+        }
+    }
+
+    private void readNow(
+            int pg, long inode, int chunk, int offset, int length, ReadCallback callback) {
+        ChunkReader.Result result;
+        try {
+            PgStore store = pgs.get(pg);
+            result =
+                    store == null || length == 0
+                            ? new ChunkReader.Result(Unpooled.EMPTY_BUFFER, new int[0])
+                            : reader.read(store, pg, inode, chunk, offset, length);
+        } catch (CorruptBlockException e) {
+            LOG.error("disk {}: {}", uuid, e.getMessage());
+            callback.done(null, new int[0], e);
+            return;
+        }
+        callback.done(result.data(), result.blockCrcs(), null);
+    }
+
+    @Override
+    public long truncateSequence(int pg, long inode, int chunk) {
+        PgStore store = pgs.get(pg);
+        if (store == null || !truncated.mayBe(inode)) {
+            return 0;
+        }
+        long logged = store.truncateSequence(inode, chunk);
+        return Math.max(logged, index.truncateSequence(pg, inode, chunk));
+    }
+
+    @Override
+    public PgLogState logState(int pg) {
+        PgStore store = pgs.get(pg);
+        return store == null ? PgStore.empty(pg) : store.state();
+    }
+
+    @Override
+    public List<LogEntry> entries(int pg, long after, int maxBytes) {
+        PgStore store = pgs.get(pg);
+        List<LogEntry> entries = new ArrayList<>();
+        if (store == null) {
+            return entries;
+        }
+        PayloadReader payloads = new PayloadReader();
+        long bytes = 0;
+        for (LoggedOp op : store.after(after)) {
+            WalRecord r = op.record();
+            bytes += r.payloadLength();
+            if (!entries.isEmpty() && bytes > maxBytes) {
+                break;
+            }
+            ByteBuf payload = payload(r, op, payloads);
+            if (payload == null) {
+                if (entries.isEmpty()) {
+                    throw new FsException(
+                            Errno.EBADMSG,
+                            "PG " + pg + ": payload of sequence " + r.sequence() + " is damaged");
+                }
+                break;
+            }
+            entries.add(new LogEntry(r.epoch(), r.sequence(), r.op(), payload));
+        }
+        return entries;
+    }
+
+    /** Null if it cannot be read or does not match its checksums. */
+    private static @Nullable ByteBuf payload(WalRecord r, LoggedOp op, PayloadReader payloads) {
+        if (r.payloadLength() == 0) {
+            return Unpooled.EMPTY_BUFFER;
+        }
+        ByteBuf payload =
+                ByteBufAllocator.DEFAULT.directBuffer(r.payloadLength(), r.payloadLength());
+        boolean intact = false;
+        try {
+            var bytes = payload.nioBuffer(0, r.payloadLength());
+            if (op.change() == null) {
+                int at = r.op().offset();
+                intact = payloads.read(r, at, at + r.payloadLength(), bytes, 0);
+            } else {
+                r.read(0, bytes);
+                intact = true;
+            }
+            payload.writerIndex(r.payloadLength());
+        } catch (IOException e) {
+            LOG.error("reading LSN {} back", r.lsn(), e);
+        } finally {
+            if (!intact) {
+                payload.release();
+            }
+        }
+        return intact ? payload : null;
+    }
+
+    @Override
+    public List<Integer> pgs() {
+        return pgs.keySet().stream().sorted().toList();
+    }
+
+    @Override
+    public long admissibleBytes() {
+        return space.admissibleBytes();
+    }
+
+    @Override
+    public double walFillRatio() {
+        return wal.fillRatio();
+    }
+
+    @Override
+    public DiskUsage usage() {
+        long capacity = allocator.blocks() * DataFile.BLOCK_BYTES;
+        long free = allocator.freeBlocks() * DataFile.BLOCK_BYTES;
+        return new DiskUsage(capacity, capacity - free, free, wal.capacityBytes(), wal.usedBytes());
+    }
+
+    @Override
+    public void onSpace(LongConsumer listener) {
+        flushThread.onSpace(listener);
+    }
+
+    /** Syncs the WAL, flushes what is committed, closes. */
+    @Override
+    public void close() {
+        readers.close();
+        wal.close();
+        flushThread.stop(!wal.failed());
+        closeFiles();
+    }
+
+    /** Closes without writing anything more, as a crash would. */
+    void abandon() {
+        readers.close();
+        flushThread.stop(false);
+        wal.close();
+        closeFiles();
+    }
+
+    private void closeFiles() {
+        index.close();
+        try {
+            data.close();
+        } catch (IOException e) {
+            LOG.warn("closing {}", config.data(), e);
+        }
+    }
+
+    FlushThread flushThread() {
+        return flushThread;
+    }
+
+    ChunkIndex index() {
+        return index;
+    }
+
+    BlockAllocator allocator() {
+        return allocator;
+    }
+
+    Wal wal() {
+        return wal;
+    }
+
+    private PgStore pg(int pg) {
+        return pgs.computeIfAbsent(pg, p -> new PgStore(PgStore.empty(p), index, space));
+    }
+}

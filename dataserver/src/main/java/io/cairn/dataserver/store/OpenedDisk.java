@@ -1,0 +1,19 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.wal.Wal;
+import java.util.Map;
+import java.util.UUID;
+
+/** The parts of a disk as {@link DiskOpener} found them. */
+record OpenedDisk(
+        UUID uuid,
+        Wal wal,
+        DataFile data,
+        ChunkIndex index,
+        BlockAllocator allocator,
+        SpaceAccount space,
+        Map<Integer, PgStore> pgs,
+        TruncatedInodes truncated) {}

@@ -1,0 +1,295 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkOverlay;
+import io.cairn.dataserver.chunk.InodeChange;
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.PgOverlay;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.store.PgLogState.EpochStart;
+import io.cairn.dataserver.wal.Wal;
+import io.cairn.dataserver.wal.WalRecord;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One PG on one disk: its operations that are in the WAL and not in the index, and its history.
+ * Appended to by the PG's owner, read and flushed by other threads; the monitor guards all state,
+ * and the WAL's order of the PG's records is that of their sequences because they are appended
+ * under it.
+ */
+final class PgStore {
+    /** Epoch starts kept: peering needs to tell histories apart only as far as members diverge. */
+    private static final int MAX_EPOCH_STARTS = 256;
+
+    private static final long NO_ORPHAN = Long.MAX_VALUE;
+
+    private final int pg;
+    private final SpaceAccount space;
+    private final PgOverlay overlay;
+    private final ArrayDeque<LoggedOp> unflushed = new ArrayDeque<>();
+    private final List<EpochStart> epochStarts;
+    private final AnsweredTable flushedAnswers;
+    private long lastEpoch;
+    private long lastSequence;
+    private long committed;
+    private long flushedEpoch;
+    private long flushed;
+    private long orphan = NO_ORPHAN;
+
+    PgStore(PgLogState state, ChunkIndex index, SpaceAccount space) {
+        this.pg = state.pg();
+        this.space = space;
+        this.overlay =
+                new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
+        this.epochStarts = new ArrayList<>(state.epochStarts());
+        this.flushedAnswers = new AnsweredTable(state.answered());
+        this.lastEpoch = state.lastEpoch();
+        this.lastSequence = state.flushedSequence();
+        this.committed = state.flushedSequence();
+        this.flushedEpoch = state.lastEpoch();
+        this.flushed = state.flushedSequence();
+    }
+
+    static PgLogState empty(int pg) {
+        return new PgLogState(pg, 0, 0, 0, 0, List.of(), List.of());
+    }
+
+    int pg() {
+        return pg;
+    }
+
+    // ---- the owner
+
+    synchronized void append(Wal wal, LogEntry entry, Runnable durable) {
+        check(entry);
+        InodeChange change = InodeChange.of(entry.op(), entry.payload());
+        WalRecord record =
+                wal.append(entry.epoch(), entry.sequence(), entry.op(), entry.payload(), durable);
+        add(new LoggedOp(record, change));
+    }
+
+    synchronized void commit(long sequence) {
+        committed = Math.max(committed, Math.min(sequence, lastSequence));
+    }
+
+    synchronized void dropTail(Wal wal, long lastKept, Runnable done) {
+        if (lastKept < committed) {
+            throw new IllegalArgumentException(
+                    "PG "
+                            + pg
+                            + ": sequence "
+                            + committed
+                            + " is committed, cannot keep only up to "
+                            + lastKept);
+        }
+        wal.appendDropTail(pg, lastKept, done);
+        drop(lastKept);
+    }
+
+    // ---- recovery
+
+    /**
+     * An operation found in the WAL; those already in the index are passed over. Of operations that
+     * were dropped the first ones may be trimmed: what follows such a hole must be void.
+     */
+    synchronized void recovered(WalRecord record, @Nullable InodeChange change) {
+        if (record.sequence() <= flushed) {
+            return;
+        }
+        if (record.sequence() == lastSequence + 1) {
+            add(new LoggedOp(record, change));
+        } else {
+            orphan = Math.min(orphan, record.sequence());
+        }
+    }
+
+    /** What is in the index was logged after the drop, or was kept by it. */
+    synchronized void recoveredDropTail(long lastKept) {
+        drop(Math.max(lastKept, flushed));
+        if (lastKept < orphan) {
+            orphan = NO_ORPHAN;
+        }
+    }
+
+    /** Throws DiskOpenException if the history has a hole. */
+    synchronized void endRecovery() throws DiskOpenException {
+        if (orphan != NO_ORPHAN) {
+            throw new DiskOpenException(
+                    "PG " + pg + ": the log has sequence " + orphan + " after " + lastSequence);
+        }
+    }
+
+    // ---- reading
+
+    synchronized ChunkOverlay.View view(long inode, int chunk, int from, int to) {
+        return overlay.view(inode, chunk, from, to);
+    }
+
+    synchronized long truncateSequence(long inode, int chunk) {
+        return overlay.truncateSequence(inode, chunk);
+    }
+
+    synchronized PgLogState state() {
+        AnsweredTable answered = new AnsweredTable(flushedAnswers.toList());
+        unflushed.forEach(o -> answered.add(o.op()));
+        return new PgLogState(
+                pg,
+                lastEpoch,
+                lastSequence,
+                committed,
+                flushed,
+                List.copyOf(epochStarts),
+                answered.toList());
+    }
+
+    /** Operations after the sequence. Throws FsException ENODATA if some of them are flushed. */
+    synchronized List<LoggedOp> after(long sequence) {
+        if (sequence < flushed) {
+            throw new FsException(
+                    Errno.ENODATA, "PG " + pg + ": the log begins after sequence " + flushed);
+        }
+        List<LoggedOp> ops = new ArrayList<>();
+        for (LoggedOp o : unflushed) {
+            if (o.sequence() > sequence) {
+                ops.add(o);
+            }
+        }
+        return ops;
+    }
+
+    // ---- the flusher
+
+    /**
+     * The next committed operations whose records are durable.
+     *
+     * @param maxBlocks they may need together
+     */
+    synchronized List<LoggedOp> flushable(long syncedLsn, int maxBlocks) {
+        List<LoggedOp> ops = new ArrayList<>();
+        int blocks = 0;
+        for (LoggedOp o : unflushed) {
+            blocks += SpaceAccount.blocksOf(o);
+            if (o.sequence() > committed || o.record().lsn() > syncedLsn || blocks > maxBlocks) {
+                break;
+            }
+            ops.add(o);
+        }
+        return ops;
+    }
+
+    /** What the index is to say of the PG once these, the next operations, are in it. */
+    synchronized PgLogState stateAfter(List<LoggedOp> ops) {
+        ops.forEach(o -> flushedAnswers.add(o.op()));
+        WalRecord last = ops.getLast().record();
+        List<EpochStart> starts = new ArrayList<>(epochStarts);
+        starts.removeIf(s -> s.firstSequence() > last.sequence());
+        return new PgLogState(
+                pg,
+                last.epoch(),
+                last.sequence(),
+                last.sequence(),
+                last.sequence(),
+                starts,
+                flushedAnswers.toList());
+    }
+
+    /** These operations are in the index. */
+    synchronized void flushed(List<LoggedOp> ops) {
+        for (LoggedOp o : ops) {
+            unflushed.removeFirst();
+            space.settle(o);
+        }
+        overlay.removeFlushed(ops);
+        flushed = ops.getLast().sequence();
+        flushedEpoch = ops.getLast().record().epoch();
+    }
+
+    /** LSN of the oldest operation that is not in the index, after these; MAX_VALUE if none. */
+    synchronized long oldestLsnAfter(long sequence) {
+        for (LoggedOp o : unflushed) {
+            if (o.sequence() > sequence) {
+                return o.record().lsn();
+            }
+        }
+        return Long.MAX_VALUE;
+    }
+
+    synchronized long flushedSequence() {
+        return flushed;
+    }
+
+    synchronized boolean hasCommitted() {
+        LoggedOp first = unflushed.peekFirst();
+        return first != null && first.sequence() <= committed;
+    }
+
+    // ---- inside
+
+    private void check(LogEntry e) {
+        DataOp op = e.op();
+        int bytes = e.payload().readableBytes();
+        boolean wellFormed =
+                switch (op.type()) {
+                    case WRITE ->
+                            op.length() > 0
+                                    && bytes == op.length()
+                                    && op.offset() >= 0
+                                    && op.offset() <= Integer.MAX_VALUE - op.length() - 4096
+                                    && op.blockCrcs().length
+                                            == BlockCrc.count(op.offset(), op.length());
+                    case TRUNCATE_INODE, DELETE_INODES -> bytes == op.length() && bytes > 0;
+                    case NOOP -> bytes == 0;
+                    case READ -> false;
+                };
+        if (!wellFormed) {
+            throw new IllegalArgumentException("malformed operation " + op);
+        }
+        if (e.sequence() != lastSequence + 1 || e.epoch() < lastEpoch) {
+            throw new IllegalArgumentException(
+                    String.format(
+                            "PG %d: (%d, %d) does not follow (%d, %d)",
+                            pg, e.epoch(), e.sequence(), lastEpoch, lastSequence));
+        }
+    }
+
+    private void add(LoggedOp op) {
+        unflushed.addLast(op);
+        overlay.add(op);
+        space.promise(op);
+        lastSequence = op.sequence();
+        if (op.record().epoch() > lastEpoch) {
+            lastEpoch = op.record().epoch();
+            epochStarts.add(new EpochStart(lastEpoch, lastSequence));
+            if (epochStarts.size() > MAX_EPOCH_STARTS) {
+                epochStarts.removeFirst();
+            }
+        }
+    }
+
+    private void drop(long lastKept) {
+        List<LoggedOp> dropped = new ArrayList<>();
+        Iterator<LoggedOp> newestFirst = unflushed.descendingIterator();
+        while (newestFirst.hasNext()) {
+            LoggedOp o = newestFirst.next();
+            if (o.sequence() <= lastKept) {
+                break;
+            }
+            newestFirst.remove();
+            space.settle(o);
+            dropped.addFirst(o);
+        }
+        overlay.removeDropped(dropped);
+        lastSequence = Math.min(lastSequence, lastKept);
+        LoggedOp last = unflushed.peekLast();
+        lastEpoch = last == null ? flushedEpoch : last.record().epoch();
+        epochStarts.removeIf(s -> s.firstSequence() > lastSequence);
+    }
+}

@@ -1,0 +1,56 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.data.DataOpType;
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.DataFile;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Blocks that may still be promised to writes: free ones, less the headroom, less what operations
+ * in the WAL may need. Each needs at most every block it touches anew. Any thread.
+ */
+final class SpaceAccount {
+    private final BlockAllocator allocator;
+    private final long headroomBlocks;
+    private final AtomicLong promised = new AtomicLong();
+    private volatile boolean fileSystemFull;
+
+    SpaceAccount(BlockAllocator allocator, long headroomBytes) {
+        this.allocator = allocator;
+        this.headroomBlocks = (headroomBytes + DataFile.BLOCK_BYTES - 1) / DataFile.BLOCK_BYTES;
+    }
+
+    /** The most blocks the flusher may have to allocate for the operation. */
+    static int blocksOf(LoggedOp logged) {
+        var op = logged.op();
+        if (op.type() != DataOpType.WRITE) {
+            return op.type() == DataOpType.TRUNCATE_INODE ? 1 : 0;
+        }
+        int touched =
+                (op.offset() + op.length() + DataFile.BLOCK_BYTES - 1) / DataFile.BLOCK_BYTES
+                        - op.offset() / DataFile.BLOCK_BYTES;
+        return touched + op.cuts().size();
+    }
+
+    void promise(LoggedOp op) {
+        promised.addAndGet(blocksOf(op));
+    }
+
+    void settle(LoggedOp op) {
+        promised.addAndGet(-blocksOf(op));
+    }
+
+    /** Whether the file systems under index and data file are too full to admit anything. */
+    void fileSystemFull(boolean full) {
+        fileSystemFull = full;
+    }
+
+    long admissibleBytes() {
+        if (fileSystemFull) {
+            return 0;
+        }
+        long blocks = allocator.freeBlocks() - headroomBlocks - promised.get();
+        return Math.max(0, blocks) * DataFile.BLOCK_BYTES;
+    }
+}

@@ -1,0 +1,49 @@
+package io.cairn.dataserver.wal;
+
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** Reads verified bytes of a write that is in the WAL. For one thread. */
+public final class PayloadReader {
+    private final ByteBuffer scratch = ByteBuffer.allocateDirect(BlockCrc.BLOCK_BYTES);
+
+    /**
+     * Copies bytes [from, to) of the chunk, which the write must contain, to the buffer at the
+     * offset. False if a checksum does not match.
+     */
+    public boolean read(WalRecord record, int from, int to, ByteBuffer target, int at)
+            throws IOException {
+        DataOp op = record.op();
+        int begin = from - op.offset();
+        int end = to - op.offset();
+        int first = from / BlockCrc.BLOCK_BYTES - op.offset() / BlockCrc.BLOCK_BYTES;
+        for (int unit = first; ; unit++) {
+            int unitStart = PayloadUnits.start(op, unit);
+            int unitEnd = PayloadUnits.end(op, unit);
+            if (unitStart >= end) {
+                return true;
+            }
+            int partStart = Math.max(begin, unitStart);
+            int partEnd = Math.min(end, unitEnd);
+            int targetAt = at + partStart - begin;
+            boolean whole = partStart == unitStart && partEnd == unitEnd;
+            ByteBuffer b =
+                    whole
+                            ? target.slice(targetAt, unitEnd - unitStart)
+                            : scratch.slice(0, unitEnd - unitStart);
+            record.read(unitStart, b);
+            if (unit >= op.blockCrcs().length
+                    || Crc.of(b, 0, unitEnd - unitStart) != op.blockCrcs()[unit]) {
+                return false;
+            }
+            if (!whole) {
+                target.put(targetAt, b, partStart - unitStart, partEnd - partStart);
+            }
+            if (unitEnd >= op.length()) {
+                return true;
+            }
+        }
+    }
+}

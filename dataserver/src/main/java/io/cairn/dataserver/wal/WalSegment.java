@@ -1,0 +1,53 @@
+package io.cairn.dataserver.wal;
+
+import io.cairn.dataserver.disk.DeviceFile;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/** One file of the WAL and its present use. Guarded by {@link WalSegments}. */
+final class WalSegment {
+    private final Path path;
+    private final DeviceFile device;
+    private volatile WalSegmentFormat.@Nullable Header use;
+
+    WalSegment(Path path, DeviceFile device) {
+        this.path = path;
+        this.device = device;
+    }
+
+    Path path() {
+        return path;
+    }
+
+    DeviceFile device() {
+        return device;
+    }
+
+    void use(WalSegmentFormat.@Nullable Header header) {
+        use = header;
+    }
+
+    WalSegmentFormat.@Nullable Header use() {
+        return use;
+    }
+
+    long salt() {
+        return header().salt();
+    }
+
+    long generation() {
+        return header().generation();
+    }
+
+    long firstLsn() {
+        return header().firstLsn();
+    }
+
+    private WalSegmentFormat.Header header() {
+        WalSegmentFormat.Header h = use;
+        if (h == null) {
+            throw new IllegalStateException(path + " is not in use");
+        }
+        return h;
+    }
+}

@@ -1,0 +1,200 @@
+package io.cairn.dataserver.wal;
+
+import io.cairn.dataserver.disk.DeviceFile;
+import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskOpenException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files of a WAL: those in use, oldest first, and those free. Some of the free ones are kept
+ * for deletes and for records of the log itself. Any thread.
+ */
+final class WalSegments implements AutoCloseable {
+    private static final int ZEROS_BYTES = 1 << 20;
+
+    private final UUID disk;
+    private final int segmentBytes;
+    private final List<WalSegment> all;
+    private final int reserved;
+    // guarded by this
+    private final ArrayDeque<WalSegment> free = new ArrayDeque<>();
+    private final ArrayDeque<WalSegment> live = new ArrayDeque<>();
+    private long lastGeneration;
+    private boolean closed;
+    private boolean draining;
+
+    private WalSegments(UUID disk, int segmentBytes, List<WalSegment> all) {
+        this.disk = disk;
+        this.segmentBytes = segmentBytes;
+        this.all = all;
+        this.reserved = Math.clamp(all.size() / 8, 1, 4);
+    }
+
+    /** Makes the files: zeros, synced, so that later syncs write data only. */
+    static void create(DeviceFiles files, Path directory, int count, int segmentBytes)
+            throws IOException {
+        ByteBuffer zeros = ByteBuffer.allocateDirect(Math.min(segmentBytes, ZEROS_BYTES));
+        for (int i = 0; i < count; i++) {
+            Path path = directory.resolve(name(i));
+            if (Files.exists(path)) {
+                continue;
+            }
+            try (DeviceFile device = files.create(path, segmentBytes)) {
+                for (int at = 0; at < segmentBytes; at += zeros.capacity()) {
+                    zeros.clear().limit(Math.min(zeros.capacity(), segmentBytes - at));
+                    device.write(zeros, at);
+                }
+                device.force();
+            }
+        }
+        files.forceDirectory(directory);
+    }
+
+    /** Opens the files there are; all must have the size. */
+    static WalSegments open(DeviceFiles files, Path directory, int segmentBytes, UUID disk)
+            throws IOException, DiskOpenException {
+        List<WalSegment> all = new ArrayList<>();
+        for (int i = 0; ; i++) {
+            Path path = directory.resolve(name(i));
+            if (!Files.exists(path)) {
+                break;
+            }
+            DeviceFile device = files.open(path);
+            all.add(new WalSegment(path, device));
+            if (device.sizeBytes() != segmentBytes) {
+                closeAll(all);
+                throw new DiskOpenException(
+                        path
+                                + " has "
+                                + device.sizeBytes()
+                                + " bytes, wal_segment_size is "
+                                + segmentBytes
+                                + "; the segment size of a disk cannot change");
+            }
+        }
+        if (all.isEmpty()) {
+            throw new DiskOpenException(
+                    directory
+                            + " has no segments: the write-ahead log of disk "
+                            + disk
+                            + " is gone");
+        }
+        return new WalSegments(disk, segmentBytes, all);
+    }
+
+    private static String name(int i) {
+        return String.format("segment-%05d", i);
+    }
+
+    Collection<WalSegment> all() {
+        return all;
+    }
+
+    UUID disk() {
+        return disk;
+    }
+
+    int segmentBytes() {
+        return segmentBytes;
+    }
+
+    /** After recovery: these are in use, in this order, the rest is free. */
+    synchronized void recovered(List<WalSegment> inUse, long highestGeneration) {
+        live.addAll(inUse);
+        for (WalSegment s : all) {
+            if (!inUse.contains(s)) {
+                s.use(null);
+                free.add(s);
+            }
+        }
+        lastGeneration = highestGeneration;
+    }
+
+    /**
+     * Takes a free segment into use; waits for one. Null when closed, or draining and none is free.
+     *
+     * @param urgent whether the reserved ones may be taken, asked again at each {@link #wake}
+     */
+    synchronized @Nullable WalSegment next(long firstLsn, long salt, BooleanSupplier urgent)
+            throws InterruptedException {
+        while (!closed && !draining && free.size() <= (urgent.getAsBoolean() ? 0 : reserved)) {
+            wait();
+        }
+        WalSegment s = free.poll();
+        if (closed || s == null) {
+            return null;
+        }
+        lastGeneration++;
+        s.use(new WalSegmentFormat.Header(disk, segmentBytes, lastGeneration, salt, firstLsn));
+        live.add(s);
+        return s;
+    }
+
+    synchronized void wake() {
+        notifyAll();
+    }
+
+    /** Frees the segments all of whose records are at or below the LSN. */
+    synchronized void recycle(long trimLsn) {
+        boolean freed = false;
+        while (live.size() > 1) {
+            WalSegment oldest = live.removeFirst();
+            if (live.getFirst().firstLsn() - 1 > trimLsn) {
+                live.addFirst(oldest);
+                break;
+            }
+            oldest.use(null);
+            free.add(oldest);
+            freed = true;
+        }
+        if (freed) {
+            notifyAll();
+        }
+    }
+
+    synchronized int liveCount() {
+        return live.size();
+    }
+
+    /** Segments that writes may fill. */
+    int usable() {
+        return all.size() - reserved;
+    }
+
+    @Override
+    public void close() throws IOException {
+        synchronized (this) {
+            closed = true;
+            notifyAll();
+        }
+        closeAll(all);
+    }
+
+    /** From now on nobody waits for a segment. */
+    synchronized void drain() {
+        draining = true;
+        notifyAll();
+    }
+
+    /** Ends waiting, leaves the files open for readers. */
+    synchronized void stop() {
+        closed = true;
+        notifyAll();
+    }
+
+    private static void closeAll(List<WalSegment> segments) throws IOException {
+        for (WalSegment s : segments) {
+            s.device().close();
+        }
+    }
+}

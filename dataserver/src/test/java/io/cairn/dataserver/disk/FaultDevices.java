@@ -1,0 +1,214 @@
+package io.cairn.dataserver.disk;
+
+import java.io.EOFException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Devices for tests that keep what was written and not synced apart: a power cut loses any subset
+ * of those pages, and tears some at a sector. Their content is in memory; files of the same names
+ * exist so that the rest of the program finds them. Can also fail calls and flip bits.
+ */
+public final class FaultDevices implements DeviceFiles {
+    private static final int PAGE = DeviceFile.PAGE_BYTES;
+    private static final int SECTOR = 512;
+
+    private final Random random;
+    private final Map<Path, Memory> devices = new HashMap<>();
+    private long calls;
+    private long cutAtCall = Long.MAX_VALUE;
+    private boolean cut;
+    private boolean forceDoesNothing;
+    private @Nullable IOException nextWriteError;
+
+    public FaultDevices(long seed) {
+        this.random = new Random(seed);
+    }
+
+    /** All devices lose power during the given call from now on, counted over writes and syncs. */
+    public synchronized void cutPowerIn(long callsFromNow) {
+        cutAtCall = calls + callsFromNow;
+    }
+
+    public synchronized void cutPower() {
+        cut = true;
+    }
+
+    public synchronized boolean isCut() {
+        return cut;
+    }
+
+    public synchronized long calls() {
+        return calls;
+    }
+
+    /** The build whose fdatasync is missing: tests must notice it. */
+    public synchronized void forceDoesNothing() {
+        forceDoesNothing = true;
+    }
+
+    /** The next write throws this. */
+    public synchronized void failNextWrite(IOException error) {
+        nextWriteError = error;
+    }
+
+    /** Power is back: of every page not synced there is the old state, the new one or a mixture. */
+    public synchronized void restorePower() {
+        cut = false;
+        cutAtCall = Long.MAX_VALUE;
+        for (Memory m : devices.values()) {
+            m.loseUnsynced();
+        }
+    }
+
+    /** A killed process: everything written is there, nothing more was synced. */
+    public synchronized void restartProcess() {
+        cut = false;
+        cutAtCall = Long.MAX_VALUE;
+    }
+
+    /** The bytes a device has now; change them to corrupt it. */
+    public synchronized byte[] bytes(Path path) {
+        Memory m = devices.get(path.toAbsolutePath());
+        if (m == null) {
+            throw new IllegalArgumentException(path + " is not a device");
+        }
+        m.synced = m.current.clone();
+        m.dirty.clear();
+        return m.current;
+    }
+
+    /** Inverts one bit of what is stored. */
+    public synchronized void flipBit(Path path, long bit) {
+        byte[] bytes = bytes(path);
+        bytes[(int) (bit / 8)] ^= (byte) (1 << (bit % 8));
+        Memory m = devices.get(path.toAbsolutePath());
+        if (m != null) {
+            m.synced = bytes.clone();
+        }
+    }
+
+    @Override
+    public synchronized DeviceFile open(Path path) throws IOException {
+        Memory m = devices.get(path.toAbsolutePath());
+        if (m == null) {
+            throw new NoSuchFileException(path.toString());
+        }
+        return m;
+    }
+
+    @Override
+    public synchronized DeviceFile create(Path path, long sizeBytes) throws IOException {
+        Files.createFile(path);
+        Memory m = new Memory(Math.toIntExact(sizeBytes));
+        devices.put(path.toAbsolutePath(), m);
+        return m;
+    }
+
+    @Override
+    public void forceDirectory(Path directory) {}
+
+    private void countCall() throws IOException {
+        if (cut) {
+            throw new IOException("power is off");
+        }
+        calls++;
+    }
+
+    private final class Memory implements DeviceFile {
+        private byte[] current;
+        private byte[] synced;
+        private final TreeSet<Integer> dirty = new TreeSet<>();
+
+        Memory(int size) {
+            current = new byte[size];
+            synced = new byte[size];
+        }
+
+        @Override
+        public void write(ByteBuffer source, long position) throws IOException {
+            synchronized (FaultDevices.this) {
+                countCall();
+                if (source.remaining() % PAGE != 0 || position % PAGE != 0) {
+                    throw new IOException("write of " + source.remaining() + " at " + position);
+                }
+                IOException error = nextWriteError;
+                if (error != null) {
+                    nextWriteError = null;
+                    throw error;
+                }
+                int at = Math.toIntExact(position);
+                for (int p = at / PAGE; p < (at + source.remaining()) / PAGE; p++) {
+                    dirty.add(p);
+                }
+                source.get(current, at, source.remaining());
+                cutIfDue();
+            }
+        }
+
+        @Override
+        public void read(ByteBuffer target, long position) throws IOException {
+            synchronized (FaultDevices.this) {
+                if (cut) {
+                    throw new IOException("power is off");
+                }
+                if (position + target.remaining() > current.length) {
+                    throw new EOFException("read beyond the end");
+                }
+                target.put(current, Math.toIntExact(position), target.remaining());
+            }
+        }
+
+        @Override
+        public void force() throws IOException {
+            synchronized (FaultDevices.this) {
+                countCall();
+                cutIfDue();
+                if (!forceDoesNothing) {
+                    for (int p : dirty) {
+                        System.arraycopy(current, p * PAGE, synced, p * PAGE, PAGE);
+                    }
+                    dirty.clear();
+                }
+            }
+        }
+
+        @Override
+        public long sizeBytes() {
+            return current.length;
+        }
+
+        @Override
+        public void close() {}
+
+        private void cutIfDue() throws IOException {
+            if (calls >= cutAtCall) {
+                cut = true;
+                throw new IOException("power was cut");
+            }
+        }
+
+        private void loseUnsynced() {
+            for (int p : dirty) {
+                int fate = random.nextInt(3);
+                for (int s = 0; s < PAGE; s += SECTOR) {
+                    boolean old = fate == 0 || (fate == 1 && random.nextBoolean());
+                    if (old) {
+                        int at = p * PAGE + s;
+                        System.arraycopy(synced, at, current, at, SECTOR);
+                    }
+                }
+            }
+            dirty.clear();
+            synced = current.clone();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.DataOpType;
+import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/** Makes operations for tests. */
+final class Ops {
+    static final int BLOCK = 4096;
+
+    private Ops() {}
+
+    static int[] blockCrcs(int offset, byte[] payload) {
+        int first = offset / BLOCK;
+        int[] crcs = new int[(offset + payload.length - 1) / BLOCK - first + 1];
+        for (int i = 0; i < crcs.length; i++) {
+            int from = Math.max(0, (first + i) * BLOCK - offset);
+            int to = Math.min(payload.length, (first + i + 1) * BLOCK - offset);
+            CRC32C crc = new CRC32C();
+            crc.update(payload, from, to - from);
+            crcs[i] = (int) crc.getValue();
+        }
+        return crcs;
+    }
+
+    static LogEntry write(
+            int pg,
+            long epoch,
+            long sequence,
+            long inode,
+            int chunk,
+            int offset,
+            byte[] payload,
+            long truncateSequence,
+            List<Cut> cuts) {
+        DataOp op =
+                new DataOp(
+                        DataOpType.WRITE,
+                        0,
+                        pg,
+                        7,
+                        sequence,
+                        Math.max(0, sequence - 5),
+                        inode,
+                        chunk,
+                        offset,
+                        payload.length,
+                        truncateSequence,
+                        1,
+                        cuts,
+                        blockCrcs(offset, payload));
+        return new LogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
+    }
+
+    static LogEntry noop(int pg, long epoch, long sequence) {
+        return other(DataOpType.NOOP, pg, epoch, sequence, 0, 0, new byte[0]);
+    }
+
+    static LogEntry delete(int pg, long epoch, long sequence, long... inodes) {
+        ByteBuffer b = ByteBuffer.allocate(8 * inodes.length).order(ByteOrder.LITTLE_ENDIAN);
+        for (long i : inodes) {
+            b.putLong(i);
+        }
+        return other(DataOpType.DELETE_INODES, pg, epoch, sequence, 0, 0, b.array());
+    }
+
+    static LogEntry truncate(
+            int pg,
+            long epoch,
+            long sequence,
+            long inode,
+            long truncateSequence,
+            long size,
+            TestLayout layout) {
+        return other(
+                DataOpType.TRUNCATE_INODE,
+                pg,
+                epoch,
+                sequence,
+                inode,
+                truncateSequence,
+                layout.truncatePayload(size));
+    }
+
+    private static LogEntry other(
+            DataOpType type,
+            int pg,
+            long epoch,
+            long sequence,
+            long inode,
+            long truncateSequence,
+            byte[] payload) {
+        DataOp op =
+                new DataOp(
+                        type,
+                        0,
+                        pg,
+                        0,
+                        0,
+                        0,
+                        inode,
+                        0,
+                        0,
+                        payload.length,
+                        truncateSequence,
+                        1,
+                        List.of(),
+                        new int[0]);
+        return new LogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
+    }
+}

@@ -1,0 +1,418 @@
+package io.cairn.dataserver.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.data.DataOp.Cut;
+import io.cairn.dataserver.chunk.ChunkId;
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FaultDevices;
+import io.netty.buffer.ByteBuf;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store on devices that lose power, beside a model of it. Does random operations, crashes,
+ * reopens, compares. The flusher runs only when told, on the test's thread.
+ */
+final class StoreHarness implements AutoCloseable {
+    static final UUID CLUSTER = new UUID(1, 2);
+    private static final int PGS = 3;
+    private static final int INODES = 4;
+    private static final int CHUNKS = 4;
+
+    final TestLayout layout = new TestLayout(4096 * 2, 2, 4096 * 8);
+    final FaultDevices devices;
+    final DiskConfig config;
+    final Random random;
+    private final Map<Integer, ModelPg> model = new HashMap<>();
+    private final Map<Long, Long> truncateSequences = new HashMap<>();
+    private final Map<Long, List<long[]>> pendingTruncations = new HashMap<>();
+    private final ConcurrentLinkedQueue<Runnable> durable = new ConcurrentLinkedQueue<>();
+    private @Nullable LocalDiskStore store;
+    private long epoch = 1;
+
+    StoreHarness(Path directory, long seed) {
+        this(directory, seed, 8 << 20, 12, 64 << 10);
+    }
+
+    StoreHarness(Path directory, long seed, long capacity, int segments, int segmentBytes) {
+        this.random = new Random(seed);
+        this.devices = new FaultDevices(random.nextLong());
+        this.config =
+                new DiskConfig(
+                        directory.resolve("data"),
+                        directory.resolve("wal"),
+                        directory.resolve("index"),
+                        capacity,
+                        (long) segments * segmentBytes,
+                        segmentBytes,
+                        64 << 10,
+                        0,
+                        1,
+                        1);
+        for (int pg = 0; pg < PGS; pg++) {
+            model.put(pg, new ModelPg());
+        }
+    }
+
+    LocalDiskStore store() {
+        LocalDiskStore s = store;
+        if (s == null) {
+            throw new IllegalStateException("not open");
+        }
+        return s;
+    }
+
+    ModelPg model(int pg) {
+        ModelPg m = model.get(pg);
+        if (m == null) {
+            throw new IllegalArgumentException("PG " + pg);
+        }
+        return m;
+    }
+
+    void open() throws DiskOpenException {
+        store =
+                LocalDiskStore.open(
+                        config, CLUSTER, devices, (what, cause) -> devices.cutPower(), false);
+    }
+
+    /** Ends the process: with the power, or by kill. */
+    void crash(boolean power) {
+        devices.cutPower();
+        store().abandon();
+        store = null;
+        durable.forEach(Runnable::run);
+        durable.clear();
+        if (power) {
+            devices.restorePower();
+        } else {
+            devices.restartProcess();
+        }
+    }
+
+    @Override
+    public void close() {
+        if (store != null) {
+            store().close();
+            store = null;
+        }
+    }
+
+    // ---- random work
+
+    /** Does up to that many steps; ends early when power is cut. */
+    void work(int steps) {
+        for (int i = 0; i < steps && !devices.isCut(); i++) {
+            int what = random.nextInt(100);
+            int pg = random.nextInt(PGS);
+            if (what < 62) {
+                write(pg);
+            } else if (what < 67) {
+                truncate(pg);
+            } else if (what < 70) {
+                delete(pg);
+            } else if (what < 72) {
+                epoch += random.nextInt(2);
+                append(pg, Ops.noop(pg, epoch, model(pg).last() + 1), 0, 0, new byte[0], 0);
+            } else if (what < 75) {
+                dropTail(pg);
+            } else if (what < 82) {
+                awaitDurable();
+            } else if (what < 90) {
+                commit(pg);
+            } else if (what < 97) {
+                store().flushThread().step();
+            } else if (what < 98) {
+                commitAll();
+                store().flushThread().flushAll();
+            } else {
+                compareOne(pg);
+            }
+            if (store().walFillRatio() > 0.6) {
+                relieve();
+            }
+            if (store().admissibleBytes() < 1 << 20) {
+                deleteAll();
+            }
+        }
+    }
+
+    private void relieve() {
+        awaitDurable();
+        commitAll();
+        store().flushThread().flushAll();
+    }
+
+    private void deleteAll() {
+        for (int pg = 0; pg < PGS; pg++) {
+            for (int inode = 1; inode <= INODES; inode++) {
+                appendDelete(pg, inode);
+            }
+        }
+        relieve();
+    }
+
+    void write(int pg) {
+        long inode = 1 + random.nextInt(INODES);
+        int chunk = random.nextInt(CHUNKS);
+        int max = layout.chunkSize();
+        int offset = random.nextInt(max);
+        int length = 1 + random.nextInt(random.nextInt(10) == 0 ? max - offset : 6000);
+        length = Math.min(length, max - offset);
+        if (random.nextBoolean()) {
+            offset &= -4096;
+            length = Math.min((length + 4095) & -4096, max - offset);
+        }
+        byte[] payload = new byte[length];
+        random.nextBytes(payload);
+        List<Cut> cuts = new ArrayList<>();
+        long known = 0;
+        for (long[] t : pendingTruncations.getOrDefault(inode, List.of())) {
+            cuts.add(new Cut(t[0], layout.cut(chunk, t[1])));
+            known = t[0];
+        }
+        known = Math.max(known, truncateSequences.getOrDefault(inode, 0L));
+        LogEntry e =
+                Ops.write(
+                        pg,
+                        epoch,
+                        model(pg).last() + 1,
+                        inode,
+                        chunk,
+                        offset,
+                        payload,
+                        known,
+                        cuts);
+        append(pg, e, inode, chunk, payload, 0);
+    }
+
+    private void truncate(int pg) {
+        long inode = 1 + random.nextInt(INODES);
+        List<long[]> pending = pendingTruncations.computeIfAbsent(inode, k -> new ArrayList<>());
+        if (pending.size() < 3 && random.nextBoolean()) {
+            long sequence = truncateSequences.merge(inode, 1L, Long::sum);
+            pending.add(new long[] {sequence, random.nextInt(CHUNKS * layout.chunkSize())});
+            return;
+        }
+        if (pending.isEmpty()) {
+            return;
+        }
+        long[] t = pending.removeFirst();
+        for (int p = 0; p < PGS; p++) {
+            LogEntry e = Ops.truncate(p, epoch, model(p).last() + 1, inode, t[0], t[1], layout);
+            append(p, e, inode, 0, new byte[0], t[1]);
+        }
+    }
+
+    private void delete(int pg) {
+        appendDelete(pg, 1 + random.nextInt(INODES));
+    }
+
+    private void appendDelete(int pg, long inode) {
+        LogEntry e = Ops.delete(pg, epoch, model(pg).last() + 1, inode);
+        append(pg, e, inode, 0, new byte[0], 0);
+    }
+
+    void append(int pg, LogEntry e, long inode, int chunk, byte[] payload, long size) {
+        ModelPg m = model(pg);
+        m.history().add(new ModelPg.Op(e, inode, chunk, payload, size, new long[] {inode}));
+        store().append(e, () -> durable.add(() -> m.acknowledged = e.sequence()));
+    }
+
+    private void dropTail(int pg) {
+        ModelPg m = model(pg);
+        awaitDurable();
+        if (devices.isCut() || m.last() == m.committed) {
+            return;
+        }
+        long kept = m.committed + random.nextInt((int) (m.last() - m.committed) + 1);
+        CountDownLatch done = new CountDownLatch(1);
+        m.acknowledged = Math.min(m.acknowledged, kept);
+        store().dropTail(pg, kept, done::countDown);
+        await(done);
+        if (done.getCount() == 0) {
+            m.keep(kept);
+            epoch++;
+        }
+    }
+
+    void commit(int pg) {
+        takeAcknowledgements();
+        ModelPg m = model(pg);
+        long behind = m.acknowledged - m.committed;
+        if (behind > 0) {
+            m.committed += 1 + random.nextInt((int) behind);
+            store().commit(pg, m.committed);
+        }
+    }
+
+    void commitAll() {
+        takeAcknowledgements();
+        for (int pg = 0; pg < PGS; pg++) {
+            ModelPg m = model(pg);
+            m.committed = Math.max(m.committed, m.acknowledged);
+            store().commit(pg, m.committed);
+        }
+    }
+
+    /** Returns when everything appended is durable or power is cut. */
+    void awaitDurable() {
+        CountDownLatch done = new CountDownLatch(1);
+        store().append(nextNoop(0), done::countDown);
+        await(done);
+        takeAcknowledgements();
+    }
+
+    private LogEntry nextNoop(int pg) {
+        ModelPg m = model(pg);
+        LogEntry e = Ops.noop(pg, epoch, m.last() + 1);
+        m.history().add(new ModelPg.Op(e, 0, 0, new byte[0], 0, new long[0]));
+        return e;
+    }
+
+    /** While the WAL is full only the flusher, which is this thread, can make room. */
+    private void await(CountDownLatch done) {
+        try {
+            while (!devices.isCut() && !done.await(20, TimeUnit.MILLISECONDS)) {
+                if (store().walFillRatio() > 0.5) {
+                    commitAll();
+                    store().flushThread().flushAll();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void takeAcknowledgements() {
+        for (Runnable r = durable.poll(); r != null; r = durable.poll()) {
+            r.run();
+        }
+    }
+
+    // ---- comparing
+
+    /** After reopening: nothing acknowledged is missing; from now on the store's history counts. */
+    void adoptRecovered() {
+        for (int pg = 0; pg < PGS; pg++) {
+            ModelPg m = model(pg);
+            PgLogState state = store().logState(pg);
+            assertThat(state.lastSequence())
+                    .as("last sequence of PG %d", pg)
+                    .isBetween(Math.max(m.acknowledged, m.committed), m.last());
+            m.keep(state.lastSequence());
+            m.acknowledged = m.last();
+            m.committed = state.lastSequence();
+            if (m.last() > 0) {
+                assertThat(state.lastEpoch()).isEqualTo(m.history().getLast().entry().epoch());
+            }
+            store().commit(pg, m.committed);
+        }
+        epoch++;
+    }
+
+    void compareAll() {
+        for (int pg = 0; pg < PGS; pg++) {
+            Map<ChunkId, ModelPg.Content> expected = model(pg).replay(layout);
+            for (long inode = 1; inode <= INODES; inode++) {
+                for (int chunk = 0; chunk < CHUNKS; chunk++) {
+                    compare(pg, inode, chunk, 0, layout.chunkSize() + 4096, expected);
+                }
+            }
+        }
+    }
+
+    private void compareOne(int pg) {
+        int offset = random.nextInt(layout.chunkSize());
+        compare(
+                pg,
+                1 + random.nextInt(INODES),
+                random.nextInt(CHUNKS),
+                offset,
+                1 + random.nextInt(20_000),
+                model(pg).replay(layout));
+    }
+
+    private void compare(
+            int pg,
+            long inode,
+            int chunk,
+            int offset,
+            int length,
+            Map<ChunkId, ModelPg.Content> expected) {
+        ModelPg.Content c = expected.get(new ChunkId(inode, chunk));
+        byte[] all = c == null ? new byte[0] : c.bytes;
+        String where = String.format("PG %d inode %d chunk %d", pg, inode, chunk);
+        byte[] got;
+        try {
+            got = read(store(), pg, inode, chunk, offset, length);
+        } catch (CorruptBlockException e) {
+            if (devices.isCut()) {
+                return;
+            }
+            throw new AssertionError(where, e);
+        }
+        int n = Math.clamp((long) all.length - offset, 0, length);
+        assertThat(got.length).as("length of " + where).isEqualTo(n);
+        for (int i = 0; i < n; i++) {
+            if (got[i] != all[offset + i]) {
+                throw new AssertionError(where + " differs at byte " + (offset + i));
+            }
+        }
+    }
+
+    /** Reads and verifies the checksums that come along. */
+    static byte[] read(DiskStore store, int pg, long inode, int chunk, int offset, int length)
+            throws CorruptBlockException {
+        CompletableFuture<byte[]> read = new CompletableFuture<>();
+        CompletableFuture<int[]> crcs = new CompletableFuture<>();
+        store.read(
+                pg,
+                inode,
+                chunk,
+                offset,
+                length,
+                (@Nullable ByteBuf data,
+                        int[] blockCrcs,
+                        @Nullable CorruptBlockException failure) -> {
+                    if (data == null) {
+                        read.completeExceptionally(
+                                failure == null ? new IllegalStateException() : failure);
+                    } else {
+                        byte[] bytes = new byte[data.readableBytes()];
+                        data.readBytes(bytes);
+                        data.release();
+                        crcs.complete(blockCrcs);
+                        read.complete(bytes);
+                    }
+                });
+        try {
+            byte[] bytes = read.get(30, TimeUnit.SECONDS);
+            int[] expected = bytes.length == 0 ? new int[0] : Ops.blockCrcs(offset, bytes);
+            assertThat(crcs.join()).isEqualTo(expected);
+            return bytes;
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof CorruptBlockException c) {
+                throw c;
+            }
+            throw new AssertionError(e);
+        } catch (InterruptedException | TimeoutException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
