@@ -1,5 +1,6 @@
 package io.cairn.mds.map;
 
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
@@ -73,8 +74,8 @@ public final class MapChecks {
 
     private static @Nullable String objection(MapState base, MapState next, PlacementGroup pg) {
         String name = "PG " + Integer.toHexString(pg.getPg());
-        Pool pool = next.pool(pg.getPg() >>> 16);
-        if (pool == null || (pg.getPg() & 0xffff) >= pool.getPgCount()) {
+        Pool pool = next.pool(PgHash.poolOf(pg.getPg()));
+        if (pool == null || PgHash.indexOf(pg.getPg()) >= pool.getPgCount()) {
             return name + " is of no pool";
         }
         List<Integer> replicas = pg.getReplicasList();

@@ -106,6 +106,9 @@ public final class MapState {
         update.getDisksList().forEach(d -> disks.put(d.getId(), d));
         update.getPoolsList().forEach(p -> pools.put(p.getId(), p));
         update.getPgsList().forEach(g -> pgs.put(g.getPg(), g));
+        if (update.getMdsCount() > 0) {
+            members.clear(); // all are named whenever any is
+        }
         update.getMdsList().forEach(m -> members.put(m.getId(), m));
         refused.addAll(update.getRefusedSessionsList());
         refused.removeAll(update.getForgottenSessionsList());

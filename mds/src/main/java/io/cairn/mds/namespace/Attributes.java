@@ -2,6 +2,7 @@ package io.cairn.mds.namespace;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.FileLayouts;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
@@ -49,7 +50,7 @@ final class Attributes {
     static MutationResult grow(StateTx tx, Caller caller, GrowOp op) {
         Inode inode = requireRegular(tx, op.getInode());
         Time mtime = op.hasMtime() ? Time.of(op.getMtime()) : caller.time();
-        checkSize(op.getSize());
+        checkSize(inode, op.getSize());
         Inode changed = tx.edit(inode.id);
         changed.mtime = Time.latest(changed.mtime, mtime);
         changed.touch(Time.latest(changed.ctime, mtime));
@@ -67,7 +68,7 @@ final class Attributes {
 
     static MutationResult raiseCeiling(StateTx tx, RaiseCeilingOp op) {
         Inode inode = requireRegular(tx, op.getInode());
-        checkSize(op.getSizeCeiling());
+        checkSize(inode, op.getSizeCeiling());
         if (op.getSizeCeiling() > inode.ceiling) {
             inode = tx.edit(inode.id);
             inode.ceiling = op.getSizeCeiling();
@@ -96,7 +97,7 @@ final class Attributes {
         if (!inode.isRegular()) {
             throw new FsException(Errno.EINVAL, "size of special file " + inode.id);
         }
-        checkSize(size);
+        checkSize(inode, size);
         if (cutsData(inode, size) && inode.truncations.size() >= MAX_TRUNCATIONS) {
             throw new FsException(Errno.EAGAIN, "inode " + inode.id + " is still being truncated");
         }
@@ -140,9 +141,9 @@ final class Attributes {
         return inode;
     }
 
-    /** EFBIG above 2^63 - 1. */
-    private static void checkSize(long size) {
-        if (size < 0) {
+    /** EFBIG where chunk numbers end. */
+    private static void checkSize(Inode inode, long size) {
+        if (size < 0 || size > FileLayouts.maxFileSize(inode.layout)) {
             throw new FsException(Errno.EFBIG, "size " + Long.toUnsignedString(size));
         }
     }

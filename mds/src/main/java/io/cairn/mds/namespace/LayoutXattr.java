@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.FileLayouts;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.Pool;
@@ -17,9 +18,6 @@ import io.cairn.mds.map.MapState;
 final class LayoutXattr {
     private static final ByteString NAME = ByteString.copyFromUtf8("cairn.layout");
     private static final ByteString RESERVED = ByteString.copyFromUtf8("cairn.");
-    private static final int BLOCK_BYTES = 4096;
-    private static final int MAX_CHUNK_BYTES = 1 << 30;
-    private static final int MAX_STRIPE_COUNT = 1024;
 
     private LayoutXattr() {}
 
@@ -112,17 +110,12 @@ final class LayoutXattr {
 
     /** EINVAL where no file could be stored that way. */
     static void check(MapState map, FileLayout layout) {
-        int unit = layout.getStripeUnit();
-        int chunk = layout.getChunkSize();
-        int count = layout.getStripeCount();
+        String problem = FileLayouts.problem(layout);
+        if (problem != null) {
+            throw new FsException(Errno.EINVAL, problem);
+        }
         if (map.pool(layout.getPool()) == null) {
             throw new FsException(Errno.EINVAL, "no pool " + layout.getPool());
-        }
-        if (unit <= 0 || unit % BLOCK_BYTES != 0 || chunk <= 0 || chunk % unit != 0) {
-            throw new FsException(Errno.EINVAL, "stripe_unit " + unit + " in chunk_size " + chunk);
-        }
-        if (chunk > MAX_CHUNK_BYTES || count < 1 || count > MAX_STRIPE_COUNT) {
-            throw new FsException(Errno.EINVAL, "chunk_size " + chunk + ", stripe_count " + count);
         }
     }
 }

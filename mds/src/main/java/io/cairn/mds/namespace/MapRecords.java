@@ -35,6 +35,13 @@ final class MapRecords {
         for (PlacementGroup pg : update.getPgsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()), pg.toByteArray());
         }
+        if (update.getMdsCount() > 0) {
+            // All members are named whenever any is.
+            tx.map
+                    .toUpdate()
+                    .getMdsList()
+                    .forEach(m -> tx.delete(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId())));
+        }
         for (MdsMember m : update.getMdsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId()), m.toByteArray());
         }

@@ -28,26 +28,23 @@ import org.jspecify.annotations.Nullable;
  * from what was flushed.
  */
 public final class MetaState implements ReplicatedState, NamespaceReader, ControlReader {
-    /** Inodes, and as many directory entries, kept in memory unless told otherwise. */
-    public static final int DEFAULT_CACHED_INODES = 32_768;
-
     private final StateDirectory directory;
-    private final int cachedInodes;
+    private final MetaStateConfig config;
     private final List<StateListener> listeners = new CopyOnWriteArrayList<>();
     private final Object applying = new Object();
     private volatile MetaStore store;
     private final ReentrantReadWriteLock life = new ReentrantReadWriteLock();
     private boolean closed;
 
-    private MetaState(StateDirectory directory, int cachedInodes) throws IOException {
+    private MetaState(StateDirectory directory, MetaStateConfig config) throws IOException {
         this.directory = directory;
-        this.cachedInodes = cachedInodes;
-        this.store = new MetaStore(MetaDatabase.open(directory.recover()), cachedInodes);
+        this.config = config;
+        this.store = MetaStore.open(directory.recover(), config);
     }
 
     /** Opens what the directory holds, or starts with nothing. */
-    public static MetaState open(Path root, int cachedInodes) throws IOException {
-        return new MetaState(new StateDirectory(root), cachedInodes);
+    public static MetaState open(Path root, MetaStateConfig config) throws IOException {
+        return new MetaState(new StateDirectory(root, config.rocks()), config);
     }
 
     // ---- the log ------------------------------------------------------------
@@ -141,19 +138,16 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
         return store.position().term();
     }
 
+    /** Entries go on being applied: the copy may hold some beyond the position returned. */
     @Override
     public Position checkpoint(Path to) throws IOException {
         life.readLock().lock();
         try {
-            open().database().checkpoint(to);
+            Position position = open().position();
+            store.database().checkpoint(to);
+            return position;
         } finally {
             life.readLock().unlock();
-        }
-        StateDirectory.sync(to);
-        // Entries were applied meanwhile: only the copy itself knows up to which one it goes.
-        try (MetaDatabase copy = MetaDatabase.openReadOnly(to)) {
-            byte[] position = copy.get(MetaKeys.position());
-            return position == null ? new Position(0, 0) : PositionFormat.decode(position);
         }
     }
 
@@ -164,7 +158,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
             life.writeLock().lock();
             try {
                 open().close();
-                store = new MetaStore(MetaDatabase.open(directory.promote()), cachedInodes);
+                store = MetaStore.open(directory.promote(), config);
             } finally {
                 life.writeLock().unlock();
             }

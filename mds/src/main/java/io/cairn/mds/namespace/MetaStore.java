@@ -6,6 +6,8 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState.Position;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +47,17 @@ final class MetaStore {
     private volatile Counters counters;
     private volatile MapState map;
 
-    MetaStore(MetaDatabase db, int cachedInodes) {
+    static MetaStore open(Path directory, MetaStateConfig config) throws IOException {
+        MetaDatabase db = MetaDatabase.open(directory, config);
+        try {
+            return new MetaStore(db, config.cachedInodes());
+        } catch (RuntimeException e) {
+            db.close();
+            throw e;
+        }
+    }
+
+    private MetaStore(MetaDatabase db, int cachedInodes) {
         this.db = db;
         this.inodes = new BoundedCache<>(cachedInodes);
         this.entries = new BoundedCache<>(cachedInodes);

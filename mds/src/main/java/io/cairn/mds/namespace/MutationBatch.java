@@ -94,6 +94,9 @@ final class MutationBatch {
     }
 
     private MutationResult execute(Mutation mutation) {
+        if (mutation.getRefusedErrno() != 0) {
+            return refusal(Errno.of(mutation.getRefusedErrno()), "refused by the leader");
+        }
         try {
             Caller caller =
                     new Caller(

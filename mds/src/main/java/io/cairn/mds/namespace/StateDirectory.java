@@ -1,140 +1,119 @@
 package io.cairn.mds.namespace;
 
+import io.cairn.common.rocks.RocksConfig;
+import io.cairn.common.rocks.RocksDatabase;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Where the database lies, and how a checkpoint takes its place without a moment in which a crash
- * loses both:
+ * Where the database lies, and how a checkpoint takes its place so that no crash leaves neither:
  *
  * <pre>
- *   incoming/   being copied; of no value after a crash
- *   ready/      complete and synced: takes the place of current/, now or at the next start
+ *   receiving/  being copied, or done with; of no value after a crash
+ *   received/   complete and durable: replaces current/, now or at the next start
  *   current/    the database
  * </pre>
+ *
+ * <p>One thread at a time, the database closed but for {@link #receive}.
  */
 final class StateDirectory {
     private final Path root;
+    private final RocksConfig rocks;
 
-    StateDirectory(Path root) {
-        this.root = root;
+    StateDirectory(Path root, RocksConfig rocks) {
+        this.root = root.toAbsolutePath();
+        this.rocks = rocks;
     }
 
     /** The database's directory, after finishing what a crash interrupted. */
     Path recover() throws IOException {
         Files.createDirectories(root);
-        delete(incoming());
-        if (Files.exists(ready())) {
+        delete(receiving());
+        if (Files.exists(received())) {
             promote();
         }
         return current();
     }
 
-    /** Copies a checkpoint next to the database; files that never change are linked. */
+    /** Copies a checkpoint next to the database; tables, which never change, are linked. */
     void receive(Path checkpoint) throws IOException {
-        delete(incoming());
-        delete(ready());
-        Files.createDirectories(incoming());
-        for (Path file : files(checkpoint)) {
-            Path copy = incoming().resolve(file.getFileName().toString());
-            if (file.getFileName().toString().endsWith(".sst")) {
-                linkOrCopy(file, copy);
-            } else {
-                Files.copy(file, copy);
+        delete(receiving());
+        try (Stream<Path> tree = Files.walk(checkpoint)) {
+            for (Path from : tree.sorted().toList()) {
+                Path to = receiving().resolve(checkpoint.relativize(from).toString());
+                if (Files.isDirectory(from)) {
+                    Files.createDirectories(to);
+                } else if (!from.toString().endsWith(".sst") || !linked(from, to)) {
+                    Files.copy(from, to);
+                }
             }
         }
-        sync(incoming());
-        Files.move(incoming(), ready(), StandardCopyOption.ATOMIC_MOVE);
-        syncDirectory(root);
+        syncTree(receiving());
+        Files.move(receiving(), received(), StandardCopyOption.ATOMIC_MOVE);
+        sync(root);
     }
 
-    /** Makes the received checkpoint the database, which must be closed. */
+    /** Makes the received checkpoint the database. */
     Path promote() throws IOException {
-        delete(current());
-        Files.move(ready(), current(), StandardCopyOption.ATOMIC_MOVE);
-        syncDirectory(root);
+        RocksDatabase.restore(received(), current(), MetaDatabase.NAME, rocks);
+        sync(root);
+        Files.move(received(), receiving(), StandardCopyOption.ATOMIC_MOVE);
+        sync(root);
+        delete(receiving());
         return current();
     }
 
-    private Path incoming() {
-        return root.resolve("incoming");
+    private Path receiving() {
+        return root.resolve("receiving");
     }
 
-    private Path ready() {
-        return root.resolve("ready");
+    private Path received() {
+        return root.resolve("received");
     }
 
     private Path current() {
         return root.resolve("current");
     }
 
-    /** Makes all files of a directory, and its entry in the one above, durable. */
-    static void sync(Path directory) throws IOException {
-        for (Path file : files(directory)) {
-            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
-                channel.force(true);
-            }
-        }
-        syncDirectory(directory);
-        Path above = directory.toAbsolutePath().getParent();
-        if (above != null) {
-            syncDirectory(above);
+    private static boolean linked(Path from, Path to) {
+        try {
+            Files.createLink(to, from);
+            return true;
+        } catch (IOException | UnsupportedOperationException e) {
+            return false; // another device, or a file system without links: copied then
         }
     }
 
-    private static void syncDirectory(Path directory) throws IOException {
-        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+    private static void syncTree(Path tree) throws IOException {
+        for (Path path : depthFirst(tree)) {
+            sync(path);
+        }
+    }
+
+    private static void sync(Path path) throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             channel.force(true);
         }
     }
 
-    private static List<Path> files(Path directory) throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(Files::isRegularFile).sorted().toList();
-        }
-    }
-
-    private static void linkOrCopy(Path from, Path to) throws IOException {
-        try {
-            Files.createLink(to, from);
-        } catch (IOException | UnsupportedOperationException e) {
-            Files.copy(from, to);
-        }
-    }
-
     private static void delete(Path tree) throws IOException {
-        if (!Files.exists(tree)) {
-            return;
+        if (Files.exists(tree)) {
+            for (Path path : depthFirst(tree)) {
+                Files.delete(path);
+            }
         }
-        Files.walkFileTree(
-                tree,
-                new SimpleFileVisitor<>() {
-                    @Override
-                    public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
-                            throws IOException {
-                        Files.delete(file);
-                        return FileVisitResult.CONTINUE;
-                    }
+    }
 
-                    @Override
-                    public FileVisitResult postVisitDirectory(
-                            Path directory, @Nullable IOException e) throws IOException {
-                        if (e != null) {
-                            throw e;
-                        }
-                        Files.delete(directory);
-                        return FileVisitResult.CONTINUE;
-                    }
-                });
+    private static List<Path> depthFirst(Path tree) throws IOException {
+        try (Stream<Path> paths = Files.walk(tree)) {
+            return paths.sorted(Comparator.reverseOrder()).toList();
+        }
     }
 }

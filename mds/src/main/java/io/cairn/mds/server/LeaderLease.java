@@ -8,12 +8,12 @@ import java.util.Map;
  * Decides whether a leader may answer reads without asking anybody: a majority of the group was in
  * its term after a moment that lies less than one lease ago (docs/architecture.md, Reads).
  *
- * <p>The other half of the argument: a new leader acknowledges nothing, and answers no reads, before
- * {@link #NEW_LEADER_FACTOR} times the lease has passed since it took office. If an old leader's
- * lease is valid, a majority was in its term after the ping was sent; the majority that elected the
- * new one intersects it and voted later; so the new leader took office after the ping was sent and
- * answers only after the old lease has ended. The factor covers clocks that drift against each
- * other by up to 2 %.
+ * <p>The other half of the argument: a new leader acknowledges nothing, and answers no reads,
+ * before {@link #NEW_LEADER_FACTOR} times the lease has passed since it took office. If an old
+ * leader's lease is valid, a majority was in its term after the ping was sent; the majority that
+ * elected the new one intersects it and voted later; so the new leader took office after the ping
+ * was sent and answers only after the old lease has ended. The factor covers clocks that drift
+ * against each other by up to 2 %.
  *
  * <p>No threads, clock or I/O: times come in, on one monotonic clock that counts suspended time too
  * (CLOCK_BOOTTIME). Any thread.

@@ -38,7 +38,9 @@ final class MetaFsck {
 
     static void check(Path directory) throws IOException {
         MetaStore store =
-                new MetaStore(MetaDatabase.open(new StateDirectory(directory).recover()), 16);
+                MetaStore.open(
+                        new StateDirectory(directory, StateRig.config().rocks()).recover(),
+                        StateRig.config(16));
         try {
             assertThat(new MetaFsck(store).run()).isEmpty();
         } finally {

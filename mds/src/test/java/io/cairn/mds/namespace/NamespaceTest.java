@@ -327,22 +327,6 @@ class NamespaceTest {
     }
 
     @Test
-    void linksAreBounded() {
-        long f = done(Ops.create(ROOT_INODE, "f")).getInode();
-        List<Mutation.Builder> batch = new ArrayList<>();
-        for (int i = 1; i < Links.MAX_LINKS; i++) {
-            batch.add(Ops.link(f, ROOT_INODE, "l" + i));
-            if (batch.size() == 4000) {
-                rig.mutate(session, batch);
-                batch.clear();
-            }
-        }
-        rig.mutate(session, batch);
-        assertThat(rig.state.getAttr(f).getNlink()).isEqualTo(Links.MAX_LINKS);
-        assertThat(refused(Ops.link(f, ROOT_INODE, "more"))).isEqualTo(Errno.EMLINK);
-    }
-
-    @Test
     void removedOpenDirectoryTakesNothingNew() {
         long d = done(Ops.mkdir(ROOT_INODE, "d")).getInode();
         done(Ops.open(d));

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.config.ByteSize;
+import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.MutateRequest;
@@ -11,6 +13,8 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Timespec;
+import io.cairn.common.rocks.RocksConfig;
+import io.cairn.common.rocks.RocksMemory;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.FormatEntry;
 import io.cairn.mds.proto.LogEntry;
@@ -37,6 +41,8 @@ final class StateRig implements AutoCloseable {
                     .build();
     static final ByteString CLUSTER = ByteString.copyFrom(new byte[16]);
     private static final long TERM = 1;
+    private static final RocksMemory MEMORY =
+            new RocksMemory(new ByteSize(128 << 20), new ByteSize(64 << 20));
 
     final Path directory;
     final List<ByteString> log = new ArrayList<>();
@@ -50,7 +56,23 @@ final class StateRig implements AutoCloseable {
 
     StateRig(Path directory) throws IOException {
         this.directory = directory;
-        this.state = MetaState.open(directory, 1000);
+        this.state = MetaState.open(directory, config());
+    }
+
+    static MetaStateConfig config() {
+        return config(1000);
+    }
+
+    /** Memory is shared by all states of the test process and never given back. */
+    static MetaStateConfig config(int cachedInodes) {
+        return new MetaStateConfig(
+                RocksConfig.defaults(),
+                MEMORY,
+                Meters.unpublished(),
+                reason -> {
+                    throw new AssertionError(reason);
+                },
+                cachedInodes);
     }
 
     /** A formatted namespace. */
