@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
 abstract class Connection extends ChannelInboundHandlerAdapter implements FrameReceiver.Sink {
     private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
 
-    /** A half-received frame may take this much longer per MiB of body than the bare timeout. */
-    private static final long STALL_NANOS_PER_MIB = TimeUnit.SECONDS.toNanos(1);
+    /** A half-received frame that grew by so much is not standing still. */
+    private static final long PROGRESS_BYTES = 16 << 10;
 
     final RpcOptions options;
     final InetSocketAddress address;
@@ -34,12 +34,14 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     private final FrameReceiver receiver;
     private final FrameSender sender = new FrameSender();
     private final Runnable flushTask = this::flush;
+    private final Runnable resumeTask = this::resume;
     private boolean flushRequested;
     private boolean closing;
     private boolean greeted;
     private boolean stallCheckScheduled;
     private boolean stalled;
     private long stalledAtFrame;
+    private int stalledAtBytes;
     private long stalledSinceNanos;
 
     Connection(Channel channel, InetSocketAddress address, RpcOptions options) {
@@ -100,19 +102,39 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     public void channelReadComplete(ChannelHandlerContext ctx) {
         if (!receiver.midFrame()) {
             stalled = false;
-        } else if (!stalled || stalledAtFrame != receiver.frames()) {
+        } else if (!stalled
+                || stalledAtFrame != receiver.frames()
+                || receiver.pendingBodyBytes() - stalledAtBytes >= PROGRESS_BYTES) {
             stalled = true;
             stalledAtFrame = receiver.frames();
+            stalledAtBytes = receiver.pendingBodyBytes();
             stalledSinceNanos = System.nanoTime();
             if (!stallCheckScheduled) {
-                scheduleStallCheck(stallNanos());
+                scheduleStallCheck(handshakeNanos());
             }
         }
     }
 
-    private long stallNanos() {
-        return TimeUnit.MILLISECONDS.toNanos(options.handshakeTimeoutMillis())
-                + (receiver.pendingBodyBytes() >> 20) * STALL_NANOS_PER_MIB;
+    /** Takes no more requests off this peer, not even those already received. */
+    final void pauseReading() {
+        channel.config().setAutoRead(false);
+        receiver.pause();
+    }
+
+    final void resumeReading() {
+        channel.config().setAutoRead(true);
+        // Not here: this may be the middle of a write.
+        loop().execute(resumeTask);
+    }
+
+    private void resume() {
+        if (channel.config().isAutoRead()) {
+            receiver.resume();
+        }
+    }
+
+    private long handshakeNanos() {
+        return TimeUnit.MILLISECONDS.toNanos(options.handshakeTimeoutMillis());
     }
 
     private void scheduleStallCheck(long delayNanos) {
@@ -129,7 +151,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
             // It is this side that does not read.
             stalledSinceNanos = System.nanoTime();
         }
-        long left = stallNanos() - (System.nanoTime() - stalledSinceNanos);
+        long left = handshakeNanos() - (System.nanoTime() - stalledSinceNanos);
         if (left <= 0) {
             closeBecause("half a message received, then nothing more in time");
         } else {

@@ -51,6 +51,10 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     /** The chunk holds a part of a frame that fits into it. */
     private boolean partInChunk;
 
+    /** Frames are kept in the chunk instead of being delivered. */
+    private boolean paused;
+
+    private boolean delivering;
     private long frames;
     private boolean closed;
 
@@ -94,11 +98,15 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
         if (old != null && (partInChunk || old.writableBytes() >= MIN_READ_BYTES)) {
             return old.retain();
         }
-        if (old != null && old.refCnt() == 1) {
+        if (old != null
+                && old.refCnt() == 1
+                && old.capacity() - old.readableBytes() >= MIN_READ_BYTES) {
             old.discardReadBytes();
             return old.retain();
         }
-        ByteBuf fresh = allocator.directBuffer(CHUNK_BYTES, CHUNK_BYTES);
+        int kept = old == null ? 0 : old.readableBytes();
+        int capacity = kept <= CHUNK_BYTES - MIN_READ_BYTES ? CHUNK_BYTES : kept + CHUNK_BYTES;
+        ByteBuf fresh = allocator.directBuffer(capacity, capacity);
         chunk = fresh;
         if (old != null) {
             fresh.writeBytes(old);
@@ -141,9 +149,22 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
         return frames;
     }
 
-    /** Length of the body of the frame being received into its own buffer, 0 if none is. */
+    /** How much there is of the body being received into its own buffer, 0 if none is. */
     int pendingBodyBytes() {
-        return body == null ? 0 : body.capacity();
+        return body == null ? 0 : body.writerIndex();
+    }
+
+    /** Delivers nothing more, except a frame that has its own buffer; the socket should rest. */
+    void pause() {
+        paused = true;
+    }
+
+    /** Delivers again, beginning with what was received meanwhile. */
+    void resume() {
+        paused = false;
+        if (!delivering && !closed) {
+            deliver();
+        }
     }
 
     /** Drops everything; whatever still arrives is ignored. */
@@ -160,6 +181,15 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     }
 
     private void deliver() {
+        delivering = true;
+        try {
+            deliverFrames();
+        } finally {
+            delivering = false;
+        }
+    }
+
+    private void deliverFrames() {
         @Nullable ByteBuf whole = body;
         if (whole != null) {
             if (whole.isWritable()) {
@@ -174,7 +204,10 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
         }
         @Nullable ByteBuf from = chunk;
         partInChunk = false;
-        while (!closed && from != null && from.readableBytes() >= FrameFormat.HEADER_LENGTH) {
+        while (!closed
+                && !paused
+                && from != null
+                && from.readableBytes() >= FrameFormat.HEADER_LENGTH) {
             int start = from.readerIndex();
             from.getBytes(start, header);
             @Nullable String wrong = FrameFormat.check(header, maxBodyBytes, crc);

@@ -1,5 +1,7 @@
 package io.cairn.common.rpc;
 
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -71,6 +73,11 @@ public final class RpcLoops implements AutoCloseable {
     /** All loops, in a fixed order. */
     public List<EventLoop> loops() {
         return loops;
+    }
+
+    /** Where the network's buffers come from, and others should that end there. */
+    public ByteBufAllocator allocator() {
+        return PooledByteBufAllocator.DEFAULT;
     }
 
     boolean epoll() {

@@ -147,7 +147,11 @@ final class ServerConnection extends Connection implements RpcPeer {
         boolean read = reading ? !full : drained;
         if (read != reading) {
             reading = read;
-            channel().config().setAutoRead(read);
+            if (read) {
+                resumeReading();
+            } else {
+                pauseReading();
+            }
         }
     }
 

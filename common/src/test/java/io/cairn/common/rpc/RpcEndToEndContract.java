@@ -52,6 +52,7 @@ abstract class RpcEndToEndContract {
                     .setId(7)
                     .build();
 
+    private final long buffersBefore = PooledBuffers.live();
     private final RpcLoops loops;
     private final List<AutoCloseable> toClose = new ArrayList<>();
     private final Queue<RpcRequest> silent = new ConcurrentLinkedQueue<>();
@@ -68,6 +69,7 @@ abstract class RpcEndToEndContract {
             c.close();
         }
         loops.close();
+        PooledBuffers.assertLive(buffersBefore);
     }
 
     private RpcServer server(int port) throws IOException {
@@ -352,7 +354,7 @@ abstract class RpcEndToEndContract {
                         System.nanoTime() + TimeUnit.SECONDS.toNanos(10),
                         (status, h, p) ->
                                 sameThread.complete(
-                                        status.ok() && Thread.currentThread() == caller));
+                                        status.ok() && caller.equals(Thread.currentThread())));
             });
             assertThat(sameThread.get(10, TimeUnit.SECONDS)).isTrue();
         }

@@ -1,0 +1,267 @@
+package io.cairn.common.map;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import java.net.InetSocketAddress;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The cluster map at one epoch, made for the questions of the data path: who is the primary of a
+ * PG, is a session refused. Immutable; a newer map is another object, so one read of a volatile
+ * field gives a consistent view. Any thread.
+ */
+public final class ClusterMap {
+    /** What everybody knows before the first map: nothing, epoch 0. */
+    public static final ClusterMap EMPTY = new ClusterMap(new MapBuilder());
+
+    private final ByteString clusterId;
+    private final long epoch;
+    private final SortedMap<Integer, Server> servers;
+    private final SortedMap<Integer, Disk> disks;
+    private final SortedMap<Integer, Pool> pools;
+    private final List<MdsMember> mds;
+    private final long[] refused;
+    private final @Nullable PoolTable[] tables;
+
+    /** PGs of one pool by index. */
+    private record PoolTable(
+            @Nullable PlacementGroup[] pgs, @Nullable InetSocketAddress[] primaries) {}
+
+    ClusterMap(MapBuilder from) {
+        clusterId = from.clusterId;
+        epoch = from.epoch;
+        servers = new TreeMap<>(from.servers);
+        disks = new TreeMap<>(from.disks);
+        pools = new TreeMap<>(from.pools);
+        mds = List.copyOf(from.mds);
+        refused = from.refused.stream().mapToLong(Long::longValue).toArray();
+        int lastPool = pools.isEmpty() ? 0 : pools.lastKey();
+        tables = new @Nullable PoolTable[lastPool + 1];
+        for (Pool pool : pools.values()) {
+            tables[pool.getId()] =
+                    new PoolTable(
+                            new @Nullable PlacementGroup[pool.getPgCount()],
+                            new @Nullable InetSocketAddress[pool.getPgCount()]);
+        }
+        var addresses = new ServerAddresses(servers);
+        for (PlacementGroup pg : from.pgs.values()) {
+            fill(pg, addresses);
+        }
+    }
+
+    private void fill(PlacementGroup pg, ServerAddresses addresses) {
+        PoolTable table = table(pg.getPg());
+        int index = PgHash.indexOf(pg.getPg());
+        if (table == null || index >= table.pgs.length) {
+            throw new IllegalArgumentException("map has PG " + pg.getPg() + " but not its pool");
+        }
+        table.pgs[index] = pg;
+        if (pg.getReplicasCount() > 0) {
+            @Nullable Disk disk = disks.get(pg.getReplicas(0));
+            table.primaries[index] = disk == null ? null : addresses.of(disk.getServer());
+        }
+    }
+
+    /**
+     * @throws IllegalArgumentException if it is an increment or contradicts itself
+     */
+    public static ClusterMap of(MapUpdate full) {
+        if (full.getBaseEpoch() != 0) {
+            throw new IllegalArgumentException(
+                    "map update since epoch " + full.getBaseEpoch() + " where all was expected");
+        }
+        return new ClusterMap(new MapBuilder().add(full));
+    }
+
+    /**
+     * The map after an update, which may be full or an increment from this epoch. Old news gives
+     * this map; null: the increment is from another epoch, a full map is needed.
+     *
+     * @throws IllegalArgumentException if it belongs to another cluster or contradicts itself
+     */
+    public @Nullable ClusterMap apply(MapUpdate update) {
+        if (!clusterId.isEmpty()
+                && !update.getClusterId().isEmpty()
+                && !clusterId.equals(update.getClusterId())) {
+            throw new IllegalArgumentException("map of another cluster");
+        }
+        if (update.getEpoch() <= epoch) {
+            return this;
+        }
+        if (update.getBaseEpoch() == 0) {
+            return of(update);
+        }
+        if (update.getBaseEpoch() != epoch) {
+            // Not even from an older epoch: what changed there and back is not in it.
+            return null;
+        }
+        return new ClusterMap(new MapBuilder().add(toUpdate()).add(update));
+    }
+
+    // ---- questions
+
+    public long epoch() {
+        return epoch;
+    }
+
+    /** 16 bytes, or empty before the first map. */
+    public ByteString clusterId() {
+        return clusterId;
+    }
+
+    /** Where requests for this PG go; null: not known or nobody's. */
+    public @Nullable InetSocketAddress primaryAddress(int pg) {
+        @Nullable PoolTable table = table(pg);
+        int index = PgHash.indexOf(pg);
+        return table == null || index >= table.primaries.length ? null : table.primaries[index];
+    }
+
+    public @Nullable PlacementGroup pg(int pg) {
+        @Nullable PoolTable table = table(pg);
+        int index = PgHash.indexOf(pg);
+        return table == null || index >= table.pgs.length ? null : table.pgs[index];
+    }
+
+    private @Nullable PoolTable table(int pg) {
+        int pool = PgHash.poolOf(pg);
+        return pool < tables.length ? tables[pool] : null;
+    }
+
+    /** The PG of a chunk; the pool must exist. */
+    public int pgOf(int pool, long inode, long chunk) {
+        @Nullable PoolTable table = pool >= 0 && pool < tables.length ? tables[pool] : null;
+        if (table == null) {
+            throw new IllegalArgumentException("pool " + pool + " is not in the map");
+        }
+        return PgHash.pg(pool, inode, chunk, table.pgs.length);
+    }
+
+    public @Nullable Pool pool(int id) {
+        return pools.get(id);
+    }
+
+    public @Nullable Server server(int id) {
+        return servers.get(id);
+    }
+
+    public @Nullable Disk disk(int id) {
+        return disks.get(id);
+    }
+
+    /** The server a disk is in; null when either is unknown. */
+    public @Nullable Server serverOfDisk(int disk) {
+        @Nullable Disk known = disks.get(disk);
+        return known == null ? null : servers.get(known.getServer());
+    }
+
+    /** Whether requests of the session are to be refused. Allocates nothing. */
+    public boolean refused(long session) {
+        return Arrays.binarySearch(refused, session) >= 0;
+    }
+
+    /** Ascending, as are the other collections. */
+    public long[] refusedSessions() {
+        return refused.clone();
+    }
+
+    public Collection<Server> servers() {
+        return Collections.unmodifiableCollection(servers.values());
+    }
+
+    public Collection<Disk> disks() {
+        return Collections.unmodifiableCollection(disks.values());
+    }
+
+    public Collection<Pool> pools() {
+        return Collections.unmodifiableCollection(pools.values());
+    }
+
+    public List<MdsMember> mds() {
+        return mds;
+    }
+
+    /** Every PG of every pool that the table has. */
+    public List<PlacementGroup> pgs() {
+        return Arrays.stream(tables)
+                .filter(t -> t != null)
+                .flatMap(t -> Arrays.stream(t.pgs))
+                .filter(pg -> pg != null)
+                .toList();
+    }
+
+    // ---- as messages
+
+    /** The whole map; {@code of(m.toUpdate())} equals m in every answer. */
+    public MapUpdate toUpdate() {
+        return MapUpdate.newBuilder()
+                .setClusterId(clusterId)
+                .setEpoch(epoch)
+                .addAllServers(servers.values())
+                .addAllDisks(disks.values())
+                .addAllPools(pools.values())
+                .addAllPgs(pgs())
+                .addAllRefusedSessions(Arrays.stream(refused).boxed().toList())
+                .addAllMds(mds)
+                .build();
+    }
+
+    /**
+     * What takes a holder of the older map to the newer one, both of one cluster.
+     *
+     * @throws IllegalArgumentException if {@code from} is the newer one
+     */
+    public static MapUpdate diff(ClusterMap from, ClusterMap to) {
+        if (from.epoch > to.epoch) {
+            throw new IllegalArgumentException("from " + from.epoch + " back to " + to.epoch);
+        }
+        if (from.epoch == 0) {
+            return to.toUpdate();
+        }
+        var update =
+                MapUpdate.newBuilder()
+                        .setClusterId(to.clusterId)
+                        .setBaseEpoch(from.epoch)
+                        .setEpoch(to.epoch);
+        to.servers.forEach(
+                (id, s) -> addIf(!s.equals(from.servers.get(id)), s, update::addServers));
+        to.disks.forEach((id, d) -> addIf(!d.equals(from.disks.get(id)), d, update::addDisks));
+        to.pools.forEach((id, p) -> addIf(!p.equals(from.pools.get(id)), p, update::addPools));
+        for (PlacementGroup pg : to.pgs()) {
+            addIf(!pg.equals(from.pg(pg.getPg())), pg, update::addPgs);
+        }
+        for (long session : to.refused) {
+            addIf(!from.refused(session), session, update::addRefusedSessions);
+        }
+        for (long session : from.refused) {
+            addIf(!to.refused(session), session, update::addForgottenSessions);
+        }
+        if (!to.mds.equals(from.mds)) {
+            update.addAllMds(to.mds);
+        }
+        return update.build();
+    }
+
+    private static <T> void addIf(boolean changed, T item, Consumer<T> update) {
+        if (changed) {
+            update.accept(item);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "cluster map " + epoch;
+    }
+}
