@@ -1,0 +1,51 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.rpc.RpcPeer;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** What a server knows of one open session beyond the replicated record; all of it volatile. */
+final class ClientSession {
+    private final long id;
+    private final MutationOrder<MutationCall> order;
+    private volatile long renewedNanos;
+    private volatile @Nullable RpcPeer peer;
+
+    ClientSession(
+            long id,
+            long nowNanos,
+            Consumer<MutationCall> submit,
+            Consumer<MutationCall> refuse,
+            LongSupplier lastExecuted) {
+        this.id = id;
+        this.renewedNanos = nowNanos;
+        this.order = new MutationOrder<>(submit, refuse, lastExecuted);
+    }
+
+    long id() {
+        return id;
+    }
+
+    MutationOrder<MutationCall> order() {
+        return order;
+    }
+
+    /** On the connection by which it is reached now. */
+    void renewed(long nowNanos, RpcPeer by) {
+        renewedNanos = nowNanos;
+        peer = by;
+    }
+
+    void renewed(long nowNanos) {
+        renewedNanos = nowNanos;
+    }
+
+    long renewedNanos() {
+        return renewedNanos;
+    }
+
+    @Nullable RpcPeer peer() {
+        return peer;
+    }
+}

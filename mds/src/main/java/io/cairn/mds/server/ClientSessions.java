@@ -1,0 +1,250 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.CloseSessionReply;
+import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.OpenSessionReply;
+import io.cairn.common.proto.OpenSessionRequest;
+import io.cairn.common.proto.RenewSessionReply;
+import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.time.NanoClock;
+import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.CloseSessionEntry;
+import io.cairn.mds.proto.EvictSessionEntry;
+import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.proto.OpenSessionEntry;
+import io.cairn.mds.proto.ReleaseSessionEntry;
+import io.cairn.mds.proto.SessionRecord;
+import java.util.HashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were not
+ * renewed in time. An eviction is: refused by the map → every data server has confirmed that map, or
+ * its lease is over → released, its open files let go (docs/architecture.md, Sessions).
+ *
+ * <p>The control thread only, except for {@link #renew}.
+ */
+final class ClientSessions {
+    private static final Logger LOG = LoggerFactory.getLogger(ClientSessions.class);
+
+    private final Leadership leadership;
+    private final EntryLog entries;
+    private final ControlReader state;
+    private final SessionTable table;
+    private final CurrentMap map;
+    private final DataServers dataServers;
+    private final Control control;
+    private final NanoClock clock;
+    private final SessionTimes times;
+    private final MdsMetrics metrics;
+
+    /** Sessions with an eviction or release entry under way. */
+    private final Set<Long> ending = new HashSet<>();
+
+    private long nextSession;
+
+    /** How long sessions last, in nanoseconds. */
+    record SessionTimes(long renewNanos, long expiryNanos) {}
+
+    ClientSessions(
+            Leadership leadership,
+            EntryLog entries,
+            ControlReader state,
+            SessionTable table,
+            CurrentMap map,
+            DataServers dataServers,
+            Control control,
+            NanoClock clock,
+            SessionTimes times,
+            MdsMetrics metrics) {
+        this.leadership = leadership;
+        this.entries = entries;
+        this.state = state;
+        this.table = table;
+        this.map = map;
+        this.dataServers = dataServers;
+        this.control = control;
+        this.clock = clock;
+        this.times = times;
+        this.metrics = metrics;
+    }
+
+    void begin() {
+        nextSession = Math.max(nextSession, state.maxSession() + 1);
+        ending.clear();
+    }
+
+    // ---- requests -----------------------------------------------------------
+
+    void open(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusalOfMutation();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        OpenSessionRequest wanted;
+        try {
+            wanted = Heads.parse(OpenSessionRequest.parser(), request.head());
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            return;
+        }
+        entries.submit(
+                        LogEntry.newBuilder()
+                                .setOpenSession(
+                                        OpenSessionEntry.newBuilder()
+                                                .setSession(nextSession++)
+                                                .setClientUuid(wanted.getClientUuid())
+                                                .setDescription(wanted.getDescription())
+                                                .setAddress(
+                                                        RpcAddress.format(
+                                                                request.peer().address()))))
+                .whenCompleteAsync(
+                        (reply, failure) -> {
+                            if (failure != null) {
+                                request.fail(Mutations.unavailable(leadership, failure));
+                            } else {
+                                opened(request, reply);
+                            }
+                        },
+                        control);
+    }
+
+    private void opened(RpcRequest request, ApplyReply reply) {
+        if (reply.getErrno() != 0) {
+            request.fail(
+                    RpcStatus.fail(
+                            Errno.of(reply.getErrno()),
+                            reply.getErrno() == Errno.EAGAIN.number()
+                                    ? Advice.RETRY
+                                    : Advice.GIVE_UP,
+                            reply.getDetail()));
+            return;
+        }
+        @Nullable ClientSession session = table.get(reply.getSession());
+        if (session != null) {
+            session.renewed(clock.nanos(), request.peer());
+        }
+        request.reply(
+                OpenSessionReply.newBuilder()
+                        .setSession(reply.getSession())
+                        .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
+                        .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
+                        .setMap(map.get().toUpdate())
+                        .build());
+    }
+
+    /** On an event loop. */
+    boolean renew(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusal();
+        RenewSessionRequest wanted = Heads.parse(RenewSessionRequest.parser(), request.head());
+        if (refusal == null) {
+            @Nullable ClientSession session = table.get(wanted.getSession());
+            if (session == null) {
+                refusal = Mutations.fenced(wanted.getSession());
+            } else {
+                session.renewed(clock.nanos(), request.peer());
+            }
+        }
+        if (refusal != null) {
+            request.fail(refusal);
+            return false;
+        }
+        request.reply(RenewSessionReply.getDefaultInstance());
+        map.bringUpToDate(request.peer(), wanted.getMapEpoch());
+        return true;
+    }
+
+    void close(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusalOfMutation();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        CloseSessionRequest wanted;
+        try {
+            wanted = Heads.parse(CloseSessionRequest.parser(), request.head());
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            return;
+        }
+        entries.submit(
+                        LogEntry.newBuilder()
+                                .setCloseSession(
+                                        CloseSessionEntry.newBuilder()
+                                                .setSession(wanted.getSession())))
+                .whenCompleteAsync(
+                        (reply, failure) -> {
+                            if (failure != null) {
+                                request.fail(Mutations.unavailable(leadership, failure));
+                            } else if (reply.getErrno() != 0) {
+                                request.fail(Mutations.fenced(wanted.getSession()));
+                            } else {
+                                request.reply(CloseSessionReply.getDefaultInstance());
+                            }
+                        },
+                        control);
+    }
+
+    // ---- duties -------------------------------------------------------------
+
+    /** Evicts who was not heard of in time, and releases whose eviction is complete. */
+    void tick() {
+        long now = clock.nanos();
+        for (ClientSession session : table.all()) {
+            if (now - session.renewedNanos() > times.expiryNanos && ending.add(session.id())) {
+                evict(session.id(), now - session.renewedNanos());
+            }
+        }
+        for (SessionRecord record : state.sessions()) {
+            if (record.getRefused()
+                    && dataServers.allBeyond(record.getRefusedEpoch())
+                    && ending.add(record.getSession())) {
+                release(record.getSession());
+            }
+        }
+    }
+
+    private void evict(long session, long silentNanos) {
+        LOG.warn(
+                "session {} was not renewed for {} s: evicted",
+                session,
+                silentNanos / 1_000_000_000);
+        metrics.evictions().increment();
+        end(
+                session,
+                LogEntry.newBuilder()
+                        .setEvictSession(EvictSessionEntry.newBuilder().setSession(session)));
+    }
+
+    private void release(long session) {
+        LOG.info("session {}: every data server refuses it, its open files are released", session);
+        end(
+                session,
+                LogEntry.newBuilder()
+                        .setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(session)));
+    }
+
+    private void end(long session, LogEntry.Builder entry) {
+        entries.submit(entry)
+                .whenCompleteAsync(
+                        (reply, failure) -> {
+                            ending.remove(session);
+                            if (failure != null) {
+                                LOG.warn("session {} could not be ended yet", session, failure);
+                            }
+                        },
+                        control);
+    }
+}

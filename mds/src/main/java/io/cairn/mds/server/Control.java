@@ -1,0 +1,91 @@
+package io.cairn.mds.server;
+
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The control thread: one thread on which everything runs that a server does of its own accord, so
+ * that it needs no locks. Tasks must not block. Any thread may hand over tasks; after {@link #close}
+ * they are dropped.
+ */
+final class Control implements Executor, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Control.class);
+
+    private final ScheduledExecutorService thread;
+    private volatile @Nullable Thread self;
+
+    Control(String name) {
+        thread =
+                Executors.newSingleThreadScheduledExecutor(
+                        task -> {
+                            Thread t = Thread.ofPlatform().name(name).daemon().unstarted(task);
+                            self = t;
+                            return t;
+                        });
+    }
+
+    @Override
+    public void execute(Runnable task) {
+        try {
+            thread.execute(guarded(task));
+        } catch (RejectedExecutionException e) {
+            LOG.debug("the server is closing: a task was dropped");
+        }
+    }
+
+    /** Runs the task after a delay; null when the server is closing. */
+    @Nullable ScheduledFuture<?> after(long delayNanos, Runnable task) {
+        try {
+            return thread.schedule(guarded(task), delayNanos, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            return null;
+        }
+    }
+
+    /** Runs the task again and again until it is cancelled; null when the server is closing. */
+    @Nullable ScheduledFuture<?> every(long periodNanos, Runnable task) {
+        try {
+            return thread.scheduleWithFixedDelay(
+                    guarded(task), periodNanos, periodNanos, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            return null;
+        }
+    }
+
+    boolean isCurrentThread() {
+        return Thread.currentThread() == self;
+    }
+
+    private static Runnable guarded(Runnable task) {
+        return () -> {
+            try {
+                task.run();
+            } catch (RuntimeException e) {
+                LOG.error("a task of the control thread failed", e);
+            }
+        };
+    }
+
+    /** Drops what has not begun and waits for what has, unless called on the thread itself. */
+    @Override
+    public void close() {
+        thread.shutdownNow();
+        if (isCurrentThread()) {
+            return;
+        }
+        try {
+            if (!thread.awaitTermination(10, TimeUnit.SECONDS)) {
+                LOG.warn("the control thread did not end in time");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.time.NanoClock;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The data servers as this leader knows them. A server that has been silent for longer than its lease
+ * can last is marked down in the map; from then on it serves nobody, because its lease has ended.
+ * The control thread only, except for {@link #disks}.
+ */
+final class DataServers {
+    private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
+
+    /** A lease that a server counts on its own clock may end this much later on ours. */
+    private static final double DRIFT = 1.02;
+
+    private final Leadership leadership;
+    private final CurrentMap map;
+    private final MapChanges changes;
+    private final PgTables pgTables;
+    private final NanoClock clock;
+    private final long leaseNanos;
+    private final Map<Integer, Known> servers = new HashMap<>();
+
+    /** Copies for readers on other threads. */
+    private volatile Map<Integer, Known> published = Map.of();
+
+    /**
+     * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease after
+     * @param confirmedEpoch nothing it admitted under an older map is unfinished
+     */
+    record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
+
+    DataServers(
+            Leadership leadership,
+            CurrentMap map,
+            MapChanges changes,
+            PgTables pgTables,
+            NanoClock clock,
+            long leaseNanos) {
+        this.leadership = leadership;
+        this.map = map;
+        this.changes = changes;
+        this.pgTables = pgTables;
+        this.clock = clock;
+        this.leaseNanos = leaseNanos;
+    }
+
+    /** An earlier leader may have answered anybody until its own lease ended. */
+    void begin(Leadership.Term term) {
+        servers.clear();
+        for (Server server : map.get().servers()) {
+            servers.put(
+                    server.getId(), new Known(term.lease().servingFromNanos(), 0, List.of()));
+        }
+        publish();
+    }
+
+    // ---- requests -----------------------------------------------------------
+
+    void register(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusal();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        RegisterServerRequest wanted;
+        try {
+            wanted = Heads.parse(RegisterServerRequest.parser(), request.head());
+            Registration.check(wanted);
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            return;
+        }
+        changes.change(base -> new Registration(base, wanted).update())
+                .whenComplete(
+                        (now, failure) -> {
+                            if (failure != null) {
+                                request.fail(Mutations.unavailable(leadership, failure));
+                            } else {
+                                registered(request, wanted, now);
+                            }
+                        });
+    }
+
+    private void registered(RpcRequest request, RegisterServerRequest wanted, ClusterMap now) {
+        @Nullable Server server = Registration.find(now, wanted.getServerUuid());
+        @Nullable RpcStatus refusal = leadership.refusal();
+        if (server == null || refusal != null) {
+            request.fail(refusal != null ? refusal : RpcStatus.fail(Errno.EIO, "not in the map"));
+            return;
+        }
+        // The new process has admitted nothing yet, under whatever map.
+        servers.put(server.getId(), new Known(clock.nanos(), 0, List.of()));
+        publish();
+        LOG.info(
+                "data server {} at {} registered with {} disks",
+                server.getId(),
+                server.getAddress(),
+                wanted.getDisksCount());
+        RegisterServerReply.Builder reply =
+                RegisterServerReply.newBuilder()
+                        .setServer(server.getId())
+                        .setLeaseMillis((int) (leaseNanos / 1_000_000))
+                        .setMap(now.toUpdate());
+        for (var report : wanted.getDisksList()) {
+            reply.addDisks(diskId(now, report.getUuid()));
+        }
+        request.reply(reply.build());
+        pgTables.makeMissing();
+    }
+
+    private static int diskId(ClusterMap map, ByteString uuid) {
+        return map.disks().stream()
+                .filter(d -> d.getUuid().equals(uuid))
+                .mapToInt(Disk::getId)
+                .findFirst()
+                .orElse(0);
+    }
+
+    void heartbeat(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusal();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        HeartbeatRequest beat;
+        try {
+            beat = Heads.parse(HeartbeatRequest.parser(), request.head());
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            return;
+        }
+        @Nullable Server server = map.get().server(beat.getServer());
+        boolean known =
+                server != null
+                        && server.getUp()
+                        && server.getIncarnation().equals(beat.getIncarnation());
+        HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
+        if (known) {
+            servers.put(
+                    beat.getServer(),
+                    new Known(clock.nanos(), beat.getMapEpoch(), beat.getDisksList()));
+            publish();
+        } else {
+            reply.setRegisterAgain(true);
+        }
+        request.reply(reply.build());
+        map.bringUpToDate(request.peer(), beat.getMapEpoch());
+    }
+
+    // ---- duties -------------------------------------------------------------
+
+    /** Marks down who has been silent for too long. */
+    void tick() {
+        long now = clock.nanos();
+        List<Integer> silent = new ArrayList<>();
+        for (Server server : map.get().servers()) {
+            @Nullable Known known = servers.get(server.getId());
+            if (server.getUp()
+                    && known != null
+                    && now - known.answeredNanos > (long) (leaseNanos * DRIFT)) {
+                silent.add(server.getId());
+            }
+        }
+        for (int id : silent) {
+            changes.change(base -> down(base, id, now))
+                    .whenComplete(
+                            (after, failure) -> {
+                                if (failure == null) {
+                                    LOG.warn("data server {} is silent: marked down", id);
+                                }
+                            });
+        }
+    }
+
+    private MapUpdate.@Nullable Builder down(ClusterMap base, int id, long decidedNanos) {
+        @Nullable Server server = base.server(id);
+        @Nullable Known known = servers.get(id);
+        if (server == null
+                || !server.getUp()
+                || known != null && known.answeredNanos - decidedNanos > 0) {
+            return null;
+        }
+        return MapUpdate.newBuilder().addServers(server.toBuilder().setUp(false));
+    }
+
+    /**
+     * Whether nothing that was admitted before the map epoch can still be under way: every server
+     * has confirmed the epoch, or is down, its lease over.
+     */
+    boolean allBeyond(long epoch) {
+        ClusterMap present = map.get();
+        for (Server server : present.servers()) {
+            @Nullable Known known = servers.get(server.getId());
+            if (server.getUp() && (known == null || known.confirmedEpoch < epoch)) {
+                return false;
+            }
+        }
+        return present.epoch() >= epoch;
+    }
+
+    /** Any thread. */
+    Map<Integer, Known> all() {
+        return published;
+    }
+
+    private void publish() {
+        published = Map.copyOf(servers);
+    }
+}

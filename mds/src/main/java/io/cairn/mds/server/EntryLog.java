@@ -1,0 +1,61 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.proto.Timespec;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.raft.LogUnavailableException;
+import io.cairn.mds.raft.MetaLog;
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The log as the server's parts use it: stamps entries with the leader's clock and reads the answers.
+ * Any thread; what one thread submits is committed in that order.
+ */
+final class EntryLog {
+    private volatile @Nullable MetaLog log;
+
+    /** Once the log runs; entries submitted before fail. */
+    void attach(MetaLog log) {
+        this.log = log;
+    }
+
+    /** Null until the log runs. */
+    @Nullable MetaLog log() {
+        return log;
+    }
+
+    /**
+     * Fails with {@link LogUnavailableException}: then the entry may have been committed or may yet
+     * be. Completes on the applying thread, or where leadership is lost on a thread that holds
+     * Raft's own locks: what follows a failure must not submit again there.
+     */
+    CompletableFuture<ApplyReply> submit(LogEntry.Builder entry) {
+        @Nullable MetaLog present = log;
+        if (present == null) {
+            return CompletableFuture.failedFuture(new IllegalStateException("no log yet"));
+        }
+        return present.submit(entry.setTime(now()).build().toByteString())
+                .thenApply(EntryLog::parse);
+    }
+
+    private static ApplyReply parse(ByteString reply) {
+        try {
+            return ApplyReply.parseFrom(reply);
+        } catch (InvalidProtocolBufferException e) {
+            throw new CompletionException(e);
+        }
+    }
+
+    private static Timespec now() {
+        Instant now = Instant.now();
+        return Timespec.newBuilder()
+                .setSeconds(now.getEpochSecond())
+                .setNanos(now.getNano())
+                .build();
+    }
+}

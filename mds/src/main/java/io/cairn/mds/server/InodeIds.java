@@ -1,0 +1,40 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.proto.Mutation;
+
+/** Which mutations get an inode id from the leader, and which only free space. Stateless. */
+final class InodeIds {
+    private InodeIds() {}
+
+    static boolean wantsInode(Mutation m) {
+        return switch (m.getOpCase()) {
+            case CREATE, MKDIR, SYMLINK, MKNOD -> true;
+            default -> false;
+        };
+    }
+
+    /** With the id the leader has chosen; what the client put there, and a refusal, go. */
+    static Mutation with(Mutation m, long inode) {
+        Mutation.Builder out = m.toBuilder().clearRefusedErrno();
+        switch (m.getOpCase()) {
+            case CREATE -> out.getCreateBuilder().setInode(inode);
+            case MKDIR -> out.getMkdirBuilder().setInode(inode);
+            case SYMLINK -> out.getSymlinkBuilder().setInode(inode);
+            case MKNOD -> out.getMknodBuilder().setInode(inode);
+            default -> throw new IllegalArgumentException(m.getOpCase() + " makes no inode");
+        }
+        return out.build();
+    }
+
+    /** Allowed when the log's disk is nearly full. */
+    static boolean freesSpace(Mutation m) {
+        return switch (m.getOpCase()) {
+            case UNLINK, RMDIR, RELEASE, REMOVE_XATTR -> true;
+            // May be a shrink; growth by truncate writes no data.
+            case SET_ATTR -> m.getSetAttr().hasSize();
+            // Data that is written already would be lost with its size.
+            case GROW -> true;
+            default -> false;
+        };
+    }
+}

@@ -1,0 +1,189 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.raft.MetaLog;
+import io.cairn.mds.raft.MetaLogListener;
+import java.util.List;
+import io.cairn.common.time.NanoClock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Whether this member leads, and whether it may answer.
+ *
+ * <pre>
+ *             elected, earlier entries applied       earlier leases over, own lease held
+ *   FOLLOWING ─────────────────────────────▶ LEADING ───────────────────────────────▶ (serving)
+ *       ▲                                       │                                        │
+ *       └───────────────────────────────────────┴──────────── lost ──────────────────────┘
+ * </pre>
+ *
+ * <p>Any thread. What is to be done in office is begun and ended by the {@link Duties} on the
+ * control thread.
+ */
+final class Leadership implements MetaLogListener {
+    private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
+
+    /** Begun and ended in turn, on the control thread. */
+    interface Duties {
+        void begin(Term term);
+
+        void end();
+    }
+
+    /** Told of what the process must not survive. */
+    interface FailureHandler {
+        void failed(String reason, Throwable cause);
+    }
+
+    /** One time in office. */
+    record Term(long number, LeaderLease lease) {}
+
+    private final int self;
+    private final List<MdsMember> members;
+    private final long leaseNanos;
+    private final NanoClock clock;
+    private final Control control;
+    private final FailureHandler failures;
+    private final EntryLog entries;
+
+    private volatile @Nullable Term term;
+    private @Nullable Duties duties;
+
+    Leadership(
+            int self,
+            List<MdsMember> members,
+            long leaseNanos,
+            NanoClock clock,
+            Control control,
+            EntryLog entries,
+            FailureHandler failures) {
+        this.self = self;
+        this.members = members;
+        this.leaseNanos = leaseNanos;
+        this.clock = clock;
+        this.control = control;
+        this.entries = entries;
+        this.failures = failures;
+    }
+
+    /** Once the log runs and the duties can be taken up; an election before this counts too. */
+    synchronized void attach(Duties duties) {
+        this.duties = duties;
+        @Nullable Term present = term;
+        if (present != null) {
+            control.execute(() -> duties.begin(present));
+        }
+    }
+
+    // ---- told by the log ----------------------------------------------------
+
+    @Override
+    public synchronized void becameLeader(long number) {
+        Term now = new Term(number, new LeaderLease(members.size(), leaseNanos, clock.nanos()));
+        term = now;
+        LOG.info("member {} leads in term {}", self, number);
+        @Nullable Duties d = duties;
+        if (d != null) {
+            control.execute(() -> d.begin(now));
+        }
+    }
+
+    @Override
+    public synchronized void lostLeadership() {
+        @Nullable Term before = term;
+        term = null;
+        @Nullable Duties d = duties;
+        if (before != null) {
+            LOG.info("member {} no longer leads", self);
+            if (d != null) {
+                control.execute(d::end);
+            }
+        }
+    }
+
+    @Override
+    public void leaderChanged(int leader) {
+        LOG.info("member {} sees member {} lead", self, leader);
+    }
+
+    @Override
+    public void failed(String reason, Throwable cause) {
+        failures.failed(reason, cause);
+    }
+
+    // ---- asked by requests --------------------------------------------------
+
+    /** The present time in office, null if this member does not lead. */
+    @Nullable Term term() {
+        @Nullable Term t = term;
+        @Nullable MetaLog log = entries.log();
+        return t != null && log != null && log.isLeader() && log.term() == t.number ? t : null;
+    }
+
+    /**
+     * Why a request cannot be taken, or an answer not be sent, at this moment; null if it can. For
+     * a read this is asked after its data was fetched.
+     */
+    @Nullable RpcStatus refusal() {
+        @Nullable Term t = term();
+        if (t == null) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
+        }
+        if (!t.lease.valid(clock.nanos())) {
+            return RpcStatus.fail(
+                    Errno.EAGAIN, Advice.RETRY, "the leader has no contact to a majority yet");
+        }
+        return null;
+    }
+
+    /** Like {@link #refusal}, for what the commit itself protects: no lease, but no haste either. */
+    @Nullable RpcStatus refusalOfMutation() {
+        @Nullable Term t = term();
+        if (t == null) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
+        }
+        if (clock.nanos() - t.lease.servingFromNanos() < 0) {
+            return RpcStatus.fail(
+                    Errno.EAGAIN, Advice.RETRY, "an earlier leader's lease may still run");
+        }
+        return null;
+    }
+
+    /** Cairn's address of the leader as far as known here, else empty. */
+    String leaderAddress() {
+        int leader = leader();
+        if (leader == self) {
+            return "";
+        }
+        return members.stream()
+                .filter(m -> m.getId() == leader)
+                .map(MdsMember::getAddress)
+                .findFirst()
+                .orElse("");
+    }
+
+    /** Member id, 0 if none is known here. */
+    int leader() {
+        @Nullable MetaLog log = entries.log();
+        return log == null ? 0 : log.leader();
+    }
+
+    /** The newest term this member knows. */
+    long newestTerm() {
+        @Nullable MetaLog log = entries.log();
+        return log == null ? 0 : log.term();
+    }
+
+    int self() {
+        return self;
+    }
+
+    List<MdsMember> members() {
+        return members;
+    }
+}

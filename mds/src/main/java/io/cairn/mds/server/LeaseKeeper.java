@@ -1,0 +1,83 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.proto.LeaderLeaseReply;
+import io.cairn.common.proto.LeaderLeaseRequest;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcClient;
+import java.util.concurrent.ScheduledFuture;
+import io.cairn.common.time.NanoClock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the leader's lease alive by asking the other members, four times per lease, whether they are
+ * still in its term. Begun and ended on the control thread; answers arrive on event loops.
+ */
+final class LeaseKeeper {
+    private final Leadership leadership;
+    private final RpcClient client;
+    private final Control control;
+    private final NanoClock clock;
+    private final long leaseNanos;
+    private @Nullable ScheduledFuture<?> pings;
+
+    LeaseKeeper(
+            Leadership leadership,
+            RpcClient client,
+            Control control,
+            NanoClock clock,
+            long leaseNanos) {
+        this.leadership = leadership;
+        this.client = client;
+        this.control = control;
+        this.clock = clock;
+        this.leaseNanos = leaseNanos;
+    }
+
+    void begin(Leadership.Term term) {
+        end();
+        if (leadership.members().size() > 1) {
+            ping(term);
+            pings = control.every(leaseNanos / 4, () -> ping(term));
+        }
+    }
+
+    void end() {
+        @Nullable ScheduledFuture<?> running = pings;
+        if (running != null) {
+            running.cancel(false);
+            pings = null;
+        }
+    }
+
+    private void ping(Leadership.Term term) {
+        LeaderLeaseRequest request =
+                LeaderLeaseRequest.newBuilder()
+                        .setTerm(term.number())
+                        .setLeader(leadership.self())
+                        .build();
+        for (MdsMember member : leadership.members()) {
+            if (member.getId() != leadership.self()) {
+                ping(term, member, request);
+            }
+        }
+    }
+
+    private void ping(Leadership.Term term, MdsMember member, LeaderLeaseRequest request) {
+        // Before it is sent, so that the lease never counts from later than that.
+        long sentNanos = clock.nanos();
+        client.channel(RpcAddress.parse(member.getAddress()))
+                .call(
+                        Method.LEADER_LEASE_VALUE,
+                        request,
+                        System.nanoTime() + leaseNanos,
+                        (status, head, payload) -> {
+                            if (status.ok()
+                                    && Heads.parse(LeaderLeaseReply.parser(), head).getGranted()) {
+                                term.lease().granted(member.getId(), sentNanos);
+                            }
+                        });
+    }
+}

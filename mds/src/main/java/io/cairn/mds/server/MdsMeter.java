@@ -1,0 +1,66 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.metrics.MeterSpec;
+import java.util.List;
+
+/** Every meter of the metadata server. */
+public enum MdsMeter implements MeterSpec {
+    OPERATION(Kind.TIMER, "", "Requests answered, by method", "op"),
+    MUTATION(Kind.TIMER, "", "Mutations committed, by kind; the time is their batch's", "op"),
+    BATCH(Kind.DISTRIBUTION, "", "Mutations per log entry"),
+    SESSIONS(Kind.GAUGE, "", "Open client sessions, evicted ones not yet released included"),
+    EVICTIONS(Kind.COUNTER, "", "Sessions evicted because they were not renewed in time"),
+    INODES(Kind.GAUGE, "", "Inodes in use"),
+    DELETION_BACKLOG(Kind.GAUGE, "", "Inodes whose data is still to be deleted"),
+    DELETION_BACKLOG_BYTES(Kind.GAUGE, "bytes", "Sizes of those inodes"),
+    DELETIONS(Kind.COUNTER, "", "Inodes whose data was deleted, by this leader"),
+    DELETION_RATE(Kind.GAUGE, "", "Inodes deleted per second, lately"),
+    DELETION_ETA(Kind.GAUGE, "seconds", "Time until the backlog is gone at that rate; -1: unknown"),
+    TRUNCATIONS(Kind.COUNTER, "", "Shrinks carried to all data servers, by this leader"),
+    MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map"),
+    SERVERS_UP(Kind.GAUGE, "", "Data servers that are up"),
+    LEADING(Kind.GAUGE, "", "1 while this member leads and may answer"),
+    RAFT_TERM(Kind.GAUGE, "", "Newest Raft term known"),
+    RAFT_COMMITTED(Kind.GAUGE, "", "Index of the last log entry known committed"),
+    RAFT_APPLY_LAG(Kind.GAUGE, "", "Committed log entries not applied yet"),
+    RAFT_LOG_SIZE(Kind.GAUGE, "bytes", "Size of the Raft log's files"),
+    RAFT_SINCE_CHECKPOINT(Kind.GAUGE, "", "Log entries applied since the last checkpoint"),
+    RAFT_DISK_FREE(Kind.GAUGE, "bytes", "Free space of the file system the Raft log is on");
+
+    private final Kind kind;
+    private final String unit;
+    private final String description;
+    private final List<String> tagNames;
+
+    MdsMeter(Kind kind, String unit, String description, String... tagNames) {
+        this.kind = kind;
+        this.unit = unit;
+        this.description = description;
+        this.tagNames = List.of(tagNames);
+    }
+
+    @Override
+    public String meterName() {
+        return "cairn.mds." + name().toLowerCase(java.util.Locale.ROOT).replace('_', '.');
+    }
+
+    @Override
+    public Kind kind() {
+        return kind;
+    }
+
+    @Override
+    public String unit() {
+        return unit;
+    }
+
+    @Override
+    public String description() {
+        return description;
+    }
+
+    @Override
+    public List<String> tagNames() {
+        return tagNames;
+    }
+}

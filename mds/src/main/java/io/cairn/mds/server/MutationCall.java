@@ -1,0 +1,20 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.rpc.RpcRequest;
+
+/**
+ * A batch of mutations on its way.
+ *
+ * @param startNanos {@link System#nanoTime} when it arrived
+ */
+record MutationCall(RpcRequest request, MutateRequest batch, long startNanos) {
+    long first() {
+        return batch.getFirstNumber();
+    }
+
+    /** The number after the last. */
+    long end() {
+        return batch.getFirstNumber() + batch.getMutationsCount();
+    }
+}

@@ -1,0 +1,195 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.raft.LogUnavailableException;
+import io.cairn.mds.raft.MetaLog;
+import io.cairn.mds.raft.SpaceWatch;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import io.cairn.common.time.NanoClock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The way of a client's mutations: into the order of their session, inode ids filled in, into the
+ * log, answered when applied. Any thread: requests arrive on event loops and are submitted there;
+ * answers go out on the applying thread.
+ */
+final class Mutations {
+    /** A batch may hold this many; more is no batch but an attack on everybody else's latency. */
+    static final int MAX_BATCH = 1024;
+
+    private final Leadership leadership;
+    private final EntryLog entries;
+    private final ControlReader state;
+    private final Control control;
+    private final NanoClock clock;
+    private final MdsMetrics metrics;
+    private final SessionTable sessions;
+
+    /** Guards ids: they must enter the log in the order in which they were given. */
+    private final Object submitting = new Object();
+
+    private long nextInode;
+
+    Mutations(
+            Leadership leadership,
+            EntryLog entries,
+            ControlReader state,
+            Control control,
+            NanoClock clock,
+            MdsMetrics metrics) {
+        this.leadership = leadership;
+        this.entries = entries;
+        this.state = state;
+        this.control = control;
+        this.clock = clock;
+        this.metrics = metrics;
+        this.sessions = new SessionTable(state, clock, this::submit);
+    }
+
+    SessionTable sessions() {
+        return sessions;
+    }
+
+    /** A new time in office; before any mutation is taken. */
+    void begin() {
+        synchronized (submitting) {
+            nextInode = Math.max(nextInode, state.maxInode() + 1);
+        }
+        sessions.reset();
+    }
+
+    /** Early: what waits too long for an earlier number is sent back. On the control thread. */
+    void expire(long waitNanos) {
+        long before = clock.nanos() - waitNanos;
+        for (ClientSession session : sessions.all()) {
+            session.order().expire(before);
+        }
+    }
+
+    void handle(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusalOfMutation();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        MutateRequest batch = Heads.parse(MutateRequest.parser(), request.head());
+        if (batch.getFirstNumber() < 1
+                || batch.getMutationsCount() < 1
+                || batch.getMutationsCount() > MAX_BATCH) {
+            request.fail(
+                    RpcStatus.fail(
+                            Errno.EINVAL,
+                            batch.getMutationsCount()
+                                    + " mutations from number "
+                                    + batch.getFirstNumber()));
+            return;
+        }
+        @Nullable ClientSession session = sessions.get(batch.getSession());
+        if (session == null) {
+            request.fail(fenced(batch.getSession()));
+            return;
+        }
+        long now = clock.nanos();
+        session.renewed(now, request.peer());
+        MutationCall call = new MutationCall(request, batch, System.nanoTime());
+        session.order().arrived(call, call.first(), call.end(), now);
+    }
+
+    static RpcStatus fenced(long session) {
+        return RpcStatus.fail(
+                Errno.ESTALE, Advice.FENCED, "session " + session + " is not open or was evicted");
+    }
+
+    private void submit(MutationCall call) {
+        CompletableFuture<ApplyReply> applied;
+        synchronized (submitting) {
+            applied = entries.submit(LogEntry.newBuilder().setMutate(completed(call.batch())));
+        }
+        applied.whenComplete(
+                (reply, failure) -> {
+                    if (failure == null) {
+                        answer(call, reply);
+                    } else {
+                        // On a thread that may hold Raft's locks: neither ours nor the log there.
+                        control.execute(() -> failed(call, failure));
+                    }
+                });
+    }
+
+    private MutateRequest completed(MutateRequest batch) {
+        MutateRequest.Builder out = batch.toBuilder();
+        boolean full = logSpaceLow();
+        for (int i = 0; i < batch.getMutationsCount(); i++) {
+            Mutation m = batch.getMutations(i);
+            if (full && !InodeIds.freesSpace(m)) {
+                out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOSPC.number()));
+            } else if (InodeIds.wantsInode(m)) {
+                out.setMutations(i, InodeIds.with(m, nextInode++));
+            } else if (m.getRefusedErrno() != 0) {
+                out.setMutations(i, m.toBuilder().clearRefusedErrno());
+            }
+        }
+        return out.build();
+    }
+
+    private boolean logSpaceLow() {
+        @Nullable MetaLog log = entries.log();
+        return log != null && log.space().level() != SpaceWatch.Level.PLENTY;
+    }
+
+    private void answer(MutationCall call, ApplyReply reply) {
+        boolean executed = reply.getErrno() == 0;
+        @Nullable ClientSession session = sessions.get(call.batch().getSession());
+        if (session != null && session.order().ended(executed)) {
+            control.execute(session.order()::resume);
+        }
+        if (executed) {
+            call.request()
+                    .reply(MutateReply.newBuilder().addAllResults(reply.getResultsList()).build());
+        } else {
+            call.request().fail(refusal(call, reply));
+        }
+        metrics.mutations(call.batch(), reply, call.startNanos());
+    }
+
+    private static RpcStatus refusal(MutationCall call, ApplyReply reply) {
+        return switch (Errno.of(reply.getErrno())) {
+            case ESTALE -> fenced(call.batch().getSession());
+            // A gap, unacknowledged answers, ids used up by another leader: it passes.
+            case EAGAIN, EBUSY, EEXIST ->
+                    RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, reply.getDetail());
+            default -> RpcStatus.fail(Errno.of(reply.getErrno()), reply.getDetail());
+        };
+    }
+
+    private void failed(MutationCall call, Throwable failure) {
+        @Nullable ClientSession session = sessions.get(call.batch().getSession());
+        if (session != null && session.order().ended(false)) {
+            session.order().resume();
+        }
+        call.request().fail(unavailable(leadership, failure));
+    }
+
+    /** What a client is told when an entry was not certainly committed. */
+    static RpcStatus unavailable(Leadership leadership, Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null
+                        ? failure.getCause()
+                        : failure;
+        if (cause instanceof LogUnavailableException e && !e.overloaded()) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress());
+        }
+        return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, String.valueOf(cause.getMessage()));
+    }
+}

@@ -1,0 +1,134 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.layout.Striping;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.FileLayout;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.rpc.RpcClient;
+import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends the leader's own operations to the primaries of PGs, again and again with back-off until they
+ * are done or nobody wants them any more. The control thread only.
+ */
+final class PgCalls {
+    private static final Logger LOG = LoggerFactory.getLogger(PgCalls.class);
+    private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long BACK_OFF_MIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long BACK_OFF_MAX_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private final CurrentMap map;
+    private final RpcClient client;
+    private final Control control;
+
+    PgCalls(CurrentMap map, RpcClient client, Control control) {
+        this.map = map;
+        this.client = client;
+        this.control = control;
+    }
+
+    /**
+     * The PGs that may hold chunks of a file.
+     *
+     * @param from byte offset: chunks of stripe sets before it are of no interest
+     * @param ceiling no chunk lies at or beyond it
+     */
+    IntStream pgs(long inode, FileLayout layout, long from, long ceiling) {
+        @Nullable Pool pool = map.get().pool(layout.getPool());
+        if (pool == null || ceiling <= 0) {
+            return IntStream.empty();
+        }
+        int pgCount = pool.getPgCount();
+        Striping striping = Striping.of(layout);
+        // A cut may fall into any chunk of its stripe set.
+        long firstSet = from / ((long) striping.stripeCount() * striping.chunkSize());
+        long first = firstSet * striping.stripeCount();
+        long end = striping.chunkCount(ceiling);
+        if (end - first > pgCount) {
+            return IntStream.range(0, pgCount).map(i -> PgHash.pg(pool.getId(), i));
+        }
+        return IntStream.range(0, (int) Math.max(0, end - first))
+                .map(i -> PgHash.pg(pool.getId(), inode, first + i, pgCount))
+                .distinct();
+    }
+
+    /**
+     * @param wanted asked before each attempt; the call is dropped once it says no
+     * @param done gets the reply's head, on the control thread
+     */
+    void call(
+            int pg,
+            Method method,
+            MessageLite request,
+            BooleanSupplier wanted,
+            Consumer<byte[]> done) {
+        attempt(pg, method, request, wanted, done, BACK_OFF_MIN_NANOS);
+    }
+
+    private void attempt(
+            int pg,
+            Method method,
+            MessageLite request,
+            BooleanSupplier wanted,
+            Consumer<byte[]> done,
+            long backOffNanos) {
+        if (!wanted.getAsBoolean()) {
+            return;
+        }
+        ClusterMap present = map.get();
+        @Nullable InetSocketAddress primary = present.primaryAddress(pg);
+        Consumer<String> failed =
+                why -> {
+                    LOG.debug("{} of PG {}: {}; again later", method, pg, why);
+                    long next = Math.min(2 * backOffNanos, BACK_OFF_MAX_NANOS);
+                    control.after(
+                            backOffNanos, () -> attempt(pg, method, request, wanted, done, next));
+                };
+        if (primary == null || !primaryUp(present, pg)) {
+            failed.accept("its primary is down or unknown");
+            return;
+        }
+        client.channel(primary)
+                .call(
+                        method.getNumber(),
+                        request,
+                        System.nanoTime() + DEADLINE_NANOS,
+                        (status, head, payload) -> {
+                            byte[] reply = status.ok() ? bytes(head) : new byte[0];
+                            control.execute(
+                                    () -> {
+                                        if (status.ok()) {
+                                            done.accept(reply);
+                                        } else {
+                                            failed.accept(status.detail());
+                                        }
+                                    });
+                        });
+    }
+
+    private static boolean primaryUp(ClusterMap map, int pg) {
+        var group = map.pg(pg);
+        if (group == null || group.getReplicasCount() == 0) {
+            return false;
+        }
+        var server = map.serverOfDisk(group.getReplicas(0));
+        return server != null && server.getUp();
+    }
+
+    private static byte[] bytes(ByteBuf head) {
+        byte[] bytes = new byte[head.readableBytes()];
+        head.getBytes(head.readerIndex(), bytes);
+        return bytes;
+    }
+}

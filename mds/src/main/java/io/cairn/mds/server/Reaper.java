@@ -1,0 +1,258 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.common.time.NanoClock;
+import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.proto.ReapedEntry;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Deletes the data of the inodes in the deletion queue: takes them in order, tells the primaries of
+ * their PGs, many inodes in one message, and takes them off the queue when all PGs of an inode have
+ * answered. Begins at the head of the queue with each time in office: deleting twice does no harm.
+ *
+ * <p>A PG that does not answer holds up its own inodes only, until as many of them as {@link
+ * #MAX_UNDER_WAY} have gathered. The control thread only, except for the figures.
+ */
+final class Reaper {
+    private static final Logger LOG = LoggerFactory.getLogger(Reaper.class);
+
+    /** Inodes in one message, as the protocol allows; also read from the queue at a time. */
+    static final int BATCH = 4096;
+
+    /** Inodes that may wait for answers. */
+    static final int MAX_UNDER_WAY = 4 * BATCH;
+
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final long RATE_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final EntryLog entries;
+    private final ControlReader state;
+    private final PgCalls calls;
+    private final CurrentMap map;
+    private final Control control;
+    private final NanoClock clock;
+    private final MdsMetrics metrics;
+    private final long inodesPerSecond;
+
+    /** Inodes under way: how many PGs are still to answer. */
+    private final Map<Long, Integer> open = new HashMap<>();
+
+    /** Inodes of which all PGs have answered, not yet in a log entry. */
+    private final List<Long> finished = new ArrayList<>();
+
+    private @Nullable ScheduledFuture<?> ticks;
+    private long inOffice;
+    private long termNumber;
+    private long cursor;
+    private long number;
+    private boolean removing;
+    private double allowance;
+    private long allowanceNanos;
+    private long windowNanos;
+    private long windowCount;
+    private volatile double rate;
+
+    /**
+     * @param inodesPerSecond 0: as fast as the data servers are
+     */
+    Reaper(
+            EntryLog entries,
+            ControlReader state,
+            PgCalls calls,
+            CurrentMap map,
+            Control control,
+            NanoClock clock,
+            MdsMetrics metrics,
+            long inodesPerSecond) {
+        this.entries = entries;
+        this.state = state;
+        this.calls = calls;
+        this.map = map;
+        this.control = control;
+        this.clock = clock;
+        this.metrics = metrics;
+        this.inodesPerSecond = inodesPerSecond;
+    }
+
+    void begin(Leadership.Term term) {
+        end();
+        inOffice++;
+        termNumber = term.number();
+        cursor = 0;
+        number = 0;
+        removing = false;
+        allowance = 0;
+        allowanceNanos = clock.nanos();
+        windowNanos = allowanceNanos;
+        windowCount = 0;
+        ticks = control.every(TICK_NANOS, this::tick);
+    }
+
+    void end() {
+        @Nullable ScheduledFuture<?> running = ticks;
+        if (running != null) {
+            running.cancel(false);
+            ticks = null;
+        }
+        inOffice++;
+        open.clear();
+        finished.clear();
+        rate = 0;
+    }
+
+    /** Inodes deleted per second, lately. Any thread. */
+    double rate() {
+        return rate;
+    }
+
+    /** Seconds until the backlog is gone at that rate, -1 if that cannot be said. Any thread. */
+    double etaSeconds() {
+        long backlog = backlog();
+        return backlog == 0 ? 0 : rate <= 0 ? -1 : backlog / rate;
+    }
+
+    private void tick() {
+        measure();
+        remove();
+        int room = MAX_UNDER_WAY - open.size() - finished.size();
+        int take = Math.min(Math.min(BATCH, room), allowed());
+        if (take <= 0 || map.get().pgs().isEmpty()) {
+            return;
+        }
+        List<DeletionRecord> records = state.deletions(cursor, take);
+        if (records.isEmpty()) {
+            return;
+        }
+        cursor = records.getLast().getSequence();
+        allowance -= records.size();
+        send(records);
+        remove();
+        if (records.size() == BATCH && inodesPerSecond == 0) {
+            control.execute(this::again);
+        }
+    }
+
+    private void again() {
+        if (ticks != null) {
+            tick();
+        }
+    }
+
+    private int allowed() {
+        if (inodesPerSecond == 0) {
+            return Integer.MAX_VALUE;
+        }
+        long now = clock.nanos();
+        allowance =
+                Math.min(
+                        inodesPerSecond,
+                        allowance + (now - allowanceNanos) * 1e-9 * inodesPerSecond);
+        allowanceNanos = now;
+        return (int) allowance;
+    }
+
+    private void send(List<DeletionRecord> records) {
+        Map<Integer, List<Long>> byPg = new HashMap<>();
+        for (DeletionRecord record : records) {
+            int[] pgs =
+                    calls.pgs(record.getInode(), record.getLayout(), 0, record.getSizeCeiling())
+                            .toArray();
+            if (pgs.length == 0) {
+                finished.add(record.getInode());
+                continue;
+            }
+            open.put(record.getInode(), pgs.length);
+            for (int pg : pgs) {
+                byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record.getInode());
+            }
+        }
+        long mine = inOffice;
+        long epoch = map.get().epoch();
+        byPg.forEach(
+                (pg, inodes) ->
+                        calls.call(
+                                pg,
+                                Method.DELETE_INODES,
+                                DeleteInodesRequest.newBuilder()
+                                        .setPg(pg)
+                                        .setMapEpoch(epoch)
+                                        .addAllInodes(inodes)
+                                        .setNumber(nextNumber())
+                                        .build(),
+                                () -> inOffice == mine,
+                                reply -> answered(mine, inodes)));
+    }
+
+    /** Larger than any of an earlier leader, so that no PG takes it for a repetition. */
+    private long nextNumber() {
+        return (termNumber << 32) + ++number;
+    }
+
+    private void answered(long when, List<Long> inodes) {
+        if (when != inOffice) {
+            return;
+        }
+        for (long inode : inodes) {
+            @Nullable Integer left = open.computeIfPresent(inode, (i, n) -> n - 1);
+            if (left != null && left == 0) {
+                open.remove(inode);
+                finished.add(inode);
+            }
+        }
+        if (finished.size() >= BATCH || open.isEmpty()) {
+            remove();
+        }
+    }
+
+    /** Takes what is finished off the queue, one entry at a time. */
+    private void remove() {
+        if (removing || finished.isEmpty()) {
+            return;
+        }
+        removing = true;
+        List<Long> inodes = new ArrayList<>(finished.subList(0, Math.min(BATCH, finished.size())));
+        long mine = inOffice;
+        entries.submit(
+                        LogEntry.newBuilder()
+                                .setReaped(ReapedEntry.newBuilder().addAllInodes(inodes)))
+                .whenCompleteAsync(
+                        (reply, failure) -> {
+                            if (mine != inOffice) {
+                                return;
+                            }
+                            removing = false;
+                            if (failure != null || reply.getErrno() != 0) {
+                                LOG.warn("deleted inodes are still in the queue", failure);
+                                return;
+                            }
+                            finished.subList(0, inodes.size()).clear();
+                            metrics.deletions().increment(inodes.size());
+                            windowCount += inodes.size();
+                            remove();
+                        },
+                        control);
+    }
+
+    private void measure() {
+        long now = clock.nanos();
+        if (now - windowNanos >= RATE_WINDOW_NANOS) {
+            rate = windowCount * 1e9 / (now - windowNanos);
+            windowNanos = now;
+            windowCount = 0;
+        } else if (rate == 0 && now > windowNanos) {
+            rate = windowCount * 1e9 / (now - windowNanos);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskReport;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.RpcAddress;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a data server's registration changes in the map: it is up, at its address, with its disks; and
+ * if this is a new process, or a disk has changed servers, the PGs of its disks begin a new epoch.
+ * Pure; one thread.
+ */
+final class Registration {
+    private static final int UUID_BYTES = 16;
+
+    private final ClusterMap base;
+    private final RegisterServerRequest wanted;
+
+    Registration(ClusterMap base, RegisterServerRequest wanted) {
+        this.base = base;
+        this.wanted = wanted;
+    }
+
+    /** Refuses what no map can hold: EINVAL. */
+    static void check(RegisterServerRequest wanted) {
+        if (wanted.getServerUuid().size() != UUID_BYTES
+                || wanted.getIncarnation().size() != UUID_BYTES) {
+            throw new FsException(Errno.EINVAL, "server uuid and incarnation are 16 bytes");
+        }
+        Set<ByteString> uuids = new HashSet<>();
+        for (DiskReport disk : wanted.getDisksList()) {
+            if (disk.getUuid().size() != UUID_BYTES || !uuids.add(disk.getUuid())) {
+                throw new FsException(Errno.EINVAL, "disk uuids are 16 bytes, each another");
+            }
+        }
+        try {
+            RpcAddress.parse(wanted.getAddress());
+        } catch (IllegalArgumentException e) {
+            throw new FsException(Errno.EINVAL, String.valueOf(e.getMessage()));
+        }
+    }
+
+    static @Nullable Server find(ClusterMap map, ByteString uuid) {
+        for (Server server : map.servers()) {
+            if (server.getUuid().equals(uuid)) {
+                return server;
+            }
+        }
+        return null;
+    }
+
+    /** The increment; null where the map says all that already. */
+    MapUpdate.@Nullable Builder update() {
+        @Nullable Server before = find(base, wanted.getServerUuid());
+        int id = before != null ? before.getId() : 1 + highestServer();
+        Server now =
+                Server.newBuilder()
+                        .setId(id)
+                        .setUuid(wanted.getServerUuid())
+                        .setAddress(wanted.getAddress())
+                        .setHost(wanted.getHost())
+                        .setRack(wanted.getRack())
+                        .setIncarnation(wanted.getIncarnation())
+                        .setUp(true)
+                        .build();
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        if (!now.equals(before)) {
+            update.addServers(now);
+        }
+        Set<Integer> restarted = disks(id, update);
+        if (before == null || !before.getIncarnation().equals(now.getIncarnation())) {
+            for (Disk disk : base.disks()) {
+                if (disk.getServer() == id) {
+                    restarted.add(disk.getId());
+                }
+            }
+        }
+        for (PlacementGroup pg : base.pgs()) {
+            if (pg.getReplicasList().stream().anyMatch(restarted::contains)) {
+                update.addPgs(pg.toBuilder().setEpoch(base.epoch() + 1));
+            }
+        }
+        return update.getServersCount() + update.getDisksCount() + update.getPgsCount() == 0
+                ? null
+                : update;
+    }
+
+    /** Adds the disks that are new or have changed; returns those that came from elsewhere. */
+    private Set<Integer> disks(int server, MapUpdate.Builder update) {
+        Map<ByteString, Disk> known = new HashMap<>();
+        int highest = 0;
+        for (Disk disk : base.disks()) {
+            known.put(disk.getUuid(), disk);
+            highest = Math.max(highest, disk.getId());
+        }
+        Set<Integer> moved = new HashSet<>();
+        for (DiskReport report : wanted.getDisksList()) {
+            @Nullable Disk before = known.get(report.getUuid());
+            Disk.Builder now =
+                    before != null
+                            ? before.toBuilder()
+                            : Disk.newBuilder().setId(++highest).setUuid(report.getUuid());
+            now.setServer(server).setCapacityBytes(report.getCapacityBytes());
+            if (before == null || !now.build().equals(before)) {
+                update.addDisks(now);
+            }
+            if (before != null && before.getServer() != server) {
+                moved.add(before.getId());
+            }
+        }
+        return moved;
+    }
+
+    private int highestServer() {
+        return base.servers().stream().mapToInt(Server::getId).max().orElse(0);
+    }
+}

@@ -1,0 +1,141 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.FileLayout;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.TruncateInodeRequest;
+import io.cairn.common.proto.Truncation;
+import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.proto.TruncatedEntry;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut to
+ * the ceiling, oldest first, and forgets it when all have answered. The control thread only.
+ */
+final class Truncator {
+    /** Files worked on at a time. */
+    private static final int MAX_UNDER_WAY = 256;
+
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    private final EntryLog entries;
+    private final ControlReader state;
+    private final PgCalls calls;
+    private final CurrentMap map;
+    private final Control control;
+    private final MdsMetrics metrics;
+    private final Set<Long> underWay = new HashSet<>();
+    private @Nullable ScheduledFuture<?> ticks;
+    private long inOffice;
+    private long cursor;
+
+    Truncator(
+            EntryLog entries,
+            ControlReader state,
+            PgCalls calls,
+            CurrentMap map,
+            Control control,
+            MdsMetrics metrics) {
+        this.entries = entries;
+        this.state = state;
+        this.calls = calls;
+        this.map = map;
+        this.control = control;
+        this.metrics = metrics;
+    }
+
+    void begin() {
+        end();
+        inOffice++;
+        cursor = 0;
+        ticks = control.every(TICK_NANOS, this::tick);
+    }
+
+    void end() {
+        @Nullable ScheduledFuture<?> running = ticks;
+        if (running != null) {
+            running.cancel(false);
+            ticks = null;
+        }
+        inOffice++;
+        underWay.clear();
+    }
+
+    private void tick() {
+        int room = MAX_UNDER_WAY - underWay.size();
+        if (room <= 0 || map.get().pgs().isEmpty()) {
+            return;
+        }
+        List<Attr> pending = state.pendingTruncations(cursor, room);
+        cursor = pending.size() < room ? 0 : pending.getLast().getInode();
+        for (Attr file : pending) {
+            if (file.getPendingTruncationsCount() > 0 && underWay.add(file.getInode())) {
+                truncate(file, file.getPendingTruncations(0));
+            }
+        }
+    }
+
+    private void truncate(Attr file, Truncation cut) {
+        FileLayout layout = file.getLayout();
+        int[] pgs =
+                calls.pgs(file.getInode(), layout, cut.getSize(), file.getSizeCeiling()).toArray();
+        long mine = inOffice;
+        if (pgs.length == 0) {
+            applied(mine, file.getInode(), cut.getSequence());
+            return;
+        }
+        Set<Integer> left = new HashSet<>();
+        for (int pg : pgs) {
+            left.add(pg);
+        }
+        for (int pg : pgs) {
+            calls.call(
+                    pg,
+                    Method.TRUNCATE_INODE,
+                    TruncateInodeRequest.newBuilder()
+                            .setPg(pg)
+                            .setMapEpoch(map.get().epoch())
+                            .setInode(file.getInode())
+                            .setSequence(cut.getSequence())
+                            .setSize(cut.getSize())
+                            .setStripeUnit(layout.getStripeUnit())
+                            .setStripeCount(layout.getStripeCount())
+                            .setChunkSize(layout.getChunkSize())
+                            .build(),
+                    () -> inOffice == mine,
+                    reply -> {
+                        left.remove(pg);
+                        if (left.isEmpty()) {
+                            applied(mine, file.getInode(), cut.getSequence());
+                        }
+                    });
+        }
+    }
+
+    private void applied(long when, long inode, long sequence) {
+        if (when != inOffice) {
+            return;
+        }
+        entries.submit(
+                        LogEntry.newBuilder()
+                                .setTruncated(
+                                        TruncatedEntry.newBuilder()
+                                                .setInode(inode)
+                                                .setSequence(sequence)))
+                .whenCompleteAsync(
+                        (reply, failure) -> {
+                            if (when == inOffice) {
+                                underWay.remove(inode);
+                                metrics.truncations().increment();
+                            }
+                        },
+                        control);
+    }
+}
