@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Opened and closed by one thread; otherwise immutable.
  */
-final class MemberDirectory implements AutoCloseable {
+public final class MemberDirectory implements AutoCloseable {
     private static final String IDENTITY = "identity";
     private static final String FORMAT = "1";
 
@@ -33,9 +33,11 @@ final class MemberDirectory implements AutoCloseable {
     }
 
     /**
+     * Takes the directory; before anything in it is opened.
+     *
      * @throws IOException with one clear line: in use, of another cluster or member, not writable
      */
-    static MemberDirectory open(MetaLogConfig config) throws IOException {
+    public static MemberDirectory open(MetaLogConfig config) throws IOException {
         Path root = config.directory();
         Files.createDirectories(root);
         FileChannel lockFile = lock(root);
@@ -61,6 +63,12 @@ final class MemberDirectory implements AutoCloseable {
         return root.resolve("incoming");
     }
 
+    /** Where the replicated state keeps its database. */
+    public Path state() {
+        return root.resolve("namespace");
+    }
+
+    /** Lets go of the directory; after everything in it was closed. */
     @Override
     public void close() throws IOException {
         lockFile.close();

@@ -81,22 +81,19 @@ public final class MetaLog implements AutoCloseable {
     /**
      * Starts this member; it may lead, and the listener be called, before this returns.
      *
-     * @throws IOException with one clear line: directory in use or another member's, address in
-     *     use, log damaged, no space
+     * @param directory stays the caller's, to be closed after the state
+     * @throws IOException with one clear line: address in use, log damaged, no space
      */
     public static MetaLog start(
-            MetaLogConfig config, ReplicatedState state, MetaLogListener listener)
+            MetaLogConfig config,
+            MemberDirectory directory,
+            ReplicatedState state,
+            MetaLogListener listener)
             throws IOException {
         DeserializationFilter.install();
-        MemberDirectory directory = MemberDirectory.open(config);
-        try {
-            MetaLog log = new MetaLog(config, directory, state, listener);
-            log.run();
-            return log;
-        } catch (IOException | RuntimeException e) {
-            directory.close();
-            throw e;
-        }
+        MetaLog log = new MetaLog(config, directory, state, listener);
+        log.run();
+        return log;
     }
 
     private void run() throws IOException {
@@ -224,11 +221,7 @@ public final class MetaLog implements AutoCloseable {
     public void close() throws IOException {
         timer.shutdownNow();
         stateMachine.expectClose();
-        try {
-            server.close();
-        } finally {
-            directory.close();
-        }
+        server.close();
     }
 
     private void watchSpace() {

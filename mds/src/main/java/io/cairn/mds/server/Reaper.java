@@ -4,6 +4,7 @@ import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
@@ -39,6 +40,7 @@ final class Reaper {
 
     private final EntryLog entries;
     private final ControlReader state;
+    private final NamespaceReader namespace;
     private final PgCalls calls;
     private final CurrentMap map;
     private final Control control;
@@ -70,6 +72,7 @@ final class Reaper {
     Reaper(
             EntryLog entries,
             ControlReader state,
+            NamespaceReader namespace,
             PgCalls calls,
             CurrentMap map,
             Control control,
@@ -78,6 +81,7 @@ final class Reaper {
             long inodesPerSecond) {
         this.entries = entries;
         this.state = state;
+        this.namespace = namespace;
         this.calls = calls;
         this.map = map;
         this.control = control;
@@ -119,7 +123,7 @@ final class Reaper {
 
     /** Seconds until the backlog is gone at that rate, -1 if that cannot be said. Any thread. */
     double etaSeconds() {
-        long backlog = backlog();
+        long backlog = namespace.counters().deletionInodes();
         return backlog == 0 ? 0 : rate <= 0 ? -1 : backlog / rate;
     }
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 /** One member of a group under test: its log, its list, and what it was told. */
 final class LogMember implements AutoCloseable, MetaLogListener {
     final MetaLogConfig config;
+    private final MemberDirectory directory;
     final ListState state;
     final AtomicReference<@Nullable String> failure = new AtomicReference<>();
     volatile long ledTerm;
@@ -23,8 +24,15 @@ final class LogMember implements AutoCloseable, MetaLogListener {
 
     LogMember(MetaLogConfig config) throws IOException {
         this.config = config;
-        this.state = new ListState(config.directory().resolveSibling("list-" + config.memberId()));
-        this.log = MetaLog.start(config, state, this);
+        this.directory = MemberDirectory.open(config);
+        try {
+            this.state =
+                    new ListState(config.directory().resolveSibling("list-" + config.memberId()));
+            this.log = MetaLog.start(config, directory, state, this);
+        } catch (IOException | RuntimeException e) {
+            directory.close();
+            throw e;
+        }
     }
 
     static List<MetaLogConfig> group(
@@ -87,5 +95,6 @@ final class LogMember implements AutoCloseable, MetaLogListener {
     @Override
     public void close() throws IOException {
         log.close();
+        directory.close();
     }
 }

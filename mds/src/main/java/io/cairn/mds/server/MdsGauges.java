@@ -1,0 +1,61 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Server;
+import io.cairn.mds.namespace.MetaState;
+import io.cairn.mds.raft.MetaLog;
+
+/** Publishes the current values. Any thread. */
+final class MdsGauges {
+    private final Meters meters;
+    private final Leadership leadership;
+    private final MetaState state;
+    private final CurrentMap map;
+    private final Reaper reaper;
+    private final MetaLog log;
+
+    MdsGauges(
+            Meters meters,
+            Leadership leadership,
+            MetaState state,
+            CurrentMap map,
+            Reaper reaper,
+            MetaLog log) {
+        this.meters = meters;
+        this.leadership = leadership;
+        this.state = state;
+        this.map = map;
+        this.reaper = reaper;
+        this.log = log;
+    }
+
+    void register() {
+        meters.gauge(MdsMeter.SESSIONS, () -> state.sessions().size());
+        meters.gauge(MdsMeter.INODES, () -> state.counters().inodesUsed());
+        meters.gauge(MdsMeter.DELETION_BACKLOG, () -> state.counters().deletionInodes());
+        meters.gauge(MdsMeter.DELETION_BACKLOG_BYTES, () -> state.counters().deletionBytes());
+        meters.gauge(MdsMeter.DELETION_RATE, reaper::rate);
+        meters.gauge(MdsMeter.DELETION_ETA, reaper::etaSeconds);
+        meters.gauge(MdsMeter.MAP_EPOCH, () -> map.get().epoch());
+        meters.gauge(
+                MdsMeter.SERVERS_UP,
+                () -> map.get().servers().stream().filter(Server::getUp).count());
+        meters.gauge(MdsMeter.LEADING, () -> leadership.refusal() == null ? 1 : 0);
+        meters.gauge(MdsMeter.RAFT_TERM, leadership::newestTerm);
+        meters.gauge(MdsMeter.RAFT_COMMITTED, () -> log.stats().committed());
+        meters.gauge(
+                MdsMeter.RAFT_APPLY_LAG,
+                () -> {
+                    MetaLog.Stats stats = log.stats();
+                    return Math.max(0, stats.committed() - stats.applied());
+                });
+        meters.gauge(MdsMeter.RAFT_LOG_SIZE, () -> log.stats().logBytes());
+        meters.gauge(
+                MdsMeter.RAFT_SINCE_CHECKPOINT,
+                () -> {
+                    MetaLog.Stats stats = log.stats();
+                    return Math.max(0, stats.applied() - stats.checkpoint());
+                });
+        meters.gauge(MdsMeter.RAFT_DISK_FREE, () -> log.space().freeBytes());
+    }
+}

@@ -1,0 +1,128 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.LeaderLeaseReply;
+import io.cairn.common.proto.LeaderLeaseRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Role;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcHandler;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gives each request to the part that answers it. On event loops: what does not block is answered
+ * there, the rest handed to the control thread.
+ */
+final class MdsHandler implements RpcHandler {
+    private final Leadership leadership;
+    private final Queries queries;
+    private final Mutations mutations;
+    private final ClientSessions sessions;
+    private final DataServers dataServers;
+    private final Status status;
+    private final Control control;
+    private final MdsMetrics metrics;
+
+    MdsHandler(
+            Leadership leadership,
+            Queries queries,
+            Mutations mutations,
+            ClientSessions sessions,
+            DataServers dataServers,
+            Status status,
+            Control control,
+            MdsMetrics metrics) {
+        this.leadership = leadership;
+        this.queries = queries;
+        this.mutations = mutations;
+        this.sessions = sessions;
+        this.dataServers = dataServers;
+        this.status = status;
+        this.control = control;
+        this.metrics = metrics;
+    }
+
+    @Override
+    public void handle(RpcRequest request) {
+        long start = System.nanoTime();
+        @Nullable Method method = Method.forNumber(request.method());
+        try {
+            dispatch(method == null ? Method.METHOD_UNSPECIFIED : method, request, start);
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            metrics.request(method, start, false);
+        }
+    }
+
+    private void dispatch(Method method, RpcRequest request, long start) {
+        switch (method) {
+            case LOOKUP, GET_ATTR, READ_DIR, READ_LINK, GET_XATTR, LIST_XATTR, STAT_FS ->
+                    metrics.request(method, start, queries.handle(method, request));
+            case MUTATE -> mutations.handle(request);
+            case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
+            case OPEN_SESSION -> control(method, request, start, sessions::open);
+            case CLOSE_SESSION -> control(method, request, start, sessions::close);
+            case REGISTER_SERVER -> {
+                require(request, Role.ROLE_DATA_SERVER);
+                control(method, request, start, dataServers::register);
+            }
+            case HEARTBEAT -> {
+                require(request, Role.ROLE_DATA_SERVER);
+                control(method, request, start, dataServers::heartbeat);
+            }
+            case LEADER_LEASE -> {
+                require(request, Role.ROLE_MDS);
+                lease(request);
+            }
+            case STATUS -> status(method, request, start);
+            default ->
+                    request.fail(
+                            RpcStatus.fail(
+                                    Errno.EOPNOTSUPP,
+                                    "a metadata server has no method " + request.method()));
+        }
+    }
+
+    private interface Step {
+        void run(RpcRequest request);
+    }
+
+    private void control(Method method, RpcRequest request, long start, Step step) {
+        control.execute(
+                () -> {
+                    step.run(request);
+                    metrics.request(method, start, true);
+                });
+    }
+
+    private static void require(RpcRequest request, Role role) {
+        if (request.peer().hello().getRole() != role) {
+            throw new FsException(Errno.EPERM, "only " + role + " may ask this");
+        }
+    }
+
+    /** This member is in the asking leader's term, so no other was elected with its vote. */
+    private void lease(RpcRequest request) {
+        LeaderLeaseRequest ask = Heads.parse(LeaderLeaseRequest.parser(), request.head());
+        long term = leadership.newestTerm();
+        request.reply(
+                LeaderLeaseReply.newBuilder()
+                        .setTerm(term)
+                        .setGranted(term != 0 && term == ask.getTerm())
+                        .build());
+    }
+
+    /** The leader answers; where none is known, any member says what it has. */
+    private void status(Method method, RpcRequest request, long start) {
+        @Nullable RpcStatus refusal = leadership.refusal();
+        if (refusal != null && leadership.term() == null && !leadership.leaderAddress().isEmpty()) {
+            request.fail(refusal);
+        } else {
+            request.reply(status.report());
+        }
+        metrics.request(method, start, refusal == null);
+    }
+}

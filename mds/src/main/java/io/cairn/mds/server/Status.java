@@ -1,0 +1,197 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import io.cairn.common.proto.ServerStatus;
+import io.cairn.common.proto.SessionStatus;
+import io.cairn.common.proto.StatFsReply;
+import io.cairn.common.proto.StatusReply;
+import io.cairn.common.time.NanoClock;
+import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.namespace.Counters;
+import io.cairn.mds.namespace.NamespaceReader;
+import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.raft.MetaLog;
+import io.cairn.mds.raft.SpaceWatch;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** What {@code cairn status} and statfs are told. Any thread. */
+final class Status {
+    /** Inodes are limited by the metadata disk; this is what statfs calls free. */
+    private static final long INODES_FREE = 1L << 40;
+
+    private final Leadership leadership;
+    private final EntryLog entries;
+    private final ControlReader state;
+    private final NamespaceReader namespace;
+    private final SessionTable sessions;
+    private final CurrentMap map;
+    private final DataServers dataServers;
+    private final NanoClock clock;
+    private final int bootstrapDisks;
+    private final Supplier<List<String>> databaseWarnings;
+
+    Status(
+            Leadership leadership,
+            EntryLog entries,
+            ControlReader state,
+            NamespaceReader namespace,
+            SessionTable sessions,
+            CurrentMap map,
+            DataServers dataServers,
+            NanoClock clock,
+            int bootstrapDisks,
+            Supplier<List<String>> databaseWarnings) {
+        this.leadership = leadership;
+        this.entries = entries;
+        this.state = state;
+        this.namespace = namespace;
+        this.sessions = sessions;
+        this.map = map;
+        this.dataServers = dataServers;
+        this.clock = clock;
+        this.bootstrapDisks = bootstrapDisks;
+        this.databaseWarnings = databaseWarnings;
+    }
+
+    /**
+     * Usable space after replication. Every PG fills at the same rate, so the disk with the least
+     * room for the share of PGs it holds ends it for all: capacity and free space are that disk's,
+     * scaled up to the cluster.
+     */
+    StatFsReply space() {
+        ClusterMap present = map.get();
+        Map<Integer, Integer> pgsOfDisk = new HashMap<>();
+        present.pgs()
+                .forEach(pg -> pg.getReplicasList().forEach(d -> pgsOfDisk.merge(d, 1, Integer::sum)));
+        Map<Integer, DiskStatus> reported = new HashMap<>();
+        dataServers
+                .all()
+                .values()
+                .forEach(known -> known.disks().forEach(d -> reported.put(d.getDisk(), d)));
+        int pgs = present.pgs().size();
+        long capacity = pgs == 0 ? 0 : Long.MAX_VALUE;
+        long free = capacity;
+        for (Map.Entry<Integer, Integer> e : pgsOfDisk.entrySet()) {
+            @Nullable Disk disk = present.disk(e.getKey());
+            @Nullable DiskStatus now = reported.get(e.getKey());
+            double share = (double) e.getValue() / pgs;
+            long total =
+                    now != null
+                            ? now.getCapacityBytes()
+                            : disk == null ? 0 : disk.getCapacityBytes();
+            capacity = Math.min(capacity, (long) (total / share));
+            free = Math.min(free, now == null ? 0 : (long) (now.getFreeBytes() / share));
+        }
+        return StatFsReply.newBuilder()
+                .setCapacityBytes(capacity)
+                .setFreeBytes(Math.min(free, capacity))
+                .setInodesUsed(namespace.counters().inodesUsed())
+                .setInodesFree(INODES_FREE)
+                .build();
+    }
+
+    StatusReply report() {
+        long now = clock.nanos();
+        Counters counters = namespace.counters();
+        ClusterMap present = map.get();
+        StatusReply.Builder reply =
+                StatusReply.newBuilder()
+                        .setClusterId(state.clusterId())
+                        .setLeader(leadership.leader())
+                        .setTerm(leadership.newestTerm())
+                        .addAllMembers(leadership.members())
+                        .setMap(present.toUpdate())
+                        .setDeletionBacklogInodes(counters.deletionInodes())
+                        .setDeletionBacklogBytes(counters.deletionBytes())
+                        .setSpace(space());
+        for (SessionRecord record : state.sessions()) {
+            reply.addSessions(session(record, now));
+        }
+        dataServers
+                .all()
+                .forEach(
+                        (id, known) ->
+                                reply.addServers(
+                                        ServerStatus.newBuilder()
+                                                .setServer(id)
+                                                .setSinceHeartbeatMillis(
+                                                        Math.max(0, now - known.answeredNanos())
+                                                                / 1_000_000)
+                                                .addAllDisks(known.disks())));
+        return reply.addAllWarnings(warnings(present)).build();
+    }
+
+    private SessionStatus session(SessionRecord record, long now) {
+        SessionStatus.Builder status =
+                SessionStatus.newBuilder()
+                        .setSession(record.getSession())
+                        .setDescription(record.getDescription())
+                        .setAddress(record.getAddress())
+                        .setAgeMillis(
+                                Math.max(
+                                        0,
+                                        Instant.now().toEpochMilli()
+                                                - record.getOpened().getSeconds() * 1000))
+                        .setOpenFiles(record.getOpenFiles());
+        @Nullable ClientSession live = sessions.get(record.getSession());
+        if (live != null) {
+            status.setSinceRenewalMillis((now - live.renewedNanos()) / 1_000_000);
+        }
+        return status.build();
+    }
+
+    private List<String> warnings(ClusterMap present) {
+        List<String> warnings = new ArrayList<>();
+        if (leadership.refusal() != null) {
+            warnings.add(
+                    leadership.term() == null
+                            ? "this member does not lead; what it says may be old"
+                            : "the leader has no contact to a majority");
+        }
+        for (Server server : present.servers()) {
+            if (!server.getUp()) {
+                warnings.add("data server " + server.getId() + " is down");
+            }
+        }
+        warnings.addAll(PgTables.warnings(present, bootstrapDisks));
+        dataServers
+                .all()
+                .forEach(
+                        (id, known) ->
+                                known.disks()
+                                        .forEach(
+                                                disk ->
+                                                        disk.getWarningsList()
+                                                                .forEach(
+                                                                        w ->
+                                                                                warnings.add(
+                                                                                        "disk "
+                                                                                                + disk
+                                                                                                        .getDisk()
+                                                                                                + ": "
+                                                                                                + w))));
+        StatFsReply space = space();
+        if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
+            warnings.add("less than 5 % of the space is free");
+        }
+        @Nullable MetaLog log = entries.log();
+        if (log != null && log.space().level() != SpaceWatch.Level.PLENTY) {
+            warnings.add(
+                    "the file system of the Raft log has only "
+                            + log.space().freeBytes()
+                            + " bytes free: only deletions are taken");
+        }
+        warnings.addAll(databaseWarnings.get());
+        return warnings;
+    }
+}

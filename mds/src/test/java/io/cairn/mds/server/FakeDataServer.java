@@ -1,0 +1,154 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.DeleteInodesReply;
+import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.DiskReport;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Role;
+import io.cairn.common.proto.TruncateInodeReply;
+import io.cairn.common.proto.TruncateInodeRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcServer;
+import io.cairn.common.rpc.RpcStatus;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A data server with one disk as the MDS sees it: registers, sends heartbeats when told, and counts
+ * what it is to delete.
+ */
+final class FakeDataServer implements AutoCloseable {
+    final ByteString uuid = random();
+    final ByteString diskUuid = random();
+    final Map<Long, AtomicInteger> deleted = new ConcurrentHashMap<>();
+    final List<TruncateInodeRequest> truncations = new CopyOnWriteArrayList<>();
+    final AtomicInteger messages = new AtomicInteger();
+    final RpcServer rpc;
+    private final TestGroup group;
+    private final io.cairn.common.rpc.RpcClient client;
+    volatile ByteString incarnation = random();
+    volatile int id;
+    volatile int disk;
+
+    /** Refuses everything while set. */
+    volatile boolean broken;
+
+    FakeDataServer(TestGroup group) throws IOException {
+        this.group = group;
+        this.client = group.newClient(Role.ROLE_DATA_SERVER);
+        this.rpc =
+                RpcServer.bind(
+                        group.loops,
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        () -> Hello.newBuilder().setRole(Role.ROLE_DATA_SERVER).build(),
+                        HelloPolicy.ACCEPT,
+                        this::handle,
+                        RpcOptions.DEFAULT);
+    }
+
+    private void handle(RpcRequest request) {
+        messages.incrementAndGet();
+        if (broken) {
+            request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "broken"));
+            return;
+        }
+        switch (Method.forNumber(request.method())) {
+            case DELETE_INODES -> {
+                Heads.parse(DeleteInodesRequest.parser(), request.head())
+                        .getInodesList()
+                        .forEach(
+                                inode ->
+                                        deleted.computeIfAbsent(inode, i -> new AtomicInteger())
+                                                .incrementAndGet());
+                request.reply(DeleteInodesReply.getDefaultInstance());
+            }
+            case TRUNCATE_INODE -> {
+                truncations.add(Heads.parse(TruncateInodeRequest.parser(), request.head()));
+                request.reply(TruncateInodeReply.getDefaultInstance());
+            }
+            case null, default -> request.fail(RpcStatus.fail(Errno.EOPNOTSUPP, "fake"));
+        }
+    }
+
+    RegisterServerReply register() {
+        RegisterServerReply reply =
+                group.callAs(
+                                client,
+                                Method.REGISTER_SERVER,
+                                RegisterServerRequest.newBuilder()
+                                        .setServerUuid(uuid)
+                                        .setIncarnation(incarnation)
+                                        .setAddress(RpcAddress.format(rpc.localAddress()))
+                                        .setHost("host")
+                                        .addDisks(
+                                                DiskReport.newBuilder()
+                                                        .setUuid(diskUuid)
+                                                        .setCapacityBytes(1 << 30))
+                                        .build(),
+                                RegisterServerReply.parser())
+                        .get();
+        id = reply.getServer();
+        disk = reply.getDisks(0);
+        return reply;
+    }
+
+    /** A new process on the same disk. */
+    RegisterServerReply restart() {
+        incarnation = random();
+        return register();
+    }
+
+    HeartbeatReply heartbeat(long epoch) {
+        return group.callAs(
+                        client,
+                        Method.HEARTBEAT,
+                        HeartbeatRequest.newBuilder()
+                                .setServer(id)
+                                .setIncarnation(incarnation)
+                                .setMapEpoch(epoch)
+                                .addDisks(
+                                        DiskStatus.newBuilder()
+                                                .setDisk(disk)
+                                                .setCapacityBytes(1 << 30)
+                                                .setFreeBytes(1 << 29))
+                                .build(),
+                        HeartbeatReply.parser())
+                .get();
+    }
+
+    private static ByteString random() {
+        UUID uuid = UUID.randomUUID();
+        return ByteString.copyFrom(
+                ByteBuffer.allocate(16)
+                        .putLong(uuid.getMostSignificantBits())
+                        .putLong(uuid.getLeastSignificantBits())
+                        .flip());
+    }
+
+    @Override
+    public void close() {
+        client.close();
+        rpc.close();
+    }
+}

@@ -1,0 +1,105 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.rpc.Advice;
+import io.cairn.mds.server.TestGroup.Answer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Three members in one JVM. */
+final class MdsGroupTest {
+    private static final String SETTINGS =
+            "[raft]\nleader_lease = \"600ms\"\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
+
+    @TempDir Path directory;
+
+    @Test
+    void aRetryAtTheNextLeaderGetsTheFirstAnswer() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            int leader = group.awaitServing();
+            TestSession session = new TestSession(group);
+            MutationResult first = session.mutate(TestSession.mkdir("d1"));
+            int other = leader % 3 + 1;
+            Answer<LookupReply> refused =
+                    group.ask(
+                            other,
+                            Method.LOOKUP,
+                            TestSession.lookupRequest("d1"),
+                            LookupReply.parser());
+            assertThat(refused.status().advice()).isEqualTo(Advice.NOT_LEADER);
+            assertThat(refused.status().detail())
+                    .isEqualTo("127.0.0.1:" + group.address(leader).getPort());
+
+            group.stop(leader);
+            MutateRequest again = session.batch(1, TestSession.mkdir("d1"));
+            assertThat(session.mutate(again).get().getResults(0)).isEqualTo(first);
+            assertThat(group.awaitServing()).isNotEqualTo(leader);
+            assertThat(TestSession.inode(session.mutate(TestSession.mkdir("d2"))).getInode())
+                    .isGreaterThan(first.getAttr().getInode());
+
+            // The old leader comes back and catches up.
+            group.start(leader);
+            group.stop(group.awaitServing());
+            assertThat(session.lookup("d2").status().ok()).isTrue();
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void withBothFollowersGoneReadsEndWithTheLease() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            int leader = group.awaitServing();
+            TestSession session = new TestSession(group);
+            session.mutate(TestSession.mkdir("d"));
+            for (int id = 1; id <= 3; id++) {
+                if (id != leader) {
+                    group.stop(id);
+                }
+            }
+            await().atMost(Duration.ofSeconds(20))
+                    .pollInterval(Duration.ofMillis(5))
+                    .until(() -> !read(group, leader).status().ok());
+            // And stay so: Ratis itself may take seconds to notice, we must not.
+            for (int i = 0; i < 50; i++) {
+                assertThat(read(group, leader).status().ok()).isFalse();
+            }
+            MutateRequest mutation = session.batch(session.next, TestSession.mkdir("never"));
+            var unanswered = session.send(leader, mutation);
+            assertThat(read(group, leader).status().ok()).isFalse();
+            assertThat(unanswered.get(20, TimeUnit.SECONDS).status().ok()).isFalse();
+        }
+    }
+
+    @Test
+    void aLeaderThatStoodStillRefusesReadsUntilItHasAskedAgain() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            int leader = group.awaitServing();
+            TestSession session = new TestSession(group);
+            session.mutate(TestSession.mkdir("d"));
+            assertThat(group.server(leader).serving()).isTrue();
+            // Its clock went on while it stood still.
+            group.skewNanos.get(leader).addAndGet(TimeUnit.SECONDS.toNanos(5));
+            assertThat(group.server(leader).serving()).isFalse();
+            // Contact to the majority makes it serve again.
+            await().atMost(Duration.ofSeconds(20)).until(() -> group.server(leader).serving());
+            Answer<MutateReply> answer =
+                    session.mutate(session.batch(session.next, TestSession.mkdir("e")));
+            assertThat(answer.status().ok()).isTrue();
+        }
+    }
+
+    private static Answer<LookupReply> read(TestGroup group, int member) {
+        return group.ask(
+                member, Method.LOOKUP, TestSession.lookupRequest("d"), LookupReply.parser());
+    }
+}

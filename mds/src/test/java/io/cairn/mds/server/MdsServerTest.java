@@ -1,0 +1,301 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.Server;
+import io.cairn.common.proto.StatusReply;
+import io.cairn.common.rpc.Advice;
+import io.cairn.mds.server.TestGroup.Answer;
+import java.io.IOException;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** One member over RPC. */
+final class MdsServerTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String QUICK =
+            "[data_servers]\nlease = \"30s\"\nbootstrap_disks = 3\n[pool]\npg_count = 16\n"
+                    + "[raft]\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
+
+    @TempDir Path directory;
+
+    @Test
+    void mutationsAreExecutedOnceHoweverOftenAndInWhateverOrderTheyAreSent() throws Exception {
+        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+        System.out.println("cairn.test.seed=" + seed);
+        Random random = new Random(seed);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            List<CompletableFuture<Answer<MutateReply>>> answers = new ArrayList<>();
+            List<Integer> order = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                order.add(i);
+                order.add(i);
+            }
+            Collections.shuffle(order, random);
+            for (int i : order) {
+                answers.add(session.send(1, session.batch(1 + i, TestSession.mkdir("d" + i))));
+            }
+            long[] inodes = new long[200];
+            for (int i = 0; i < order.size(); i++) {
+                Answer<MutateReply> answer = answers.get(i).get(30, TimeUnit.SECONDS);
+                if (!answer.status().ok() && answer.status().advice() == Advice.RETRY) {
+                    // Waited as long as allowed, or was replaced by its repetition.
+                    continue;
+                }
+                MutationResult result = answer.get().getResults(0);
+                long inode = TestSession.inode(result).getInode();
+                long before = inodes[order.get(i)];
+                assertThat(before == 0 || before == inode).isTrue();
+                inodes[order.get(i)] = inode;
+            }
+            for (int i = 0; i < 200; i++) {
+                long inode = session.lookup("d" + i).get().getAttr().getInode();
+                assertThat(inode).isEqualTo(inodes[i]);
+            }
+        }
+    }
+
+    @Test
+    void aRestartBetweenCommitAndReplyChangesNoAnswer() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            List<Long> inodes = new ArrayList<>();
+            for (int round = 0; round < 3; round++) {
+                List<CompletableFuture<Answer<MutateReply>>> lost = new ArrayList<>();
+                for (int i = 0; i < 50; i++) {
+                    long n = session.next + i;
+                    lost.add(session.send(1, session.batch(n, TestSession.mkdir("d" + n))));
+                }
+                // At least one is in; what becomes of the others' answers nobody knows.
+                lost.get(0).get(30, TimeUnit.SECONDS);
+                group.stop(1);
+                group.start(1);
+                for (int i = 0; i < 50; i++) {
+                    long n = session.next + i;
+                    MutationResult again =
+                            session.mutate(session.batch(n, TestSession.mkdir("d" + n)))
+                                    .get()
+                                    .getResults(0);
+                    inodes.add(TestSession.inode(again).getInode());
+                    Answer<MutateReply> first = lost.get(i).get(30, TimeUnit.SECONDS);
+                    if (first.status().ok()) {
+                        assertThat(first.get().getResults(0)).isEqualTo(again);
+                    }
+                }
+                session.next += 50;
+            }
+            assertThat(inodes).doesNotHaveDuplicates();
+            for (int n = 1; n < session.next; n++) {
+                assertThat(session.lookup("d" + n).get().getAttr().getInode())
+                        .isEqualTo(inodes.get(n - 1));
+            }
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void unknownSessionsAreFencedAndBadRequestsRefused() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            Answer<MutateReply> stranger =
+                    session.mutate(
+                            session.batch(1, TestSession.mkdir("d")).toBuilder()
+                                    .setSession(999)
+                                    .build());
+            assertThat(stranger.status().errno()).isEqualTo(Errno.ESTALE);
+            assertThat(stranger.status().advice()).isEqualTo(Advice.FENCED);
+            Answer<MutateReply> empty = session.mutate(session.batch(1));
+            assertThat(empty.status().errno()).isEqualTo(Errno.EINVAL);
+            assertThat(session.lookup("nothing").status().errno()).isEqualTo(Errno.ENOENT);
+            assertThat(session.mutate(TestSession.unlink("nothing")).getErrno())
+                    .isEqualTo(Errno.ENOENT.number());
+        }
+    }
+
+    @Test
+    void garbageClosesItsConnectionAndNothingElse() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            byte[] garbage = new byte[64 << 10];
+            new Random(1).nextBytes(garbage);
+            try (Socket socket = new Socket(group.address(1).getAddress(), group.address(1).getPort())) {
+                socket.setSoTimeout(20_000);
+                try {
+                    socket.getOutputStream().write(garbage);
+                    assertThat(socket.getInputStream().read()).isEqualTo(-1);
+                } catch (IOException e) {
+                    assertThat(e).hasMessageMatching("(?i).*(reset|broken pipe).*");
+                }
+            }
+            assertThat(TestSession.inode(session.mutate(TestSession.mkdir("d"))).getInode())
+                    .isPositive();
+        }
+    }
+
+    @Test
+    void dataServersRegisterGetPlacementGroupsAndOpenNewEpochsWhenRestarted() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServer one = new FakeDataServer(group);
+                FakeDataServer two = new FakeDataServer(group);
+                FakeDataServer three = new FakeDataServer(group)) {
+            one.register();
+            assertThat(group.status().getMap().getPgsList()).isEmpty();
+            assertThat(group.status().getWarningsList()).anyMatch(w -> w.contains("no PG table yet"));
+            two.register();
+            three.register();
+            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+            StatusReply before = group.status();
+            assertThat(before.getMap().getPgsList())
+                    .allSatisfy(pg -> assertThat(pg.getReplicasList()).hasSize(3).doesNotHaveDuplicates());
+
+            // The same process again changes nothing, a new one opens new epochs.
+            RegisterServerReply same = two.register();
+            assertThat(same.getMap().getEpoch()).isEqualTo(before.getMap().getEpoch());
+            RegisterServerReply after = two.restart();
+            assertThat(after.getServer()).isEqualTo(same.getServer());
+            assertThat(after.getDisksList()).isEqualTo(same.getDisksList());
+            assertThat(after.getMap().getPgsList())
+                    .allSatisfy(pg -> assertThat(pg.getEpoch()).isEqualTo(after.getMap().getEpoch()));
+
+            assertThat(two.heartbeat(after.getMap().getEpoch()).getRegisterAgain()).isFalse();
+            assertThat(group.status().getSpace().getCapacityBytes()).isEqualTo(1 << 30);
+
+            // Known again after a restart of the MDS.
+            group.stop(1);
+            group.start(1);
+            assertThat(two.heartbeat(after.getMap().getEpoch()).getRegisterAgain()).isFalse();
+            assertThat(group.status().getMap().getPgsCount()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void anEvictedSessionIsReleasedOnlyWhenEveryDataServerRefusesIt() throws Exception {
+        String settings =
+                QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"500ms\"\n";
+        try (TestGroup group = new TestGroup(directory, 1, settings);
+                FakeDataServer one = new FakeDataServer(group);
+                FakeDataServer two = new FakeDataServer(group);
+                FakeDataServer three = new FakeDataServer(group)) {
+            one.register();
+            two.register();
+            three.register();
+            TestSession session = new TestSession(group);
+            long inode = TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
+            session.mutate(TestSession.unlink("f"));
+            assertThat(session.getAttr(inode).status().ok()).isTrue();
+
+            await().atMost(PATIENCE)
+                    .until(() -> group.status().getMap().getRefusedSessionsList().contains(session.id()));
+            long epoch = group.status().getMap().getEpoch();
+            assertThat(session.renew().status().advice()).isEqualTo(Advice.FENCED);
+            assertThat(session.mutate(session.batch(session.next, TestSession.mkdir("d"))).status().advice())
+                    .isEqualTo(Advice.FENCED);
+
+            one.heartbeat(epoch);
+            two.heartbeat(epoch);
+            three.heartbeat(epoch - 1);
+            // Two of three: the third may still be writing for it.
+            assertThat(group.status().getSessionsCount()).isEqualTo(1);
+            assertThat(session.getAttr(inode).status().ok()).isTrue();
+            three.heartbeat(epoch);
+            await().atMost(PATIENCE).until(() -> group.status().getSessionsCount() == 0);
+            await().atMost(PATIENCE)
+                    .until(() -> session.getAttr(inode).status().errno() == Errno.ENOENT);
+        }
+    }
+
+    @Test
+    void aSilentDataServerIsMarkedDownAndHoldsUpNoEviction() throws Exception {
+        String settings =
+                QUICK.replace("30s", "400ms")
+                        + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"300ms\"\n";
+        try (TestGroup group = new TestGroup(directory, 1, settings);
+                FakeDataServer one = new FakeDataServer(group)) {
+            one.register();
+            new TestSession(group);
+            await().atMost(PATIENCE)
+                    .until(() -> group.status().getMap().getServersList().stream().noneMatch(Server::getUp));
+            await().atMost(PATIENCE).until(() -> group.status().getSessionsCount() == 0);
+            assertThat(one.heartbeat(1).getRegisterAgain()).isTrue();
+            one.register();
+            assertThat(group.status().getMap().getServers(0).getUp()).isTrue();
+        }
+    }
+
+    @Test
+    void theReaperGoesOnWhereItWasKilled() throws Exception {
+        int files = Integer.getInteger("cairn.test.files", 20_000);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK + "[background]\nreaper_inodes_per_second = 8000\n");
+                FakeDataServer one = new FakeDataServer(group);
+                FakeDataServer two = new FakeDataServer(group);
+                FakeDataServer three = new FakeDataServer(group)) {
+            List<FakeDataServer> servers = List.of(one, two, three);
+            for (FakeDataServer server : servers) {
+                server.register();
+            }
+            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+            servers.forEach(s -> s.broken = true);
+            TestSession session = new TestSession(group);
+            makeAndUnlink(session, files);
+            assertThat(group.status().getDeletionBacklogInodes()).isEqualTo(files);
+
+            servers.forEach(s -> s.broken = false);
+            await().atMost(PATIENCE)
+                    .until(() -> group.status().getDeletionBacklogInodes() < files - 1000);
+            group.stop(1);
+            int before = one.deleted.size() + two.deleted.size() + three.deleted.size();
+            assertThat(before).isBetween(1, files - 1);
+            group.start(1);
+            await().atMost(Duration.ofSeconds(60))
+                    .until(() -> group.status().getDeletionBacklogInodes() == 0);
+            // Every one of them has reached a primary, however often.
+            assertThat(servers.stream().flatMap(s -> s.deleted.keySet().stream()).distinct().count())
+                    .isEqualTo(files);
+        }
+    }
+
+    /** In batches: a thousand files per entry. */
+    private static void makeAndUnlink(TestSession session, int files) {
+        for (int from = 0; from < files; from += 500) {
+            List<io.cairn.common.proto.Mutation> batch = new ArrayList<>();
+            for (int i = from; i < Math.min(files, from + 500); i++) {
+                batch.add(TestSession.create("f" + i, false));
+                batch.add(TestSession.unlink("f" + i));
+            }
+            session.mutate(
+                            session.batch(session.next, batch.toArray(new io.cairn.common.proto.Mutation[0]))
+                                    .toBuilder()
+                                    .setAckedBelow(session.next)
+                                    .build())
+                    .get();
+            session.next += batch.size();
+        }
+    }
+
+    @Test
+    void aSecondServerOnTheDirectoryAndABusyAddressAreRefusedInOneLine() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            group.awaitServing();
+            assertThatThrownBy(() -> group.start(1))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("in use");
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+}

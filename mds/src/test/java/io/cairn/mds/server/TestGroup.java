@@ -1,0 +1,246 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
+import io.cairn.common.config.Config;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Role;
+import io.cairn.common.proto.StatusReply;
+import io.cairn.common.proto.StatusRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.time.BootClock;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Metadata servers of one group in this JVM, each of which can be closed and started again, and a
+ * client that finds the leader as a real one does.
+ */
+final class TestGroup implements AutoCloseable {
+    final UUID clusterId = UUID.randomUUID();
+    final RpcLoops loops = new RpcLoops(1, "test");
+    final AtomicReference<@Nullable String> fatal = new AtomicReference<>();
+    private final Path directory;
+    private final String settings;
+    private final List<Integer> ports = new ArrayList<>();
+    private final Map<Integer, MdsServer> running = new HashMap<>();
+
+    /** Added to a member's clock: what it sees when its process or machine stood still. */
+    final Map<Integer, AtomicLong> skewNanos = new HashMap<>();
+
+    private final RpcClient client;
+    private int leaderGuess = 1;
+
+    /** What a request ended with. */
+    record Answer<R>(RpcStatus status, @Nullable R reply) {
+        R get() {
+            if (reply == null) {
+                throw new AssertionError("failed: " + status);
+            }
+            return reply;
+        }
+    }
+
+    /**
+     * @param settings TOML tables for all members
+     */
+    TestGroup(Path directory, int size, String settings) throws IOException {
+        this.directory = directory;
+        this.settings = settings;
+        List<ServerSocket> held = new ArrayList<>();
+        for (int i = 0; i < 2 * size; i++) {
+            ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+            held.add(socket);
+            ports.add(socket.getLocalPort());
+        }
+        for (ServerSocket socket : held) {
+            socket.close();
+        }
+        client = newClient(Role.ROLE_CLIENT);
+        for (int id = 1; id <= size; id++) {
+            skewNanos.put(id, new AtomicLong());
+            start(id);
+        }
+    }
+
+    RpcClient newClient(Role role) {
+        Hello hello =
+                Hello.newBuilder()
+                        .setClusterId(
+                                ByteString.copyFrom(
+                                        ByteBuffer.allocate(16)
+                                                .putLong(clusterId.getMostSignificantBits())
+                                                .putLong(clusterId.getLeastSignificantBits())
+                                                .flip()))
+                        .setRole(role)
+                        .build();
+        return new RpcClient(loops, () -> hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
+    }
+
+    MdsServer start(int id) throws IOException {
+        AtomicLong skew = skewNanos.getOrDefault(id, new AtomicLong());
+        MdsServer server =
+                MdsServer.start(
+                        config(id),
+                        Meters.unpublished(),
+                        () -> BootClock.INSTANCE.nanos() + skew.get(),
+                        (reason, cause) -> fatal.compareAndSet(null, reason + ": " + cause));
+        running.put(id, server);
+        return server;
+    }
+
+    void stop(int id) throws IOException {
+        MdsServer server = running.remove(id);
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    MdsServer server(int id) {
+        MdsServer server = running.get(id);
+        if (server == null) {
+            throw new AssertionError("member " + id + " does not run");
+        }
+        return server;
+    }
+
+    List<Integer> running() {
+        return List.copyOf(running.keySet());
+    }
+
+    InetSocketAddress address(int id) {
+        return new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(2 * id - 2));
+    }
+
+    /** Waits until a member serves and returns its id. */
+    int awaitServing() {
+        return Awaitility.await()
+                .atMost(30, TimeUnit.SECONDS)
+                .pollInterval(5, TimeUnit.MILLISECONDS)
+                .until(
+                        () ->
+                                running.entrySet().stream()
+                                        .filter(e -> e.getValue().serving())
+                                        .map(Map.Entry::getKey)
+                                        .findFirst()
+                                        .orElse(0),
+                        id -> id > 0);
+    }
+
+    MdsConfig config(int id) {
+        StringBuilder toml = new StringBuilder();
+        toml.append("cluster_id = \"").append(clusterId).append("\"\n");
+        toml.append("member_id = ").append(id).append('\n');
+        toml.append("data_dir = \"").append(directory.resolve("mds-" + id)).append("\"\n");
+        for (int m = 1; 2 * m <= ports.size(); m++) {
+            toml.append("[[members]]\nid = ").append(m);
+            toml.append("\naddress = \"127.0.0.1:").append(ports.get(2 * m - 2));
+            toml.append("\"\nraft_address = \"127.0.0.1:").append(ports.get(2 * m - 1));
+            toml.append("\"\n");
+        }
+        toml.append(settings);
+        return Config.parse("test.toml", toml.toString(), MdsConfig.class);
+    }
+
+    // ---- calls --------------------------------------------------------------
+
+    /** One request to one member. */
+    <R extends MessageLite> CompletableFuture<Answer<R>> send(
+            int member, Method method, MessageLite request, Parser<R> parser) {
+        return send(client, member, method, request, parser);
+    }
+
+    private <R extends MessageLite> CompletableFuture<Answer<R>> send(
+            RpcClient from, int member, Method method, MessageLite request, Parser<R> parser) {
+        CompletableFuture<Answer<R>> answer = new CompletableFuture<>();
+        from.channel(address(member))
+                .call(
+                        method.getNumber(),
+                        request,
+                        System.nanoTime() + TimeUnit.SECONDS.toNanos(10),
+                        (status, head, payload) ->
+                                answer.complete(
+                                        new Answer<>(
+                                                status,
+                                                status.ok() ? Heads.parse(parser, head) : null)));
+        return answer;
+    }
+
+    <R extends MessageLite> Answer<R> ask(
+            int member, Method method, MessageLite request, Parser<R> parser) {
+        return ask(client, member, method, request, parser);
+    }
+
+    private <R extends MessageLite> Answer<R> ask(
+            RpcClient from, int member, Method method, MessageLite request, Parser<R> parser) {
+        try {
+            return send(from, member, method, request, parser).get(30, TimeUnit.SECONDS);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** As a client does it: goes from member to member until one gives a final answer. */
+    <R extends MessageLite> Answer<R> call(Method method, MessageLite request, Parser<R> parser) {
+        return callAs(client, method, request, parser);
+    }
+
+    <R extends MessageLite> Answer<R> callAs(
+            RpcClient from, Method method, MessageLite request, Parser<R> parser) {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
+        while (true) {
+            Answer<R> answer = ask(from, leaderGuess, method, request, parser);
+            Advice advice = answer.status().advice();
+            boolean again =
+                    !answer.status().ok()
+                            && (advice == Advice.RETRY || advice == Advice.NOT_LEADER);
+            if (!again || System.nanoTime() - end > 0) {
+                return answer;
+            }
+            if (advice == Advice.NOT_LEADER || !running.containsKey(leaderGuess)) {
+                leaderGuess = leaderGuess % (ports.size() / 2) + 1;
+            }
+            Thread.onSpinWait();
+            java.util.concurrent.locks.LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+        }
+    }
+
+    StatusReply status() {
+        return call(Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser()).get();
+    }
+
+    @Override
+    public void close() throws IOException {
+        client.close();
+        for (int id : running()) {
+            stop(id);
+        }
+        loops.close();
+    }
+}

@@ -1,0 +1,150 @@
+package io.cairn.mds.server;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.CreateOp;
+import io.cairn.common.proto.Credentials;
+import io.cairn.common.proto.GetAttrReply;
+import io.cairn.common.proto.GetAttrRequest;
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.LookupRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.MkdirOp;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.OpenSessionReply;
+import io.cairn.common.proto.OpenSessionRequest;
+import io.cairn.common.proto.RenewSessionReply;
+import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.UnlinkOp;
+import io.cairn.mds.server.TestGroup.Answer;
+import java.nio.ByteBuffer;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+
+/** A client session under test, which numbers its mutations. */
+final class TestSession {
+    private static final long ROOT = 1;
+
+    final TestGroup group;
+    final OpenSessionReply opened;
+    long next = 1;
+
+    TestSession(TestGroup group) {
+        this.group = group;
+        UUID uuid = UUID.randomUUID();
+        OpenSessionRequest request =
+                OpenSessionRequest.newBuilder()
+                        .setClientUuid(
+                                ByteString.copyFrom(
+                                        ByteBuffer.allocate(16)
+                                                .putLong(uuid.getMostSignificantBits())
+                                                .putLong(uuid.getLeastSignificantBits())
+                                                .flip()))
+                        .setDescription("test")
+                        .build();
+        opened = group.call(Method.OPEN_SESSION, request, OpenSessionReply.parser()).get();
+    }
+
+    long id() {
+        return opened.getSession();
+    }
+
+    MutateRequest batch(long first, Mutation... mutations) {
+        MutateRequest.Builder request =
+                MutateRequest.newBuilder()
+                        .setSession(id())
+                        .setFirstNumber(first)
+                        .setAckedBelow(1);
+        for (Mutation m : mutations) {
+            request.addMutations(m);
+        }
+        return request.build();
+    }
+
+    Answer<MutateReply> mutate(MutateRequest batch) {
+        return group.call(Method.MUTATE, batch, MutateReply.parser());
+    }
+
+    MutationResult mutate(Mutation mutation) {
+        MutateReply reply = mutate(batch(next, mutation)).get();
+        next++;
+        return reply.getResults(0);
+    }
+
+    CompletableFuture<Answer<MutateReply>> send(int member, MutateRequest batch) {
+        return group.send(member, Method.MUTATE, batch, MutateReply.parser());
+    }
+
+    Answer<LookupReply> lookup(String name) {
+        return group.call(Method.LOOKUP, lookupRequest(name), LookupReply.parser());
+    }
+
+    Answer<GetAttrReply> getAttr(long inode) {
+        return group.call(
+                Method.GET_ATTR,
+                GetAttrRequest.newBuilder().setInode(inode).build(),
+                GetAttrReply.parser());
+    }
+
+    Answer<RenewSessionReply> renew() {
+        return group.call(
+                Method.RENEW_SESSION,
+                RenewSessionRequest.newBuilder()
+                        .setSession(id())
+                        .setMapEpoch(Long.MAX_VALUE)
+                        .build(),
+                RenewSessionReply.parser());
+    }
+
+    static LookupRequest lookupRequest(String name) {
+        return LookupRequest.newBuilder()
+                .setParent(ROOT)
+                .setName(ByteString.copyFromUtf8(name))
+                .build();
+    }
+
+    static Mutation mkdir(String name) {
+        return mutation()
+                .setMkdir(
+                        MkdirOp.newBuilder()
+                                .setParent(ROOT)
+                                .setName(ByteString.copyFromUtf8(name))
+                                .setMode(0040755))
+                .build();
+    }
+
+    static Mutation create(String name, boolean open) {
+        return mutation()
+                .setCreate(
+                        CreateOp.newBuilder()
+                                .setParent(ROOT)
+                                .setName(ByteString.copyFromUtf8(name))
+                                .setMode(0100644)
+                                .setExclusive(true)
+                                .setOpen(open))
+                .build();
+    }
+
+    static Mutation unlink(String name) {
+        return mutation()
+                .setUnlink(
+                        UnlinkOp.newBuilder()
+                                .setParent(ROOT)
+                                .setName(ByteString.copyFromUtf8(name)))
+                .build();
+    }
+
+    static Attr inode(MutationResult result) {
+        if (result.getErrno() != 0) {
+            throw new AssertionError(result);
+        }
+        return result.getAttr();
+    }
+
+    private static Mutation.Builder mutation() {
+        return Mutation.newBuilder().setCredentials(Credentials.getDefaultInstance());
+    }
+}
