@@ -9,6 +9,7 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Role;
+import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
@@ -16,6 +17,7 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.MetaState;
+import io.cairn.mds.namespace.MetaStateConfig;
 import io.cairn.mds.proto.FormatEntry;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.raft.MemberDirectory;
@@ -69,23 +71,36 @@ public final class MdsServer implements AutoCloseable {
     private final Truncator truncator;
     private final LeaseKeeper leases;
     private final MetaLog log;
-    private final AtomicBoolean failed = new AtomicBoolean();
-    private final FatalHandler fatal;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     /**
      * Starts; returns when it listens, which is before the group has a leader.
      *
+     * @param memory shared by all databases of the process
+     * @param clock CLOCK_BOOTTIME, except in tests
      * @throws IOException with one line for the administrator
      */
     public static MdsServer start(
-            MdsConfig config, Meters meters, NanoClock clock, FatalHandler fatal)
+            MdsConfig config,
+            RocksMemory memory,
+            Meters meters,
+            NanoClock clock,
+            FatalHandler fatal)
             throws IOException {
         MemberDirectory directory = MemberDirectory.open(logConfig(config));
         try {
-            MetaState state = MetaState.open(directory.state(), config.cachedInodes());
+            Failure failure = new Failure(config.memberId(), fatal);
+            MetaState state =
+                    MetaState.open(
+                            directory.state(),
+                            new MetaStateConfig(
+                                    config.rocksdb(),
+                                    memory,
+                                    meters,
+                                    why -> failure.failed(why, new IOException(why)),
+                                    config.cachedInodes()));
             try {
-                return new MdsServer(config, directory, state, meters, clock, fatal);
+                return new MdsServer(config, directory, state, meters, clock, failure);
             } catch (IOException | RuntimeException e) {
                 state.close();
                 throw e;
@@ -102,12 +117,11 @@ public final class MdsServer implements AutoCloseable {
             MetaState state,
             Meters meters,
             NanoClock clock,
-            FatalHandler fatal)
+            Failure failure)
             throws IOException {
         this.config = config;
         this.directory = directory;
         this.state = state;
-        this.fatal = fatal;
         MdsMetrics metrics = new MdsMetrics(meters);
         long leaseNanos = config.raft().leaderLease().toNanos();
         control = new Control("mds-" + config.memberId() + "-control");
@@ -121,7 +135,7 @@ public final class MdsServer implements AutoCloseable {
                         clock,
                         control,
                         entries,
-                        this::failed);
+                        failure);
         CurrentMap map = new CurrentMap(state, leadership, control);
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         changes = new MapChanges(entries, state, control);
@@ -307,10 +321,23 @@ public final class MdsServer implements AutoCloseable {
         }
     }
 
-    private void failed(String reason, Throwable cause) {
-        if (failed.compareAndSet(false, true)) {
-            LOG.error("metadata server {} must stop: {}", config.memberId(), reason, cause);
-            fatal.fatal(reason, cause);
+    /** Passes on the first failure that the process must not survive. */
+    private static final class Failure implements Leadership.FailureHandler {
+        private final int member;
+        private final FatalHandler fatal;
+        private final AtomicBoolean failed = new AtomicBoolean();
+
+        Failure(int member, FatalHandler fatal) {
+            this.member = member;
+            this.fatal = fatal;
+        }
+
+        @Override
+        public void failed(String reason, Throwable cause) {
+            if (failed.compareAndSet(false, true)) {
+                LOG.error("metadata server {} must stop: {}", member, reason, cause);
+                fatal.fatal(reason, cause);
+            }
         }
     }
 

@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
+import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
@@ -10,6 +11,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.proto.StatusRequest;
+import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
@@ -54,6 +56,8 @@ final class TestGroup implements AutoCloseable {
     /** Added to a member's clock: what it sees when its process or machine stood still. */
     final Map<Integer, AtomicLong> skewNanos = new HashMap<>();
 
+    private final RocksMemory memory =
+            new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32));
     private final RpcClient client;
     private int leaderGuess = 1;
 
@@ -108,6 +112,7 @@ final class TestGroup implements AutoCloseable {
         MdsServer server =
                 MdsServer.start(
                         config(id),
+                        memory,
                         Meters.unpublished(),
                         () -> BootClock.INSTANCE.nanos() + skew.get(),
                         (reason, cause) -> fatal.compareAndSet(null, reason + ": " + cause));
@@ -242,5 +247,6 @@ final class TestGroup implements AutoCloseable {
             stop(id);
         }
         loops.close();
+        memory.close();
     }
 }
