@@ -26,8 +26,20 @@ final class Ops {
     static DataOp op(
             DataOpType type, long session, long number, long ackedBelow, int offset, int length) {
         return new DataOp(
-                type, 0, PG, session, number, ackedBelow, INODE, 0, offset, length, 0, 1,
-                List.of(), new int[0]);
+                type,
+                0,
+                PG,
+                session,
+                number,
+                ackedBelow,
+                INODE,
+                0,
+                offset,
+                length,
+                0,
+                1,
+                List.of(),
+                new int[0]);
     }
 
     static LogEntry entry(long epoch, long sequence) {

@@ -21,7 +21,7 @@ class PrimaryTest {
     private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
     private final SpaceLedger ledger = new SpaceLedger(0, 1 << 20);
     private final PgReplica replica =
-            new PgReplica(Ops.PG, 1, new PgLimits(8, 1 << 20, 16, 100 * MILLI), out, ledger);
+            new PgReplica(Ops.PG, 1, new PgLimits(8, 1 << 20, 16, 100 * MILLI, MILLI), out, ledger);
 
     @BeforeEach
     void activate() {
@@ -56,9 +56,7 @@ class PrimaryTest {
     @Test
     void answersWhenDurableOnEveryMemberAndNotBefore() {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
-        assertThat(out.takePrepares())
-                .extracting(Prepare::targetDisk)
-                .containsExactly(2, 3);
+        assertThat(out.takePrepares()).extracting(Prepare::targetDisk).containsExactly(2, 3);
         out.sync(replica);
         replica.onPrepareReply(2, 3, 2, 1 << 20);
         assertThat(answer.answers).isZero();
@@ -239,10 +237,7 @@ class PrimaryTest {
 
     private static PgHistory historyUpTo(long sequence) {
         return new PgHistory(
-                3,
-                sequence,
-                0,
-                List.of(new io.cairn.dataserver.store.PgLogState.EpochStart(3, 1)));
+                3, sequence, 0, List.of(new io.cairn.dataserver.store.PgLogState.EpochStart(3, 1)));
     }
 
     @Test
