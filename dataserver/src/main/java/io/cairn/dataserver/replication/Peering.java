@@ -41,7 +41,7 @@ final class Peering {
 
     /** Repeats questions that were not answered. */
     void tick(long nowNanos) {
-        if (nowNanos - askedNanos > primary.resendNanos() / 4) {
+        if (nowNanos - askedNanos > primary.askNanos()) {
             ask();
         }
     }

@@ -6,9 +6,16 @@ package io.cairn.dataserver.replication;
  * @param maxInFlightOps uncommitted operations a primary holds; above, clients retry
  * @param maxInFlightBytes likewise, of their payloads
  * @param maxNumbersPerSession answered numbers kept for a session that acknowledges none
- * @param resendNanos without progress for this long, a primary sends again
+ * @param resendNanos without progress for this long, a primary sends again; a lost connection is
+ *     reported and needs no such wait
+ * @param askNanos how often a question of peering is repeated until it is answered
  */
 public record PgLimits(
-        int maxInFlightOps, long maxInFlightBytes, int maxNumbersPerSession, long resendNanos) {
-    public static final PgLimits DEFAULT = new PgLimits(4096, 32L << 20, 8192, 1_000_000_000L);
+        int maxInFlightOps,
+        long maxInFlightBytes,
+        int maxNumbersPerSession,
+        long resendNanos,
+        long askNanos) {
+    public static final PgLimits DEFAULT =
+            new PgLimits(4096, 32L << 20, 8192, 30_000_000_000L, 250_000_000L);
 }

@@ -390,8 +390,8 @@ final class Primary {
         return nowNanos;
     }
 
-    long resendNanos() {
-        return limits.resendNanos();
+    long askNanos() {
+        return limits.askNanos();
     }
 
     private boolean sending() {

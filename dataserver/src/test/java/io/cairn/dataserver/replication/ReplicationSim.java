@@ -47,7 +47,7 @@ final class ReplicationSim {
     private static final long MILLI = 1_000_000;
     private static final long CHAOS_NANOS = 4_000 * MILLI;
     private static final long LIMIT_NANOS = 60_000 * MILLI;
-    private static final PgLimits LIMITS = new PgLimits(64, 1 << 20, 1024, 100 * MILLI);
+    private static final PgLimits LIMITS = new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI);
 
     private final Random random;
     private final Fault fault;

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * -Dcairn.test.seeds=N} that many from a random start.
  */
 class ReplicationSimTest {
-    private static final int SEEDS = Integer.getInteger("cairn.test.seeds", 400);
+    private static final int SEEDS = Integer.getInteger("cairn.test.seeds", 250);
 
     @Test
     void everySeedKeepsThePromises() {

@@ -1,0 +1,44 @@
+package io.cairn.dataserver;
+
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.store.DiskStore;
+import io.cairn.dataserver.store.LocalDiskStore;
+import java.util.UUID;
+
+/** Opens a configured disk, recovering it or making it new. */
+@FunctionalInterface
+public interface DiskOpener {
+    /**
+     * Blocks while the disk recovers.
+     *
+     * @param cluster the disk must belong to it, and does from now on if it is new
+     * @throws DataServerException naming the disk and what to do
+     */
+    DiskStore open(DataServerConfig.DiskTable disk, UUID cluster) throws DataServerException;
+
+    /** Disks of this machine. */
+    static DiskOpener local() {
+        return (disk, cluster) -> {
+            try {
+                return LocalDiskStore.open(config(disk), cluster);
+            } catch (DiskOpenException | IllegalArgumentException e) {
+                throw new DataServerException(String.valueOf(e.getMessage()), e);
+            }
+        };
+    }
+
+    private static DiskConfig config(DataServerConfig.DiskTable disk) {
+        return new DiskConfig(
+                disk.data(),
+                disk.wal(),
+                disk.index(),
+                disk.capacity().bytes(),
+                disk.walSize().bytes(),
+                Math.toIntExact(disk.walSegment().bytes()),
+                DiskConfig.defaultHeadroomBytes(disk.capacity().bytes()),
+                disk.minimumFree().bytes(),
+                disk.flushInterval().toMillis(),
+                disk.ioThreads());
+    }
+}

@@ -1,0 +1,42 @@
+package io.cairn.dataserver;
+
+import io.cairn.common.metrics.Meters;
+import io.cairn.dataserver.replication.PgState;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+
+/** The gauges of a data server. */
+record ServerGauges(
+        Meters meters,
+        List<LocalDisk> disks,
+        ToIntFunction<PgState> stateCount,
+        ServerParts parts,
+        LongSupplier mapEpoch) {
+
+    void register() {
+        meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().underWayBytes());
+        meters.gauge(DataServerMeter.MAP_EPOCH, () -> mapEpoch.getAsLong());
+        meters.gauge(DataServerMeter.LEASE, () -> parts.lease().remainingNanos() / 1e9);
+        for (PgState state : PgState.values()) {
+            meters.gauge(
+                    DataServerMeter.PGS,
+                    () -> stateCount.applyAsInt(state),
+                    state.name().toLowerCase(Locale.ROOT));
+        }
+        for (int i = 0; i < disks.size(); i++) {
+            disk(disks.get(i), Integer.toString(i));
+        }
+    }
+
+    private void disk(LocalDisk disk, String tag) {
+        meters.gauge(DataServerMeter.WAL_USED, () -> disk.store().usage().walUsedBytes(), tag);
+        meters.gauge(
+                DataServerMeter.WAL_CAPACITY, () -> disk.store().usage().walCapacityBytes(), tag);
+        meters.gauge(DataServerMeter.SLOWDOWN, () -> disk.delayNanos() / 1e9, tag);
+        meters.gauge(DataServerMeter.DISK_USED, () -> disk.store().usage().usedBytes(), tag);
+        meters.gauge(
+                DataServerMeter.DISK_CAPACITY, () -> disk.store().usage().capacityBytes(), tag);
+    }
+}

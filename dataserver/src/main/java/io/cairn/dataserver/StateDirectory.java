@@ -1,0 +1,172 @@
+package io.cairn.dataserver;
+
+import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.HexFormat;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A data server's identity on disk: {@code server-uuid} and {@code cluster-id} (text, hexadecimal),
+ * and {@code lock}, held while a process serves from here. Any thread.
+ */
+final class StateDirectory implements AutoCloseable {
+    static final int ID_BYTES = 16;
+
+    private final Path directory;
+    private final FileChannel lockFile;
+    private final ByteString serverUuid;
+    private @Nullable ByteString clusterId;
+
+    private StateDirectory(Path directory, FileChannel lockFile) throws IOException {
+        this.directory = directory;
+        this.lockFile = lockFile;
+        ByteString known = read("server-uuid");
+        if (known == null) {
+            known = randomId();
+            write("server-uuid", known);
+        }
+        serverUuid = known;
+        clusterId = read("cluster-id");
+    }
+
+    /**
+     * Makes the directory if need be and locks it.
+     *
+     * @throws DataServerException naming the directory when it cannot be used
+     */
+    static StateDirectory open(Path directory) throws DataServerException {
+        try {
+            Files.createDirectories(directory);
+            FileChannel channel =
+                    FileChannel.open(
+                            directory.resolve("lock"),
+                            StandardOpenOption.CREATE,
+                            StandardOpenOption.WRITE);
+            try {
+                lock(directory, channel);
+                return new StateDirectory(directory, channel);
+            } catch (IOException | DataServerException e) {
+                channel.close();
+                throw e;
+            }
+        } catch (IOException e) {
+            throw new DataServerException(
+                    "state directory " + directory + " cannot be used: " + e, e);
+        }
+    }
+
+    private static void lock(Path directory, FileChannel channel)
+            throws IOException, DataServerException {
+        FileLock lock;
+        try {
+            lock = channel.tryLock();
+        } catch (OverlappingFileLockException e) {
+            lock = null;
+        }
+        if (lock == null) {
+            throw new DataServerException(
+                    "state directory " + directory + " is in use by another data server");
+        }
+    }
+
+    /** 16 random bytes. */
+    static ByteString randomId() {
+        return bytes(UUID.randomUUID());
+    }
+
+    /** The 16 bytes of an id, big-endian. */
+    static ByteString bytes(UUID uuid) {
+        return ByteString.copyFrom(
+                java.nio.ByteBuffer.allocate(ID_BYTES)
+                        .putLong(uuid.getMostSignificantBits())
+                        .putLong(uuid.getLeastSignificantBits())
+                        .flip());
+    }
+
+    ByteString serverUuid() {
+        return serverUuid;
+    }
+
+    /** Empty before the first registration. */
+    synchronized ByteString clusterId() {
+        return clusterId == null ? ByteString.EMPTY : clusterId;
+    }
+
+    /**
+     * Remembers the cluster this server belongs to, once.
+     *
+     * @throws DataServerException if it belongs to another one
+     */
+    synchronized void joined(ByteString cluster) throws DataServerException {
+        if (clusterId == null) {
+            try {
+                write("cluster-id", cluster);
+            } catch (IOException e) {
+                throw new DataServerException(
+                        "state directory " + directory + " cannot be written: " + e, e);
+            }
+            clusterId = cluster;
+        } else if (!clusterId.equals(cluster)) {
+            throw new DataServerException(
+                    "state directory %s belongs to cluster %s, but the metadata service is of cluster %s"
+                            .formatted(directory, hex(clusterId), hex(cluster)));
+        }
+    }
+
+    private static String hex(ByteString id) {
+        return HexFormat.of().formatHex(id.toByteArray());
+    }
+
+    private @Nullable ByteString read(String name) throws IOException {
+        Path file = directory.resolve(name);
+        if (!Files.exists(file)) {
+            return null;
+        }
+        try {
+            byte[] id = HexFormat.of().parseHex(Files.readString(file).strip());
+            if (id.length == ID_BYTES) {
+                return ByteString.copyFrom(id);
+            }
+        } catch (IllegalArgumentException e) {
+            throw new IOException(file + " does not hold an id", e);
+        }
+        throw new IOException(file + " does not hold an id");
+    }
+
+    /** Written beside, synced and renamed: after a crash there is all of it or nothing. */
+    private void write(String name, ByteString id) throws IOException {
+        Path fresh = directory.resolve(name + ".new");
+        try (FileChannel channel =
+                FileChannel.open(
+                        fresh,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.WRITE,
+                        StandardOpenOption.TRUNCATE_EXISTING)) {
+            byte[] text = (hex(id) + "\n").getBytes(StandardCharsets.US_ASCII);
+            channel.write(java.nio.ByteBuffer.wrap(text));
+            channel.force(true);
+        }
+        Files.move(fresh, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
+        try (FileChannel parent = FileChannel.open(directory, StandardOpenOption.READ)) {
+            parent.force(true);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            lockFile.close();
+        } catch (IOException e) {
+            throw new java.io.UncheckedIOException(e);
+        }
+    }
+}

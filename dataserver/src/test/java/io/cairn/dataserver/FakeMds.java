@@ -1,0 +1,201 @@
+package io.cairn.dataserver;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Role;
+import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcPeer;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcServer;
+import io.cairn.common.rpc.RpcStatus;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Answers register and heartbeat as the metadata service does and pushes maps. One pool, whose
+ * first PG table is made when enough disks are there.
+ */
+final class FakeMds implements AutoCloseable {
+    static final int PGS = 4;
+    static final int REPLICAS = 3;
+
+    private final RpcLoops loops = new RpcLoops(1, "fake-mds");
+    private final RpcServer server;
+    private final ByteString clusterId;
+    private final Map<Integer, Long> confirmed = new HashMap<>();
+    private ClusterMap map = ClusterMap.EMPTY;
+    private volatile @Nullable String leader;
+    private volatile boolean silent;
+    private volatile int leaseMillis = 10_000;
+
+    FakeMds(ByteString clusterId) throws IOException {
+        this.clusterId = clusterId;
+        Hello hello = Hello.newBuilder().setRole(Role.ROLE_MDS).setClusterId(clusterId).build();
+        server =
+                RpcServer.bind(
+                        loops,
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                        () -> hello,
+                        HelloPolicy.ACCEPT,
+                        this::handle,
+                        RpcOptions.DEFAULT);
+    }
+
+    InetSocketAddress address() {
+        return server.localAddress();
+    }
+
+    /** Answers NOT_LEADER and this address. */
+    void follow(String leaderAddress) {
+        leader = leaderAddress;
+    }
+
+    /** Heartbeats are not answered any more. */
+    void fallSilent() {
+        silent = true;
+    }
+
+    void leaseMillis(int millis) {
+        leaseMillis = millis;
+    }
+
+    synchronized ClusterMap map() {
+        return map;
+    }
+
+    /** The lowest map epoch that all servers confirmed. */
+    synchronized long confirmedByAll() {
+        return confirmed.values().stream().mapToLong(Long::longValue).min().orElse(0);
+    }
+
+    synchronized void evict(long session) {
+        publish(next().addRefusedSessions(session));
+    }
+
+    private MapUpdate.Builder next() {
+        return MapUpdate.newBuilder()
+                .setClusterId(clusterId)
+                .setBaseEpoch(map.epoch())
+                .setEpoch(map.epoch() + 1);
+    }
+
+    private void publish(MapUpdate.Builder update) {
+        ClusterMap newer = map.apply(update.build());
+        if (newer == null) {
+            throw new IllegalStateException("no next map");
+        }
+        map = newer;
+        for (RpcPeer peer : server.peers()) {
+            peer.push(Method.MAP_PUSH_VALUE, update.build());
+        }
+    }
+
+    private void handle(RpcRequest request) {
+        String elsewhere = leader;
+        try {
+            if (elsewhere != null) {
+                request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, elsewhere));
+            } else if (request.method() == Method.REGISTER_SERVER_VALUE) {
+                request.reply(
+                        register(Messages.parse(RegisterServerRequest.parser(), request.head())));
+            } else if (request.method() == Method.HEARTBEAT_VALUE) {
+                HeartbeatRequest r = Messages.parse(HeartbeatRequest.parser(), request.head());
+                if (silent) {
+                    request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "silent"));
+                } else {
+                    request.reply(heartbeat(r));
+                }
+            } else {
+                request.fail(RpcStatus.fail(Errno.ENOSYS, "not in this test"));
+            }
+        } catch (RuntimeException e) {
+            throw new IllegalStateException("fake MDS", e);
+        }
+    }
+
+    private synchronized HeartbeatReply heartbeat(HeartbeatRequest r) {
+        confirmed.put(r.getServer(), r.getMapEpoch());
+        return HeartbeatReply.newBuilder().setMapEpoch(map.epoch()).build();
+    }
+
+    private synchronized RegisterServerReply register(RegisterServerRequest r) {
+        Server known =
+                map.servers().stream()
+                        .filter(s -> s.getUuid().equals(r.getServerUuid()))
+                        .findFirst()
+                        .orElse(null);
+        int id = known == null ? map.servers().size() + 1 : known.getId();
+        if (known == null || !known.getIncarnation().equals(r.getIncarnation())) {
+            MapUpdate.Builder update = next();
+            update.addServers(
+                    Server.newBuilder()
+                            .setId(id)
+                            .setUuid(r.getServerUuid())
+                            .setAddress(r.getAddress())
+                            .setIncarnation(r.getIncarnation())
+                            .setUp(true));
+            update.addDisks(
+                    Disk.newBuilder()
+                            .setId(id * 10)
+                            .setUuid(r.getDisks(0).getUuid())
+                            .setServer(id));
+            if (map.disks().size() + (known == null ? 1 : 0) >= REPLICAS) {
+                pgs(update, id * 10);
+            }
+            publish(update);
+        }
+        return RegisterServerReply.newBuilder()
+                .setServer(id)
+                .addDisks(id * 10)
+                .setLeaseMillis(leaseMillis)
+                .setMap(map.toUpdate())
+                .build();
+    }
+
+    private void pgs(MapUpdate.Builder update, int newDisk) {
+        update.addPools(Pool.newBuilder().setId(1).setSize(REPLICAS).setPgCount(PGS));
+        List<Integer> disks = new ArrayList<>(map.disks().stream().map(Disk::getId).toList());
+        if (!disks.contains(newDisk)) {
+            disks.add(newDisk);
+        }
+        for (int i = 0; i < PGS; i++) {
+            List<Integer> members = new ArrayList<>();
+            for (int r = 0; r < REPLICAS; r++) {
+                members.add(disks.get((i + r) % REPLICAS));
+            }
+            update.addPgs(
+                    PlacementGroup.newBuilder()
+                            .setPg(1 << 16 | i)
+                            .setEpoch(update.getEpoch())
+                            .addAllReplicas(members)
+                            .addAllInSync(members));
+        }
+    }
+
+    @Override
+    public void close() {
+        server.close();
+        loops.close();
+    }
+}

@@ -1,0 +1,287 @@
+package io.cairn.dataserver;
+
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import io.cairn.common.config.ByteSize;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpFormat;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.ReadReplyFormat;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Role;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcStatus;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Three data servers on loopback with disks in memory, a fake metadata service, and a client. */
+final class TestCluster implements AutoCloseable {
+    static final int SERVERS = 3;
+    static final ByteString CLUSTER = StateDirectory.randomId();
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    final FakeMds mds;
+    final List<MemoryDisk> disks = new ArrayList<>();
+    private final Path directory;
+    private boolean realDisks;
+    private final @Nullable DataServer[] servers = new @Nullable DataServer[SERVERS];
+    private final RpcLoops loops = new RpcLoops(1, "test-client");
+    private final RpcClient client =
+            new RpcClient(
+                    loops,
+                    () ->
+                            Hello.newBuilder()
+                                    .setRole(Role.ROLE_CLIENT)
+                                    .setClusterId(CLUSTER)
+                                    .build(),
+                    HelloPolicy.ACCEPT,
+                    RpcOptions.DEFAULT);
+
+    /** How a call ended. */
+    record Result(RpcStatus status, byte[] data) {}
+
+    TestCluster(Path directory) throws IOException {
+        this.directory = directory;
+        mds = new FakeMds(CLUSTER);
+        for (int i = 0; i < SERVERS; i++) {
+            disks.add(new MemoryDisk());
+        }
+    }
+
+    static DataServerConfig config(Path stateDir, List<InetSocketAddress> mds) {
+        return new DataServerConfig(
+                stateDir,
+                HostPort.parse("127.0.0.1:0"),
+                Optional.empty(),
+                mds.stream().map(a -> new HostPort("127.0.0.1", a.getPort())).toList(),
+                "host",
+                "rack",
+                Optional.empty(),
+                2,
+                Duration.ofSeconds(10),
+                Duration.ofMillis(50),
+                ByteSize.ofMiB(64),
+                ByteSize.ofMiB(0),
+                List.of(
+                        new DataServerConfig.DiskTable(
+                                stateDir.resolve("data"),
+                                stateDir.resolve("wal"),
+                                stateDir.resolve("index"),
+                                ByteSize.ofMiB(64),
+                                ByteSize.ofMiB(16),
+                                ByteSize.ofMiB(1),
+                                ByteSize.ofMiB(0),
+                                Duration.ofSeconds(1),
+                                1)));
+    }
+
+    static DiskOpener opener(MemoryDisk disk) {
+        return (table, cluster) -> disk.open();
+    }
+
+    /** From now on servers start on real disks, below their state directories. */
+    TestCluster onRealDisks() {
+        realDisks = true;
+        return this;
+    }
+
+    TestCluster startAll() throws DataServerException {
+        for (int i = 0; i < SERVERS; i++) {
+            start(i);
+            // Ids are given in the order of registration.
+            server(i).registered().orTimeout(30, TimeUnit.SECONDS).join();
+        }
+        return this;
+    }
+
+    void start(int i) throws DataServerException {
+        servers[i] =
+                DataServer.start(
+                        config(stateDir(i), List.of(mds.address())),
+                        realDisks ? DiskOpener.local() : opener(disks.get(i)),
+                        Meters.unpublished());
+    }
+
+    Path stateDir(int i) {
+        return directory.resolve("data-" + i);
+    }
+
+    DataServer server(int i) {
+        DataServer server = servers[i];
+        if (server == null) {
+            throw new IllegalStateException("server " + i + " is not running");
+        }
+        return server;
+    }
+
+    void kill(int i) {
+        server(i).close();
+        servers[i] = null;
+    }
+
+    static int pg(int index) {
+        return 1 << 16 | index;
+    }
+
+    /** Index of the server that is the PG's primary. */
+    int primary(int pg) {
+        int disk = java.util.Objects.requireNonNull(mds.map().pg(pg)).getReplicas(0);
+        return disk / 10 - 1;
+    }
+
+    // ---- client -------------------------------------------------------------------------------
+
+    DataOp write(int pg, long session, long number, int offset, byte[] data) {
+        return op(
+                DataOpType.WRITE,
+                pg,
+                session,
+                number,
+                offset,
+                data.length,
+                BlockCrc.compute(Unpooled.wrappedBuffer(data), offset));
+    }
+
+    DataOp read(int pg, long session, int offset, int length) {
+        return op(DataOpType.READ, pg, session, 0, offset, length, new int[0]);
+    }
+
+    private DataOp op(
+            DataOpType type,
+            int pg,
+            long session,
+            long number,
+            int offset,
+            int length,
+            int[] crcs) {
+        return new DataOp(
+                type,
+                0,
+                pg,
+                session,
+                number,
+                0,
+                1000 + pg,
+                0,
+                offset,
+                length,
+                0,
+                mds.map().epoch(),
+                List.of(),
+                crcs);
+    }
+
+    CompletableFuture<Result> send(DataOp op, byte[] data) {
+        ByteBuf head = Unpooled.buffer(DataOpFormat.encodedLength(op));
+        DataOpFormat.encode(op, head);
+        boolean read = op.type() == DataOpType.READ;
+        CompletableFuture<Result> result = new CompletableFuture<>();
+        InetSocketAddress address = mds.map().primaryAddress(op.pg());
+        if (address == null) {
+            throw new IllegalStateException("no primary");
+        }
+        client.channel(address)
+                .call(
+                        read ? Method.DATA_READ_VALUE : Method.DATA_WRITE_VALUE,
+                        head,
+                        read ? Unpooled.EMPTY_BUFFER : Unpooled.copiedBuffer(data),
+                        System.nanoTime() + 5_000_000_000L,
+                        (status, reply, payload) ->
+                                result.complete(
+                                        new Result(status, data(op, status, reply, payload))));
+        return result;
+    }
+
+    private static byte[] data(DataOp op, RpcStatus status, ByteBuf reply, ByteBuf payload) {
+        if (!status.ok() || op.type() != DataOpType.READ) {
+            return new byte[0];
+        }
+        int[] crcs =
+                ReadReplyFormat.decode(reply, op.offset(), op.length(), payload.readableBytes())
+                        .blockCrcs();
+        if (BlockCrc.firstMismatch(payload, op.offset(), crcs) >= 0) {
+            throw new AssertionError("read returned data that does not match its checksums");
+        }
+        return Arrays.copyOf(ByteBufUtil.getBytes(payload), op.length());
+    }
+
+    /** Sends until the answer is final, as a client does. */
+    Result sendUntilFinal(DataOp op, byte[] data) {
+        return await().atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(20))
+                .until(
+                        () -> send(op, data).get(10, TimeUnit.SECONDS),
+                        r ->
+                                r.status.advice() != Advice.RETRY
+                                        && r.status.advice() != Advice.REFRESH_MAP);
+    }
+
+    /** Calls a control method of a server until it succeeds. */
+    void callUntilDone(int server, int method, MessageLite message) {
+        HostPort address = server(server).address();
+        await().atMost(PATIENCE)
+                .until(() -> {
+                    CompletableFuture<RpcStatus> done = new CompletableFuture<>();
+                    client.channel(address.toSocketAddress())
+                            .call(
+                                    method,
+                                    message,
+                                    System.nanoTime() + 5_000_000_000L,
+                                    (status, h, p) -> done.complete(status));
+                    return done.get(10, TimeUnit.SECONDS).ok();
+                });
+    }
+
+    /** All members have the same operations of every PG. */
+    void awaitIdenticalHistories() {
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            int pg = pg(i);
+            await().atMost(PATIENCE)
+                    .pollDelay(Duration.ZERO)
+                    .until(() -> {
+                        List<String> first = disks.get(0).history(pg);
+                        return disks.stream().allMatch(d -> d.history(pg).equals(first));
+                    });
+        }
+    }
+
+    ClusterMap map() {
+        return mds.map();
+    }
+
+    @Override
+    public void close() {
+        for (int i = 0; i < SERVERS; i++) {
+            if (servers[i] != null) {
+                kill(i);
+            }
+        }
+        client.close();
+        loops.close();
+        mds.close();
+    }
+}

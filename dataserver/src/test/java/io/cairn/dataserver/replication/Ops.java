@@ -1,0 +1,94 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Operations and answers for tests. */
+final class Ops {
+    static final int PG = 0x10007;
+    static final long INODE = 99;
+
+    private Ops() {}
+
+    static DataOp write(long session, long number, long ackedBelow, int offset, int length) {
+        return op(DataOpType.WRITE, session, number, ackedBelow, offset, length);
+    }
+
+    static DataOp read(int offset, int length) {
+        return op(DataOpType.READ, 7, 0, 0, offset, length);
+    }
+
+    static DataOp op(
+            DataOpType type, long session, long number, long ackedBelow, int offset, int length) {
+        return new DataOp(
+                type,
+                0,
+                PG,
+                session,
+                number,
+                ackedBelow,
+                INODE,
+                0,
+                offset,
+                length,
+                0,
+                1,
+                List.of(),
+                new int[0]);
+    }
+
+    static LogEntry entry(long epoch, long sequence) {
+        return new LogEntry(
+                epoch, sequence, write(5, epoch * 1000 + sequence, 0, 0, 8), Unpooled.EMPTY_BUFFER);
+    }
+
+    /** An answer that remembers what it was told. */
+    static final class Answer implements OpAnswer, PrepareAnswer, PeerAnswer {
+        int answers;
+        boolean done;
+        @Nullable RpcStatus failure;
+        @Nullable PgHistory history;
+        long durable = -1;
+        long gap = -1;
+
+        @Override
+        public void done() {
+            answers++;
+            done = true;
+        }
+
+        @Override
+        public void fail(RpcStatus status) {
+            answers++;
+            failure = status;
+        }
+
+        @Override
+        public void durable(long pgEpoch, long durableSequence, long admissibleBytes) {
+            answers++;
+            durable = durableSequence;
+        }
+
+        @Override
+        public void gap(long pgEpoch, long haveSequence, long admissibleBytes) {
+            answers++;
+            gap = haveSequence;
+        }
+
+        @Override
+        public void history(long pgEpoch, PgHistory told, long admissibleBytes) {
+            answers++;
+            history = told;
+        }
+
+        @Override
+        public void refuse(RpcStatus status) {
+            fail(status);
+        }
+    }
+}

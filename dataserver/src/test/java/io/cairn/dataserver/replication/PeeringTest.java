@@ -1,0 +1,122 @@
+package io.cairn.dataserver.replication;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogState.EpochStart;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** From a new epoch to an active primary. */
+class PeeringTest {
+    private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
+
+    private PgReplica primary(long committed, LogEntry... log) {
+        for (LogEntry e : log) {
+            out.append(e);
+        }
+        out.store.sync(log.length);
+        out.store.commit(committed);
+        PgReplica replica =
+                new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, out, new SpaceLedger(0, 1 << 20));
+        replica.onMap(5, 5, new int[] {1, 2, 3});
+        assertThat(out.takeActions()).containsExactly("QUERYING", "query 2 in 5", "query 3 in 5");
+        return replica;
+    }
+
+    private static PgHistory history(long committed, long last, EpochStart... starts) {
+        long epoch = starts.length == 0 ? 0 : starts[starts.length - 1].epoch();
+        return new PgHistory(epoch, last, committed, List.of(starts));
+    }
+
+    private static EpochStart from(long epoch, long sequence) {
+        return new EpochStart(epoch, sequence);
+    }
+
+    @Test
+    void waitsForEveryMember() {
+        PgReplica replica = primary(0);
+        replica.onPeerHistory(2, 5, history(0, 0), 0);
+        assertThat(replica.state()).isEqualTo(PgState.QUERYING);
+        replica.tick(10_000_000_000L);
+        assertThat(out.takeActions()).containsExactly("query 3 in 5");
+    }
+
+    @Test
+    void takesOverTheLongestHistory() {
+        PgReplica replica = primary(1, Ops.entry(1, 1));
+        replica.onPeerHistory(2, 5, history(1, 3, from(1, 1), from(2, 3)), 0);
+        replica.onPeerHistory(3, 5, history(1, 1, from(1, 1)), 0);
+        assertThat(out.takeActions()).containsExactly("FETCHING", "fetch from 2 after 1");
+        replica.onFetched(2, 5, List.of(Ops.entry(1, 2)));
+        assertThat(out.takeActions()).containsExactly("fetch from 2 after 2");
+        replica.onFetched(2, 5, List.of(Ops.entry(2, 3)));
+        assertThat(out.takeActions()).containsExactly("RESENDING");
+        assertThat(out.takePrepares())
+                .extracting(p -> p.targetDisk() + ": " + p.entry().sequence())
+                .containsExactly("2: 4", "3: 2", "3: 3", "3: 4");
+    }
+
+    @Test
+    void dropsItsOwnTailWhereItDiffersFromTheLongest() {
+        PgReplica replica = primary(1, Ops.entry(1, 1), Ops.entry(1, 2));
+        PgHistory longest = history(1, 2, from(1, 1), from(2, 2));
+        replica.onPeerHistory(2, 5, longest, 0);
+        replica.onPeerHistory(3, 5, longest, 0);
+        assertThat(out.takeActions()).containsExactly("FETCHING", "drop after 1");
+        out.store.dropTail(1);
+        replica.onTailDropped(1);
+        assertThat(out.takeActions()).containsExactly("fetch from 2 after 1");
+    }
+
+    @Test
+    void readsWhatMembersLackFromItsOwnDisk() {
+        LogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
+        PgReplica replica = primary(1, log);
+        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), 0);
+        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), 0);
+        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        replica.onEntries(List.of(log[1], log[2]));
+        assertThat(out.takePrepares())
+                .extracting(p -> p.targetDisk() + ": " + p.entry().sequence())
+                .containsExactlyInAnyOrder("2: 2", "2: 3", "2: 4", "3: 4");
+    }
+
+    @Test
+    void servesNobodyWhenAMemberLostWhatIsCommitted() {
+        PgReplica replica = primary(2, Ops.entry(1, 1), Ops.entry(1, 2));
+        replica.onPeerHistory(2, 5, history(0, 1, from(1, 1)), 0);
+        replica.onPeerHistory(3, 5, history(1, 2, from(1, 1)), 0);
+        assertThat(replica.state()).isEqualTo(PgState.DAMAGED);
+    }
+
+    @Test
+    void anOperationExecutedBeforeTheRestartIsNotExecutedAgain() {
+        PgReplica replica = primary(0, Ops.entry(1, 1));
+        PgHistory same = history(0, 1, from(1, 1));
+        replica.onPeerHistory(2, 5, same, 1 << 20);
+        replica.onPeerHistory(3, 5, same, 1 << 20);
+        Ops.Answer early = new Ops.Answer();
+        replica.onOperation(Ops.entry(1, 1).op(), Ops.entry(1, 1).payload(), early);
+        assertThat(early.failure).as("not before it is committed").isNotNull();
+        out.sync(replica);
+        replica.onPrepareReply(2, 5, 2, 1 << 20);
+        replica.onPrepareReply(3, 5, 2, 1 << 20);
+        Ops.Answer retry = new Ops.Answer();
+        replica.onOperation(Ops.entry(1, 1).op(), Ops.entry(1, 1).payload(), retry);
+        assertThat(retry.done).isTrue();
+        assertThat(replica.lastSequence()).isEqualTo(2);
+    }
+
+    @Test
+    void historiesAgreeUpToTheLastSharedEpoch() {
+        PgHistory a = history(1, 6, from(1, 1), from(2, 4));
+        PgHistory b = history(2, 5, from(1, 1), from(3, 4));
+        assertThat(a.commonSequence(b)).isEqualTo(3);
+        assertThat(b.commonSequence(a)).isEqualTo(3);
+        assertThat(b.longerThan(a)).isTrue();
+        assertThat(a.commonSequence(history(0, 1, from(1, 1)))).isEqualTo(1);
+        assertThat(history(3, 6, from(1, 1)).commonSequence(history(0, 2, from(1, 1))))
+                .isEqualTo(PgHistory.NONE);
+    }
+}

@@ -1,0 +1,271 @@
+package io.cairn.dataserver.replication;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.rpc.Advice;
+import io.cairn.dataserver.replication.Ops.Answer;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** An active primary with two backups: admission, commit, exactly-once, reads, resending. */
+class PrimaryTest {
+    private static final long MILLI = 1_000_000;
+    private static final PgHistory EMPTY = new PgHistory(0, 0, 0, List.of());
+
+    private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
+    private final SpaceLedger ledger = new SpaceLedger(0, 1 << 20);
+    private final PgReplica replica =
+            new PgReplica(Ops.PG, 1, new PgLimits(8, 1 << 20, 16, 100 * MILLI, MILLI), out, ledger);
+
+    @BeforeEach
+    void activate() {
+        replica.onMap(3, 3, new int[] {1, 2, 3});
+        replica.onPeerHistory(2, 3, EMPTY, 1 << 20);
+        replica.onPeerHistory(3, 3, EMPTY, 1 << 20);
+        backupsHave(1);
+        out.sync(replica);
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+        out.takeActions();
+        out.takePrepares();
+    }
+
+    private void backupsHave(long sequence) {
+        replica.onPrepareReply(2, 3, sequence, 1 << 20);
+        replica.onPrepareReply(3, 3, sequence, 1 << 20);
+    }
+
+    private Answer submit(DataOp op) {
+        Answer answer = new Answer();
+        replica.onOperation(op, Unpooled.EMPTY_BUFFER, answer);
+        return answer;
+    }
+
+    private Answer read(DataOp op) {
+        Answer answer = new Answer();
+        assertThat(replica.admitRead(op)).isNull();
+        replica.onReadDone(op, answer);
+        return answer;
+    }
+
+    @Test
+    void answersWhenDurableOnEveryMemberAndNotBefore() {
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(out.takePrepares()).extracting(Prepare::targetDisk).containsExactly(2, 3);
+        out.sync(replica);
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        assertThat(answer.answers).isZero();
+        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        assertThat(answer.done).isTrue();
+        assertThat(out.store.committed()).isEqualTo(2);
+    }
+
+    @Test
+    void repliesOfAnotherEpochDoNotCount() {
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 2, 2, 1 << 20);
+        assertThat(answer.answers).isZero();
+    }
+
+    @Test
+    void committedTravelsWithTheNextPrepareOrAlone() {
+        submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        backupsHave(2);
+        out.takePrepares();
+        replica.tick(MILLI);
+        assertThat(out.takeActions()).containsExactly("commit 2 to 2", "commit 2 to 3");
+        submit(Ops.write(7, 2, 1, 0, 8));
+        assertThat(out.takePrepares())
+                .extracting(Prepare::committedSequence)
+                .containsExactly(2L, 2L);
+    }
+
+    @Test
+    void aRetryInFlightJoinsAndALaterOneGetsTheFirstAnswer() {
+        Answer first = submit(Ops.write(7, 1, 1, 0, 8));
+        Answer joined = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(joined.answers).isZero();
+        assertThat(replica.lastSequence()).isEqualTo(2);
+        out.sync(replica);
+        backupsHave(2);
+        assertThat(first.done && joined.done).isTrue();
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).done).isTrue();
+        assertThat(replica.lastSequence()).isEqualTo(2);
+    }
+
+    @Test
+    void anAcknowledgedNumberIsRefused() {
+        submit(Ops.write(7, 5, 5, 0, 8));
+        Answer stray = submit(Ops.write(7, 4, 1, 0, 8));
+        assertThat(stray.failure).isNotNull();
+        assertThat(stray.failure.errno()).isEqualTo(Errno.EINVAL);
+        assertThat(stray.failure.advice()).isEqualTo(Advice.GIVE_UP);
+    }
+
+    @Test
+    void aReadWaitsForWhatItOverlapsOnly() {
+        submit(Ops.write(7, 1, 1, 4096, 100));
+        assertThat(read(Ops.read(0, 4096)).done).isTrue();
+        Answer waiting = read(Ops.read(4195, 10));
+        assertThat(waiting.answers).isZero();
+        out.sync(replica);
+        backupsHave(2);
+        assertThat(waiting.done).isTrue();
+    }
+
+    @Test
+    void aReadIsNotStarvedByLaterWrites() {
+        submit(Ops.write(7, 1, 1, 0, 8));
+        Answer waiting = read(Ops.read(0, 8));
+        submit(Ops.write(7, 2, 1, 0, 8));
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        out.sync(replica);
+        assertThat(waiting.done).isTrue();
+    }
+
+    @Test
+    void withoutALeaseNothingIsServed() {
+        submit(Ops.write(7, 1, 1, 0, 8));
+        Answer waiting = read(Ops.read(0, 8));
+        out.lease = false;
+        assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
+        assertThat(replica.admitRead(Ops.read(0, 8))).isNotNull();
+        out.sync(replica);
+        backupsHave(2);
+        assertThat(waiting.failure).isNotNull();
+        assertThat(waiting.failure.advice()).isEqualTo(Advice.RETRY);
+    }
+
+    @Test
+    void anOlderTruncateSequenceMustBeRefreshed() {
+        out.truncateSequence = 4;
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(answer.failure).isNotNull();
+        assertThat(answer.failure.advice()).isEqualTo(Advice.REFRESH_INODE);
+        assertThat(replica.admitRead(Ops.read(0, 8))).isNotNull();
+    }
+
+    @Test
+    void aFullDiskRefusesWritesBeforeTheyGetASequenceAndTakesDeletes() {
+        replica.onPrepareReply(3, 3, 1, 4096);
+        Answer refused = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(refused.failure).isNotNull();
+        assertThat(refused.failure.errno()).isEqualTo(Errno.ENOSPC);
+        assertThat(replica.lastSequence()).isEqualTo(1);
+        assertThat(submit(Ops.op(DataOpType.DELETE_INODES, 0, 0, 0, 0, 8)).failure).isNull();
+        out.admissible = 0;
+        replica.onPrepareReply(3, 3, 1, 1 << 20);
+        assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
+    }
+
+    @Test
+    void whatIsUnderWayCountsAsTaken() {
+        replica.onPrepareReply(3, 3, 1, 3 * 8192);
+        for (int n = 1; n <= 3; n++) {
+            assertThat(submit(Ops.write(7, n, 1, 0, 4096)).failure).isNull();
+        }
+        assertThat(submit(Ops.write(7, 4, 1, 0, 4096)).failure).isNotNull();
+    }
+
+    @Test
+    void tooMuchUnderWayIsRetriedLater() {
+        for (int n = 1; n <= 8; n++) {
+            assertThat(submit(Ops.write(7, n, 1, 0, 8)).failure).isNull();
+        }
+        Answer refused = submit(Ops.write(7, 9, 1, 0, 8));
+        assertThat(refused.failure).isNotNull();
+        assertThat(refused.failure.advice()).isEqualTo(Advice.RETRY);
+    }
+
+    @Test
+    void whatWasLostIsSentAgainAndLostRepliesDoNoHarm() {
+        submit(Ops.write(7, 1, 1, 0, 8));
+        submit(Ops.write(7, 2, 1, 0, 8));
+        out.takePrepares();
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPeerLost(2, 3);
+        replica.tick(MILLI);
+        assertThat(out.takePrepares())
+                .singleElement()
+                .satisfies(p -> assertThat(p.entry().sequence()).isEqualTo(3));
+        replica.tick(200 * MILLI);
+        assertThat(out.takePrepares())
+                .extracting(p -> p.targetDisk() + ":" + p.entry().sequence())
+                .contains("3:2", "3:3");
+    }
+
+    @Test
+    void aGapIsFilledFromWhereTheBackupIs() {
+        submit(Ops.write(7, 1, 1, 0, 8));
+        submit(Ops.write(7, 2, 1, 0, 8));
+        out.takePrepares();
+        replica.onPrepareGap(2, 3, 1);
+        replica.tick(MILLI);
+        assertThat(out.takePrepares())
+                .extracting(p -> p.targetDisk() + ":" + p.entry().sequence())
+                .containsExactly("2:2", "2:3");
+    }
+
+    @Test
+    void aNewEpochSendsAgainWhatIsUncommittedAndThenAnswers() {
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        out.takePrepares();
+        replica.onMap(4, 4, new int[] {1, 2, 3});
+        assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
+        PgHistory behind = out.store.state().lastSequence() == 2 ? historyUpTo(1) : EMPTY;
+        replica.onPeerHistory(2, 4, behind, 1 << 20);
+        replica.onPeerHistory(3, 4, behind, 1 << 20);
+        assertThat(out.takePrepares())
+                .extracting(p -> p.entry().sequence() + " of " + p.entry().epoch())
+                .containsExactly("2 of 3", "3 of 4", "2 of 3", "3 of 4");
+        out.sync(replica);
+        replica.onPrepareReply(2, 4, 3, 1 << 20);
+        replica.onPrepareReply(3, 4, 3, 1 << 20);
+        assertThat(answer.done).isTrue();
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+    }
+
+    private static PgHistory historyUpTo(long sequence) {
+        return new PgHistory(
+                3, sequence, 0, List.of(new io.cairn.dataserver.store.PgLogState.EpochStart(3, 1)));
+    }
+
+    @Test
+    void payloadsAreReleasedOnCommitAndOnClose() {
+        ByteBuf committed = Unpooled.buffer(8).writeLong(1);
+        ByteBuf open = Unpooled.buffer(8).writeLong(2);
+        replica.onOperation(Ops.write(7, 1, 1, 0, 8), committed, new Answer());
+        out.sync(replica);
+        backupsHave(2);
+        Answer answer = new Answer();
+        replica.onOperation(Ops.write(7, 2, 1, 0, 8), open, answer);
+        assertThat(open.refCnt()).isEqualTo(2);
+        replica.close();
+        assertThat(answer.failure).isNotNull();
+        assertThat(List.of(committed.refCnt(), open.refCnt())).containsExactly(1, 1);
+        assertThat(ledger.underWayBytes()).isZero();
+        committed.release();
+        open.release();
+    }
+
+    @Test
+    void anotherPrimaryEndsWhatWaits() {
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        Answer waiting = read(Ops.read(0, 8));
+        replica.onMap(4, 4, new int[] {2, 1, 3});
+        assertThat(answer.failure).isNotNull();
+        assertThat(answer.failure.advice()).isEqualTo(Advice.REFRESH_MAP);
+        assertThat(waiting.failure).isNotNull();
+        assertThat(replica.state()).isEqualTo(PgState.BACKUP);
+    }
+}

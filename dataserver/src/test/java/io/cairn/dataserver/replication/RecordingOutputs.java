@@ -1,0 +1,109 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogState;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Keeps a replica's log in memory and remembers what else it wanted done. */
+final class RecordingOutputs implements PgOutputs {
+    final SimStore store;
+    final List<Prepare> prepares = new ArrayList<>();
+    final List<String> actions = new ArrayList<>();
+    long truncateSequence;
+    long admissible = 1L << 40;
+    boolean lease = true;
+
+    RecordingOutputs(SimStore store) {
+        this.store = store;
+    }
+
+    /** Everything appended becomes durable. */
+    void sync(PgReplica replica) {
+        for (LogEntry e : store.sync(store.size())) {
+            replica.onDurable(e.epoch(), e.sequence());
+        }
+    }
+
+    List<String> takeActions() {
+        List<String> taken = List.copyOf(actions);
+        actions.clear();
+        return taken;
+    }
+
+    List<Prepare> takePrepares() {
+        List<Prepare> taken = List.copyOf(prepares);
+        prepares.clear();
+        return taken;
+    }
+
+    @Override
+    public void append(LogEntry entry) {
+        store.append(entry);
+    }
+
+    @Override
+    public void commit(long sequence) {
+        store.commit(sequence);
+    }
+
+    @Override
+    public void dropTail(long lastSequenceKept) {
+        actions.add("drop after " + lastSequenceKept);
+    }
+
+    @Override
+    public void readEntries(long after) {
+        actions.add("read after " + after);
+    }
+
+    @Override
+    public PgLogState logState() {
+        return store.state();
+    }
+
+    @Override
+    public long truncateSequence(long inode, int chunk) {
+        return truncateSequence;
+    }
+
+    @Override
+    public long admissibleBytes() {
+        return admissible;
+    }
+
+    @Override
+    public void sendPrepare(Prepare prepare) {
+        prepares.add(prepare);
+    }
+
+    @Override
+    public void sendQuery(int disk, long pgEpoch) {
+        actions.add("query %d in %d".formatted(disk, pgEpoch));
+    }
+
+    @Override
+    public void sendFetch(int disk, long pgEpoch, long after) {
+        actions.add("fetch from %d after %d".formatted(disk, after));
+    }
+
+    @Override
+    public void sendCommit(int disk, long pgEpoch, long committedSequence) {
+        actions.add("commit %d to %d".formatted(committedSequence, disk));
+    }
+
+    @Override
+    public void needMap() {
+        actions.add("need map");
+    }
+
+    @Override
+    public boolean leaseValid() {
+        return lease;
+    }
+
+    @Override
+    public void stateChanged(PgState state, String reason) {
+        actions.add(state.toString());
+    }
+}
