@@ -3,12 +3,13 @@ package io.cairn.fuse.memory;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /** Sparse bytes of a file in direct memory; what was never written is zero. Any thread. */
 final class MemoryContent {
-    private static final int CHUNK_BYTES = 1 << 20;
+    private static final int CHUNK_BYTES = 128 << 10;
     private static final ByteBuf ZEROS =
             Unpooled.unreleasableBuffer(
                     Unpooled.directBuffer(CHUNK_BYTES).writeZero(CHUNK_BYTES).asReadOnly());
@@ -47,7 +48,7 @@ final class MemoryContent {
             ByteBuf chunk =
                     chunks.computeIfAbsent(
                             at / CHUNK_BYTES,
-                            n -> Unpooled.directBuffer(CHUNK_BYTES).writeZero(CHUNK_BYTES));
+                            n -> Unpooled.wrappedBuffer(ByteBuffer.allocateDirect(CHUNK_BYTES)));
             data.readBytes(chunk.duplicate().setIndex(0, inChunk), part);
             at += part;
         }
