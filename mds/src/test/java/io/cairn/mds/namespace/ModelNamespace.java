@@ -4,6 +4,7 @@ import io.cairn.common.errno.Errno;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class ModelNamespace {
     /** A file of any type; directories have children. */
     static final class Node {
+        long id;
         final char type;
         int mode;
         int uid;
@@ -47,8 +49,12 @@ final class ModelNamespace {
 
     final Node root = new Node('d', 0755, 0, 0);
 
+    /** Ids are given in order: the state must give the same. */
+    private long lastId = NamespaceReader.ROOT_INODE;
+
     ModelNamespace() {
         root.parent = root;
+        root.id = lastId;
     }
 
     /** Makes a node of a type in a directory, or says why not. */
@@ -63,6 +69,7 @@ final class ModelNamespace {
             made.gid = parent.gid;
             made.mode |= made.isDirectory() ? 02000 : 0;
         }
+        made.id = ++lastId;
         made.parent = parent;
         parent.children.put(name, made);
         return Errno.OK;
@@ -146,7 +153,7 @@ final class ModelNamespace {
     }
 
     private boolean above(Node outer, Node inner) {
-        for (Node at = inner; ; at = java.util.Objects.requireNonNull(at.parent)) {
+        for (Node at = inner; ; at = Objects.requireNonNull(at.parent)) {
             if (at == outer) {
                 return true;
             }
