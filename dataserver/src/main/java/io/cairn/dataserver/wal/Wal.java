@@ -60,6 +60,7 @@ public final class Wal implements AutoCloseable {
     private volatile int position;
     // sync thread only
     private @Nullable WalSegment current;
+    private List<WalBatch> writing = List.of();
 
     private Wal(WalSegments segments, long lastLsn, FatalHandler fatal, String name) {
         this.segments = segments;
@@ -235,12 +236,19 @@ public final class Wal implements AutoCloseable {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+        releaseUnwritten();
         buffers.close();
         try {
             segments.close();
         } catch (IOException e) {
             LOG.warn("closing the write-ahead log of disk {}", segments.disk(), e);
         }
+    }
+
+    /** After a failure: what never became durable. */
+    private void releaseUnwritten() {
+        writing.forEach(WalBatch::durable);
+        takeRound().forEach(WalBatch::durable);
     }
 
     // ---- appending
@@ -288,9 +296,11 @@ public final class Wal implements AutoCloseable {
             while (true) {
                 List<WalBatch> round = takeRound();
                 if (!round.isEmpty()) {
+                    writing = round;
                     if (!writeAndSync(round)) {
                         return;
                     }
+                    writing = List.of();
                 } else if (parkOrEnd()) {
                     writeClosingBatch();
                     return;
