@@ -431,16 +431,18 @@ public final class Wal implements AutoCloseable {
     }
 
     /** Lets recovery know that the last batch before was synced. */
-    private void writeClosingBatch() throws IOException {
-        WalSegment segment = current;
-        if (segment == null
-                || position + WalSegmentFormat.BYTES > segments.segmentBytes()
-                || failed) {
+    private void writeClosingBatch() throws IOException, InterruptedException {
+        if (current == null) {
             return;
         }
         WalBatch empty = new WalBatch(syncedLsn + 1, buffers.take(WalBatchFormat.BYTES));
-        segment.device().write(empty.seal(segment, position, syncedLsn, segments.disk()), position);
-        segment.device().force();
+        WalSegment segment = place(empty, List.of());
+        if (segment != null) {
+            int at = position;
+            segment.device()
+                    .write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
+            segment.device().force();
+        }
         empty.durable();
     }
 }

@@ -147,6 +147,10 @@ final class StoreHarness implements AutoCloseable {
         databases.memory().close();
     }
 
+    long epoch() {
+        return epoch;
+    }
+
     // ---- random work
 
     /** Does up to that many steps; ends early when power is cut. */
@@ -307,16 +311,17 @@ final class StoreHarness implements AutoCloseable {
     /** Returns when everything appended is durable or power is cut. */
     void awaitDurable() {
         CountDownLatch done = new CountDownLatch(1);
-        store().append(nextNoop(0), done::countDown);
+        ModelPg m = model(0);
+        LogEntry e = Ops.noop(0, epoch, m.last() + 1);
+        m.history().add(new ModelPg.Op(e, 0, 0, new byte[0], 0, new long[0]));
+        store().append(
+                e,
+                () -> {
+                    durable.add(() -> m.acknowledged = e.sequence());
+                    done.countDown();
+                });
         await(done);
         takeAcknowledgements();
-    }
-
-    private LogEntry nextNoop(int pg) {
-        ModelPg m = model(pg);
-        LogEntry e = Ops.noop(pg, epoch, m.last() + 1);
-        m.history().add(new ModelPg.Op(e, 0, 0, new byte[0], 0, new long[0]));
-        return e;
     }
 
     /** While the WAL is full only the flusher, which is this thread, can make room. */

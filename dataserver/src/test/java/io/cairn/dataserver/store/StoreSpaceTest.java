@@ -104,7 +104,7 @@ class StoreSpaceTest {
         byte[] payload = new byte[length];
         h.random.nextBytes(payload);
         LogEntry e =
-                Ops.write(0, 1, h.model(0).last() + 1, inode, chunk, offset, payload, 0, List.of());
+                Ops.write(0, h.epoch(), h.model(0).last() + 1, inode, chunk, offset, payload, 0, List.of());
         h.append(0, e, inode, chunk, payload, 0);
     }
 
