@@ -51,8 +51,7 @@ final class DiskOpener {
         }
     }
 
-    private LocalDiskStore open(UUID cluster)
-            throws IOException, DiskOpenException {
+    private LocalDiskStore open(UUID cluster) throws IOException, DiskOpenException {
         Superblock superblock = new DiskFormatter(config, files).openOrFormat(cluster, this::make);
         DeviceFile device = files.open(config.data());
         DataFile data = new DataFile(device, superblock.capacityBytes());

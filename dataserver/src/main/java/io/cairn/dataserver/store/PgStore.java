@@ -38,8 +38,10 @@ final class PgStore {
     private final PgOverlay overlay;
     private final ArrayDeque<LoggedOp> unflushed = new ArrayDeque<>();
     private final List<EpochStart> epochStarts;
+
     /** Of the operations in the index, and those on their way; guarded by itself. */
     private final AnsweredTable flushedAnswers;
+
     private long lastEpoch;
     private long lastSequence;
     private long committed;

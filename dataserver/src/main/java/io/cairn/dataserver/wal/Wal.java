@@ -439,8 +439,7 @@ public final class Wal implements AutoCloseable {
         WalSegment segment = place(empty, List.of());
         if (segment != null) {
             int at = position;
-            segment.device()
-                    .write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
+            segment.device().write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
             segment.device().force();
         }
         empty.durable();

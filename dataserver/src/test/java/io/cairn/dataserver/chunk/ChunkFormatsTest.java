@@ -20,7 +20,9 @@ class ChunkFormatsTest {
     void keys() {
         assertHex(ChunkKeys.diskState(), "44");
         assertHex(ChunkKeys.pgState(0x00010002), "5000010002");
-        assertHex(ChunkKeys.inodeHead(0x00010002, 0x1122334455667788L), "43000100021122334455667788" + "00");
+        assertHex(
+                ChunkKeys.inodeHead(0x00010002, 0x1122334455667788L),
+                "43000100021122334455667788" + "00");
         assertHex(
                 ChunkKeys.chunkHead(0x00010002, 0x1122334455667788L, 9),
                 "43000100021122334455667788" + "0100000009");
@@ -54,8 +56,9 @@ class ChunkFormatsTest {
     void diskState() {
         DiskState state = new DiskState(new UUID(1, 2), 99);
         byte[] bytes = DiskStateFormat.encode(state);
-        assertHex(bytes, "0100000000000000010000000000000002000000000000006300000000000000"
-                        + "2060c820");
+        assertHex(
+                bytes,
+                "0100000000000000010000000000000002000000000000006300000000000000" + "2060c820");
         assertThat(DiskStateFormat.decode(bytes)).isEqualTo(state);
         assertRefused(bytes, DiskStateFormat::decode);
     }
@@ -68,7 +71,9 @@ class ChunkFormatsTest {
         g.damage(5);
         g.set(63, 7, 0x33);
         byte[] bytes = BlockGroupFormat.encode(g);
-        assertHex(bytes, "0300000000000080200000000000000002000000640000000000000002000000"
+        assertHex(
+                bytes,
+                "0300000000000080200000000000000002000000640000000000000002000000"
                         + "0700000000000000010000001100000022000000330000006e1b7899");
         BlockGroup back = BlockGroupFormat.decode(bytes);
         for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
@@ -90,7 +95,9 @@ class ChunkFormatsTest {
                         List.of(new EpochStart(1, 1), new EpochStart(2, 6)),
                         List.of(new Answered(0xabc, 4, new long[] {4, 6})));
         byte[] bytes = PgStateFormat.encode(state);
-        assertHex(bytes, "0100000002000000010000000000000002000000000000000900000000000000"
+        assertHex(
+                bytes,
+                "0100000002000000010000000000000002000000000000000900000000000000"
                         + "0100000000000000010000000000000002000000000000000600000000000000"
                         + "bc0a000000000000040000000000000002000000040000000000000006000000"
                         + "0000000027ce2067");

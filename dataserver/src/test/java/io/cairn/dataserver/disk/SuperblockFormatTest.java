@@ -17,8 +17,10 @@ class SuperblockFormatTest {
         ByteBuffer b = SuperblockFormat.encode(superblock);
         byte[] head = new byte[64];
         b.get(0, head);
-        assertThat(HexFormat.of().formatHex(head)).isEqualTo("434149524e44534b010000000100000001000000000000000200000000000000"
-                        + "030000000000000004000000000000000000000000010000000000000c2caba8");
+        assertThat(HexFormat.of().formatHex(head))
+                .isEqualTo(
+                        "434149524e44534b010000000100000001000000000000000200000000000000"
+                                + "030000000000000004000000000000000000000000010000000000000c2caba8");
         assertThat(b.remaining()).isEqualTo(4096);
         assertThat(SuperblockFormat.decode(b, "d")).isEqualTo(superblock);
     }

@@ -27,8 +27,7 @@ final class AppendBenchmark {
         double seconds = args.length > 1 ? Double.parseDouble(args[1]) : 3;
         DiskConfig config = DiskConfig.in(directory, 4L << 30).withWal(1L << 30, 64 << 20);
         DiskRuntime runtime = DiskRuntime.of(StoreHarness.databases());
-        try (LocalDiskStore store =
-                LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime)) {
+        try (LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime)) {
             Run run = new Run(store);
             for (int depth : new int[] {1, 128, 1, 128}) {
                 run.appends(depth, seconds);
@@ -103,7 +102,8 @@ final class AppendBenchmark {
             }
             window.acquire(depth);
             double took = (System.nanoTime() - start) / 1e9;
-            System.out.printf("read   depth %3d: %8.0f/s, %d bytes%n", depth, n / took, bytes.sum());
+            System.out.printf(
+                    "read   depth %3d: %8.0f/s, %d bytes%n", depth, n / took, bytes.sum());
         }
 
         private DataOp op() {

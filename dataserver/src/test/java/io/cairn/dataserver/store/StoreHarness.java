@@ -112,10 +112,7 @@ final class StoreHarness implements AutoCloseable {
                         config,
                         CLUSTER,
                         new DiskRuntime(
-                                databases,
-                                devices,
-                                (what, cause) -> devices.cutPower(),
-                                false));
+                                databases, devices, (what, cause) -> devices.cutPower(), false));
     }
 
     /** Ends the process: with the power, or by kill. */
@@ -315,11 +312,11 @@ final class StoreHarness implements AutoCloseable {
         LogEntry e = Ops.noop(0, epoch, m.last() + 1);
         m.history().add(new ModelPg.Op(e, 0, 0, new byte[0], 0, new long[0]));
         store().append(
-                e,
-                () -> {
-                    durable.add(() -> m.acknowledged = e.sequence());
-                    done.countDown();
-                });
+                        e,
+                        () -> {
+                            durable.add(() -> m.acknowledged = e.sequence());
+                            done.countDown();
+                        });
         await(done);
         takeAcknowledgements();
     }

@@ -93,8 +93,7 @@ class StoreSpaceTest {
             h.crash(true);
             h.open();
             assertThat(h.store().logState(0).lastSequence()).isGreaterThanOrEqualTo(6);
-            assertThat(h.store().logState(0).answered().getFirst().numbers())
-                    .contains(3, 4, 5, 6);
+            assertThat(h.store().logState(0).answered().getFirst().numbers()).contains(3, 4, 5, 6);
             h.adoptRecovered();
             h.compareAll();
         }
@@ -104,7 +103,16 @@ class StoreSpaceTest {
         byte[] payload = new byte[length];
         h.random.nextBytes(payload);
         LogEntry e =
-                Ops.write(0, h.epoch(), h.model(0).last() + 1, inode, chunk, offset, payload, 0, List.of());
+                Ops.write(
+                        0,
+                        h.epoch(),
+                        h.model(0).last() + 1,
+                        inode,
+                        chunk,
+                        offset,
+                        payload,
+                        0,
+                        List.of());
         h.append(0, e, inode, chunk, payload, 0);
     }
 

@@ -17,7 +17,10 @@ class WalFormatsTest {
         ByteBuffer b = buffer(64);
         var header = new WalSegmentFormat.Header(DISK, 1 << 26, 5, 0xfeedL, 1000);
         WalSegmentFormat.encode(b, header);
-        assertHex(b, 64, "434149524e57414c010000000000000408070605040302011817161514131211"
+        assertHex(
+                b,
+                64,
+                "434149524e57414c010000000000000408070605040302011817161514131211"
                         + "0500000000000000edfe000000000000e80300000000000000000000c9210995");
         assertThat(WalSegmentFormat.decode(b)).isEqualTo(header);
         for (int i = 0; i < 64; i++) {
@@ -32,7 +35,10 @@ class WalFormatsTest {
         ByteBuffer b = buffer(64);
         var header = new WalBatchFormat.Header(0xfeedL, 5, 1001, 1000, 300, 2);
         WalBatchFormat.encode(b, header, DISK);
-        assertHex(b, 64, "574241546c2ee933edfe0000000000000500000000000000e903000000000000"
+        assertHex(
+                b,
+                64,
+                "574241546c2ee933edfe0000000000000500000000000000e903000000000000"
                         + "e8030000000000002c0100000200000008070605040302011817161514131211");
         assertThat(WalBatchFormat.decode(b, 0, DISK)).isEqualTo(header);
         assertThat(WalBatchFormat.decode(b, 0, new UUID(3, 4))).as("another disk").isNull();
@@ -52,7 +58,10 @@ class WalFormatsTest {
         WalRecordFormat.encode(b, 0, header);
         b.putLong(64, 0x0807060504030201L);
         assertThat(WalRecordFormat.seal(b, 0, 0xfeedL)).isEqualTo(88);
-        assertHex(b, 72, "9d3b0d4154000000edfe000000000000e9030000000000000200000000000000"
+        assertHex(
+                b,
+                72,
+                "9d3b0d4154000000edfe000000000000e9030000000000000200000000000000"
                         + "21000000000000000200010001000000080000000c0000005500000000000000"
                         + "0102030405060708");
         assertThat(WalRecordFormat.decode(b, 0, 128, 0xfeedL)).isEqualTo(header);
