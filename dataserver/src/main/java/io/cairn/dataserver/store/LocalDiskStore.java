@@ -234,8 +234,9 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public void close() {
         readers.close();
-        wal.close();
+        // The last flush reads payloads from the log: it comes before the log is closed.
         flushThread.stop(!wal.failed());
+        wal.close();
         closeFiles();
     }
 
