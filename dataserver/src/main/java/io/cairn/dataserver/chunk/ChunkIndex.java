@@ -1,21 +1,22 @@
 package io.cairn.dataserver.chunk;
 
+import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.store.PgLogState;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
-import org.rocksdb.FlushOptions;
-import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteBatch;
-import org.rocksdb.WriteOptions;
 
 /**
  * The chunk index of one disk: what the flusher has taken out of the WAL. RocksDB without a log of
@@ -23,25 +24,19 @@ import org.rocksdb.WriteOptions;
  * thread, changed by the flusher. Throws IndexDamagedException when something cannot be read.
  */
 public final class ChunkIndex implements AutoCloseable {
+    private final RocksDatabase database;
     private final RocksDB db;
-    private final Options options;
-    private final WriteOptions writeOptions = new WriteOptions().setDisableWAL(true);
-    private final FlushOptions flushOptions = new FlushOptions().setWaitForFlush(true);
 
-    private ChunkIndex(RocksDB db, Options options) {
-        this.db = db;
-        this.options = options;
+    private ChunkIndex(RocksDatabase database) {
+        this.database = database;
+        this.db = database.db();
     }
 
-    /** Opens the index, or makes an empty one. */
-    public static ChunkIndex open(Path directory) {
-        Options options = IndexOptions.create();
-        try {
-            return new ChunkIndex(RocksDB.open(options, directory.toString()), options);
-        } catch (RocksDBException e) {
-            options.close();
-            throw new IndexDamagedException("cannot open " + directory, e);
-        }
+    /** Opens the index of a disk, or makes an empty one. */
+    public static ChunkIndex open(
+            Path directory, UUID disk, IndexDatabases databases, FatalHandler fatal)
+            throws IOException {
+        return new ChunkIndex(databases.open(directory, "chunks-" + disk, fatal));
     }
 
     /**
@@ -251,7 +246,7 @@ public final class ChunkIndex implements AutoCloseable {
     /** Makes the changes visible; durable only after {@link #flush}. */
     public void apply(Update update) {
         try {
-            db.write(writeOptions, update.batch);
+            database.write(update.batch);
         } catch (RocksDBException e) {
             throw new IndexDamagedException("cannot write", e);
         }
@@ -260,7 +255,7 @@ public final class ChunkIndex implements AutoCloseable {
     /** Returns when everything applied is durable. */
     public void flush() {
         try {
-            db.flush(flushOptions);
+            database.flush();
         } catch (RocksDBException e) {
             throw new IndexDamagedException("cannot flush", e);
         }
@@ -268,10 +263,7 @@ public final class ChunkIndex implements AutoCloseable {
 
     @Override
     public void close() {
-        db.close();
-        options.close();
-        writeOptions.close();
-        flushOptions.close();
+        database.close();
     }
 
     private byte @Nullable [] get(byte[] key) {

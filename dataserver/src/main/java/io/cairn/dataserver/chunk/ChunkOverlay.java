@@ -2,6 +2,7 @@ package io.cairn.dataserver.chunk;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -39,11 +40,12 @@ public final class ChunkOverlay {
 
     private final int chunk;
     private final LongSupplier baseTruncateSequence;
-    private final List<LoggedOp> ops = new ArrayList<>(2);
+    private final ArrayDeque<LoggedOp> ops = new ArrayDeque<>(2);
     private final TreeMap<Integer, Range> ranges = new TreeMap<>();
     private int baseLimit = Integer.MAX_VALUE;
     private int end;
     private long truncateSequence;
+    private boolean cutsSeen;
 
     /**
      * @param baseTruncateSequence of the chunk in the index; asked only when a cut comes
@@ -60,12 +62,26 @@ public final class ChunkOverlay {
 
     /** Forgets operations that are in the index now; true if none is left. */
     boolean removeUpTo(long sequence) {
-        return ops.removeIf(o -> o.sequence() <= sequence) && rebuilt();
+        boolean rebuild = false;
+        while (!ops.isEmpty() && ops.getFirst().sequence() <= sequence) {
+            LoggedOp op = ops.removeFirst();
+            rebuild |= cutsSeen;
+            if (!rebuild) {
+                removeRanges(op);
+            }
+        }
+        if (rebuild) {
+            rebuild();
+        }
+        return ops.isEmpty();
     }
 
     /** Forgets operations that were dropped; true if none is left. */
     boolean removeAfter(long sequence) {
-        return ops.removeIf(o -> o.sequence() > sequence) && rebuilt();
+        if (ops.removeIf(o -> o.sequence() > sequence)) {
+            rebuild();
+        }
+        return ops.isEmpty();
     }
 
     public View view(int from, int to) {
@@ -92,18 +108,28 @@ public final class ChunkOverlay {
         return ops.getLast();
     }
 
-    private boolean rebuilt() {
+    /** Where nothing was cut, a write's ranges lie within it and the last one ends the data. */
+    private void removeRanges(LoggedOp logged) {
+        DataOp op = logged.op();
+        ranges.subMap(op.offset(), op.offset() + op.length())
+                .values()
+                .removeIf(r -> r.source() == logged);
+        end = ranges.isEmpty() ? 0 : ranges.lastEntry().getValue().end();
+    }
+
+    private void rebuild() {
         ranges.clear();
         baseLimit = Integer.MAX_VALUE;
         end = 0;
         truncateSequence = 0;
+        cutsSeen = false;
         ops.forEach(this::apply);
-        return ops.isEmpty();
     }
 
     private void apply(LoggedOp logged) {
         DataOp op = logged.op();
         InodeChange change = logged.change();
+        cutsSeen |= change != null || op.truncateSequence() > 0;
         if (change instanceof InodeChange.Truncate t) {
             cut(t.sequence(), t.cut(chunk));
         } else if (change != null) {

@@ -14,7 +14,6 @@ import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskFormatter;
 import io.cairn.dataserver.disk.DiskOpenException;
-import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.Superblock;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
@@ -33,39 +32,33 @@ final class DiskOpener {
     private static final Logger LOG = LoggerFactory.getLogger(DiskOpener.class);
 
     private final DiskConfig config;
+    private final DiskRuntime runtime;
     private final DeviceFiles files;
-    private final FatalHandler fatal;
 
-    private DiskOpener(DiskConfig config, DeviceFiles files, FatalHandler fatal) {
+    private DiskOpener(DiskConfig config, DiskRuntime runtime) {
         this.config = config;
-        this.files = files;
-        this.fatal = fatal;
+        this.runtime = runtime;
+        this.files = runtime.files();
     }
 
-    static LocalDiskStore open(
-            DiskConfig config,
-            UUID cluster,
-            DeviceFiles files,
-            FatalHandler fatal,
-            boolean background)
+    static LocalDiskStore open(DiskConfig config, UUID cluster, DiskRuntime runtime)
             throws DiskOpenException {
         try {
-            return new DiskOpener(config, files, fatal).open(cluster, background);
+            return new DiskOpener(config, runtime).open(cluster);
         } catch (IOException | IndexDamagedException | IllegalStateException e) {
             throw new DiskOpenException(
                     "cannot open disk " + config.data() + ": " + e.getMessage(), e);
         }
     }
 
-    private LocalDiskStore open(UUID cluster, boolean background)
-            throws IOException, DiskOpenException {
+    private LocalDiskStore open(UUID cluster) throws IOException, DiskOpenException {
         Superblock superblock = new DiskFormatter(config, files).openOrFormat(cluster, this::make);
         DeviceFile device = files.open(config.data());
         DataFile data = new DataFile(device, superblock.capacityBytes());
         ChunkIndex index = null;
         try {
-            index = ChunkIndex.open(config.index());
-            return open(superblock, data, index, background);
+            index = openIndex(superblock.disk());
+            return open(superblock, data, index);
         } catch (IOException | DiskOpenException | RuntimeException e) {
             if (index != null) {
                 index.close();
@@ -75,10 +68,14 @@ final class DiskOpener {
         }
     }
 
+    private ChunkIndex openIndex(UUID disk) throws IOException {
+        return ChunkIndex.open(config.index(), disk, runtime.databases(), runtime.fatal());
+    }
+
     /** The parts of a new disk besides its superblocks. */
     private void make(Superblock superblock) throws IOException {
         Wal.create(files, config.wal(), config.walSegments(), config.walSegmentBytes());
-        try (ChunkIndex index = ChunkIndex.open(config.index());
+        try (ChunkIndex index = openIndex(superblock.disk());
                 ChunkIndex.Update update = new ChunkIndex.Update()) {
             update.putDiskState(new DiskState(superblock.disk(), 0));
             index.apply(update);
@@ -86,8 +83,7 @@ final class DiskOpener {
         }
     }
 
-    private LocalDiskStore open(
-            Superblock superblock, DataFile data, ChunkIndex index, boolean background)
+    private LocalDiskStore open(Superblock superblock, DataFile data, ChunkIndex index)
             throws IOException, DiskOpenException {
         DiskState state = index.diskState();
         if (state == null || !state.disk().equals(superblock.disk())) {
@@ -113,8 +109,8 @@ final class DiskOpener {
                         config.walSegmentBytes(),
                         superblock.disk(),
                         state.trimLsn(),
-                        fatal,
-                        "disk-" + config.data().getFileName(),
+                        runtime.fatal(),
+                        OpenedDisk.nameOf(superblock.disk()),
                         new Replay(pgs, index, space, truncated));
         try {
             for (PgStore pg : pgs.values()) {
@@ -143,7 +139,7 @@ final class DiskOpener {
         OpenedDisk disk =
                 new OpenedDisk(
                         superblock.disk(), wal, data, index, allocator, space, pgs, truncated);
-        return new LocalDiskStore(config, disk, flusher, fatal, background);
+        return new LocalDiskStore(config, disk, flusher, runtime);
     }
 
     /** What the index says of blocks and truncations, collected in memory. */

@@ -6,10 +6,8 @@ import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
-import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
-import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.wal.PayloadReader;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
@@ -49,12 +47,7 @@ public final class LocalDiskStore implements DiskStore {
     private final ExecutorService readers;
     private final FlushThread flushThread;
 
-    LocalDiskStore(
-            DiskConfig config,
-            OpenedDisk disk,
-            Flusher flusher,
-            FatalHandler fatal,
-            boolean background) {
+    LocalDiskStore(DiskConfig config, OpenedDisk disk, Flusher flusher, DiskRuntime runtime) {
         this.uuid = disk.uuid();
         this.config = config;
         this.wal = disk.wal();
@@ -65,38 +58,25 @@ public final class LocalDiskStore implements DiskStore {
         this.pgs = disk.pgs();
         this.truncated = disk.truncated();
         this.reader = new ChunkReader(index, data);
-        String name = "disk-" + config.data().getFileName();
+        String name = disk.name();
         this.readers =
                 Executors.newFixedThreadPool(
                         config.ioThreads(),
                         Thread.ofPlatform().name(name + "-read-", 0).daemon().factory());
-        this.flushThread = new FlushThread(name, config, flusher, wal, space, fatal);
-        if (background) {
+        this.flushThread = new FlushThread(name, config, flusher, wal, space, runtime.fatal());
+        if (runtime.background()) {
             flushThread.start();
         }
     }
 
     /**
-     * Opens a disk, recovering what its WAL holds; formats it if nothing of it exists.
+     * Opens a disk, recovering what its WAL holds; formats it if nothing of it exists. Blocks.
      *
      * @throws DiskOpenException with a message for the administrator
      */
-    public static LocalDiskStore open(DiskConfig config, UUID cluster) throws DiskOpenException {
-        return open(config, cluster, DeviceFiles.system(), FatalHandler.halt(), true);
-    }
-
-    /**
-     * @param background whether the flusher runs by itself; else {@link #flushThread} is driven by
-     *     the caller
-     */
-    public static LocalDiskStore open(
-            DiskConfig config,
-            UUID cluster,
-            DeviceFiles files,
-            FatalHandler fatal,
-            boolean background)
+    public static LocalDiskStore open(DiskConfig config, UUID cluster, DiskRuntime runtime)
             throws DiskOpenException {
-        return DiskOpener.open(config, cluster, files, fatal, background);
+        return DiskOpener.open(config, cluster, runtime);
     }
 
     @Override

@@ -16,4 +16,14 @@ record OpenedDisk(
         BlockAllocator allocator,
         SpaceAccount space,
         Map<Integer, PgStore> pgs,
-        TruncatedInodes truncated) {}
+        TruncatedInodes truncated) {
+
+    /** For threads: the beginning of the uuid tells the disks of a process apart. */
+    String name() {
+        return nameOf(uuid);
+    }
+
+    static String nameOf(UUID uuid) {
+        return "disk-" + uuid.toString().substring(0, 8);
+    }
+}

@@ -21,6 +21,17 @@ public record PgLogState(
         List<EpochStart> epochStarts,
         List<Answered> answered) {
 
+    PgLogState withAnswered(List<Answered> newAnswered) {
+        return new PgLogState(
+                pg,
+                lastEpoch,
+                lastSequence,
+                committedSequence,
+                flushedSequence,
+                epochStarts,
+                newAnswered);
+    }
+
     public record EpochStart(long epoch, long firstSequence) {}
 
     /** Numbers of a session below ackedBelow are forgotten and refused when they come again. */

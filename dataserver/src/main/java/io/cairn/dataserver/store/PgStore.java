@@ -10,6 +10,7 @@ import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.store.PgLogState.Answered;
 import io.cairn.dataserver.store.PgLogState.EpochStart;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
@@ -29,6 +30,7 @@ final class PgStore {
     /** Epoch starts kept: peering needs to tell histories apart only as far as members diverge. */
     private static final int MAX_EPOCH_STARTS = 256;
 
+    private static final int FORGET_AT_ONCE = 64;
     private static final long NO_ORPHAN = Long.MAX_VALUE;
 
     private final int pg;
@@ -36,7 +38,10 @@ final class PgStore {
     private final PgOverlay overlay;
     private final ArrayDeque<LoggedOp> unflushed = new ArrayDeque<>();
     private final List<EpochStart> epochStarts;
+
+    /** Of the operations in the index, and those on their way; guarded by itself. */
     private final AnsweredTable flushedAnswers;
+
     private long lastEpoch;
     private long lastSequence;
     private long committed;
@@ -137,17 +142,28 @@ final class PgStore {
         return overlay.truncateSequence(inode, chunk);
     }
 
-    synchronized PgLogState state() {
-        AnsweredTable answered = new AnsweredTable(flushedAnswers.toList());
-        unflushed.forEach(o -> answered.add(o.op()));
-        return new PgLogState(
-                pg,
-                lastEpoch,
-                lastSequence,
-                committed,
-                flushed,
-                List.copyOf(epochStarts),
-                answered.toList());
+    PgLogState state() {
+        List<LoggedOp> logged;
+        PgLogState positions;
+        synchronized (this) {
+            logged = List.copyOf(unflushed);
+            positions =
+                    new PgLogState(
+                            pg,
+                            lastEpoch,
+                            lastSequence,
+                            committed,
+                            flushed,
+                            List.copyOf(epochStarts),
+                            List.of());
+        }
+        // Looked at last: what was flushed since then is in both.
+        AnsweredTable answered;
+        synchronized (flushedAnswers) {
+            answered = new AnsweredTable(flushedAnswers.toList());
+        }
+        logged.forEach(o -> answered.add(o.op()));
+        return positions.withAnswered(answered.toList());
     }
 
     /** Operations after the sequence. Throws FsException ENODATA if some of them are flushed. */
@@ -186,10 +202,17 @@ final class PgStore {
     }
 
     /** What the index is to say of the PG once these, the next operations, are in it. */
-    synchronized PgLogState stateAfter(List<LoggedOp> ops) {
-        ops.forEach(o -> flushedAnswers.add(o.op()));
+    PgLogState stateAfter(List<LoggedOp> ops) {
+        List<Answered> answered;
+        synchronized (flushedAnswers) {
+            ops.forEach(o -> flushedAnswers.add(o.op()));
+            answered = flushedAnswers.toList();
+        }
         WalRecord last = ops.getLast().record();
-        List<EpochStart> starts = new ArrayList<>(epochStarts);
+        List<EpochStart> starts;
+        synchronized (this) {
+            starts = new ArrayList<>(epochStarts);
+        }
         starts.removeIf(s -> s.firstSequence() > last.sequence());
         return new PgLogState(
                 pg,
@@ -198,11 +221,17 @@ final class PgStore {
                 last.sequence(),
                 last.sequence(),
                 starts,
-                flushedAnswers.toList());
+                answered);
     }
 
-    /** These operations are in the index. */
-    synchronized void flushed(List<LoggedOp> ops) {
+    /** These operations are in the index. Forgets them a few at a time: the owner must not wait. */
+    void flushed(List<LoggedOp> ops) {
+        for (int from = 0; from < ops.size(); from += FORGET_AT_ONCE) {
+            forget(ops.subList(from, Math.min(ops.size(), from + FORGET_AT_ONCE)));
+        }
+    }
+
+    private synchronized void forget(List<LoggedOp> ops) {
         for (LoggedOp o : ops) {
             unflushed.removeFirst();
             space.settle(o);

@@ -60,6 +60,7 @@ public final class Wal implements AutoCloseable {
     private volatile int position;
     // sync thread only
     private @Nullable WalSegment current;
+    private List<WalBatch> writing = List.of();
 
     private Wal(WalSegments segments, long lastLsn, FatalHandler fatal, String name) {
         this.segments = segments;
@@ -235,12 +236,19 @@ public final class Wal implements AutoCloseable {
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+        releaseUnwritten();
         buffers.close();
         try {
             segments.close();
         } catch (IOException e) {
             LOG.warn("closing the write-ahead log of disk {}", segments.disk(), e);
         }
+    }
+
+    /** After a failure: what never became durable. */
+    private void releaseUnwritten() {
+        writing.forEach(WalBatch::durable);
+        takeRound().forEach(WalBatch::durable);
     }
 
     // ---- appending
@@ -288,9 +296,11 @@ public final class Wal implements AutoCloseable {
             while (true) {
                 List<WalBatch> round = takeRound();
                 if (!round.isEmpty()) {
+                    writing = round;
                     if (!writeAndSync(round)) {
                         return;
                     }
+                    writing = List.of();
                 } else if (parkOrEnd()) {
                     writeClosingBatch();
                     return;
@@ -421,16 +431,17 @@ public final class Wal implements AutoCloseable {
     }
 
     /** Lets recovery know that the last batch before was synced. */
-    private void writeClosingBatch() throws IOException {
-        WalSegment segment = current;
-        if (segment == null
-                || position + WalSegmentFormat.BYTES > segments.segmentBytes()
-                || failed) {
+    private void writeClosingBatch() throws IOException, InterruptedException {
+        if (current == null) {
             return;
         }
         WalBatch empty = new WalBatch(syncedLsn + 1, buffers.take(WalBatchFormat.BYTES));
-        segment.device().write(empty.seal(segment, position, syncedLsn, segments.disk()), position);
-        segment.device().force();
+        WalSegment segment = place(empty, List.of());
+        if (segment != null) {
+            int at = position;
+            segment.device().write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
+            segment.device().force();
+        }
         empty.durable();
     }
 }

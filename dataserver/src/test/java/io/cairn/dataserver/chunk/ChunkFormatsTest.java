@@ -1,0 +1,124 @@
+package io.cairn.dataserver.chunk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.store.PgLogState;
+import io.cairn.dataserver.store.PgLogState.Answered;
+import io.cairn.dataserver.store.PgLogState.EpochStart;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+/** The bytes of keys and values must never change; short or altered ones are refused. */
+class ChunkFormatsTest {
+    @Test
+    void keys() {
+        assertHex(ChunkKeys.diskState(), "44");
+        assertHex(ChunkKeys.pgState(0x00010002), "5000010002");
+        assertHex(
+                ChunkKeys.inodeHead(0x00010002, 0x1122334455667788L),
+                "43000100021122334455667788" + "00");
+        assertHex(
+                ChunkKeys.chunkHead(0x00010002, 0x1122334455667788L, 9),
+                "43000100021122334455667788" + "0100000009");
+        byte[] group = ChunkKeys.group(0x00010002, 0x1122334455667788L, 9, 3);
+        assertHex(group, "43000100021122334455667788" + "010000000900000003");
+        assertThat(ChunkKeys.isGroup(group)).isTrue();
+        assertThat(ChunkKeys.pgOf(group)).isEqualTo(0x00010002);
+        assertThat(ChunkKeys.inodeOf(group)).isEqualTo(0x1122334455667788L);
+        assertThat(ChunkKeys.chunkOf(group)).isEqualTo(9);
+        assertThat(ChunkKeys.groupOf(group)).isEqualTo(3);
+    }
+
+    @Test
+    void chunkHead() {
+        ChunkHead head = new ChunkHead(3, 7, 2, 5000);
+        byte[] bytes = ChunkHeadFormat.encode(head);
+        assertHex(bytes, "03000000000000000700000000000000020000000000000088130000b7555bcc");
+        assertThat(ChunkHeadFormat.decode(bytes)).isEqualTo(head);
+        assertRefused(bytes, ChunkHeadFormat::decode);
+    }
+
+    @Test
+    void inodeHead() {
+        byte[] bytes = InodeHeadFormat.encode(77);
+        assertHex(bytes, "4d00000000000000288232bc");
+        assertThat(InodeHeadFormat.decode(bytes)).isEqualTo(77);
+        assertRefused(bytes, InodeHeadFormat::decode);
+    }
+
+    @Test
+    void diskState() {
+        DiskState state = new DiskState(new UUID(1, 2), 99);
+        byte[] bytes = DiskStateFormat.encode(state);
+        assertHex(
+                bytes,
+                "0100000000000000010000000000000002000000000000006300000000000000" + "2060c820");
+        assertThat(DiskStateFormat.decode(bytes)).isEqualTo(state);
+        assertRefused(bytes, DiskStateFormat::decode);
+    }
+
+    @Test
+    void blockGroup() {
+        BlockGroup g = new BlockGroup();
+        g.set(0, 100, 0x11);
+        g.set(1, 101, 0x22);
+        g.damage(5);
+        g.set(63, 7, 0x33);
+        byte[] bytes = BlockGroupFormat.encode(g);
+        assertHex(
+                bytes,
+                "0300000000000080200000000000000002000000640000000000000002000000"
+                        + "0700000000000000010000001100000022000000330000006e1b7899");
+        BlockGroup back = BlockGroupFormat.decode(bytes);
+        for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
+            assertThat(back.location(i)).isEqualTo(g.location(i));
+            assertThat(back.crc(i)).isEqualTo(g.crc(i));
+        }
+        assertRefused(bytes, BlockGroupFormat::decode);
+    }
+
+    @Test
+    void pgState() {
+        PgLogState state =
+                new PgLogState(
+                        5,
+                        2,
+                        9,
+                        9,
+                        9,
+                        List.of(new EpochStart(1, 1), new EpochStart(2, 6)),
+                        List.of(new Answered(0xabc, 4, new long[] {4, 6})));
+        byte[] bytes = PgStateFormat.encode(state);
+        assertHex(
+                bytes,
+                "0100000002000000010000000000000002000000000000000900000000000000"
+                        + "0100000000000000010000000000000002000000000000000600000000000000"
+                        + "bc0a000000000000040000000000000002000000040000000000000006000000"
+                        + "0000000027ce2067");
+        PgLogState back = PgStateFormat.decode(5, bytes);
+        assertThat(back).usingRecursiveComparison().isEqualTo(state);
+        assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
+    private static void assertHex(byte[] bytes, String expected) {
+        assertThat(HexFormat.of().formatHex(bytes)).isEqualTo(expected);
+    }
+
+    private static void assertRefused(byte[] good, Consumer<byte[]> decode) {
+        for (int length = 0; length < good.length; length++) {
+            byte[] part = Arrays.copyOf(good, length);
+            assertThatThrownBy(() -> decode.accept(part)).isInstanceOf(IndexDamagedException.class);
+        }
+        for (int i = 0; i < good.length; i++) {
+            byte[] bad = good.clone();
+            bad[i] ^= 0x10;
+            assertThatThrownBy(() -> decode.accept(bad)).isInstanceOf(IndexDamagedException.class);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package io.cairn.dataserver.disk;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.BitSet;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class BlockAllocatorTest {
+    @Test
+    void agreesWithABitSet() {
+        long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
+        Random random = new Random(seed);
+        int blocks = 3 * 4096 + 77;
+        BlockAllocator a = new BlockAllocator(blocks);
+        BitSet used = new BitSet();
+        used.set(0);
+        for (int i = 0; i < 20_000; i++) {
+            if (random.nextInt(5) < 3) {
+                BlockRun run = a.allocate(1 + random.nextInt(random.nextInt(20) == 0 ? 2000 : 30));
+                if (run == null) {
+                    assertThat(used.cardinality()).as("seed %d", seed).isEqualTo(blocks);
+                    continue;
+                }
+                for (int b = (int) run.first(); b < run.end(); b++) {
+                    assertThat(used.get(b)).as("seed %d, block %d", seed, b).isFalse();
+                    used.set(b);
+                }
+            } else {
+                int b = 1 + random.nextInt(blocks - 1);
+                int end = Math.min(blocks, b + random.nextInt(40));
+                for (; b < end; b++) {
+                    if (used.get(b)) {
+                        a.release(b, 1);
+                        used.clear(b);
+                    }
+                }
+            }
+            assertThat(a.freeBlocks()).isEqualTo(blocks - used.cardinality());
+        }
+    }
+
+    @Test
+    void prefersOneRun() {
+        BlockAllocator a = new BlockAllocator(100);
+        a.markUsed(10, 5);
+        assertThat(a.allocate(50)).isEqualTo(new BlockRun(15, 50));
+        assertThat(a.allocate(50)).as("the longest there is").isEqualTo(new BlockRun(65, 35));
+    }
+
+    @Test
+    void refusesDoubleUse() {
+        BlockAllocator a = new BlockAllocator(100);
+        a.markUsed(10, 5);
+        assertThatThrownBy(() -> a.markUsed(14, 1)).hasMessageContaining("used twice");
+        assertThatThrownBy(() -> a.markUsed(99, 2)).hasMessageContaining("outside");
+        assertThatThrownBy(() -> a.release(20, 1)).hasMessageContaining("freed twice");
+    }
+}

@@ -1,0 +1,127 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.dataserver.disk.DiskConfig;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Appends of 4 KiB at depth 1 and 128 and random reads of them, on a real disk: {@code
+ * AppendBenchmark DIRECTORY [SECONDS]}. Not a test.
+ */
+final class AppendBenchmark {
+    private static final int CHUNK = 4 << 20;
+
+    private AppendBenchmark() {}
+
+    public static void main(String[] args) throws Exception {
+        Path directory = Files.createTempDirectory(Path.of(args[0]), "append");
+        double seconds = args.length > 1 ? Double.parseDouble(args[1]) : 3;
+        DiskConfig config = DiskConfig.in(directory, 4L << 30).withWal(1L << 30, 64 << 20);
+        DiskRuntime runtime = DiskRuntime.of(StoreHarness.databases());
+        try (LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime)) {
+            Run run = new Run(store);
+            for (int depth : new int[] {1, 128, 1, 128}) {
+                run.appends(depth, seconds);
+            }
+            for (int depth : new int[] {1, 128}) {
+                run.reads(depth, seconds);
+            }
+        }
+    }
+
+    /** One PG, one appending thread, as an event loop would be. */
+    private static final class Run {
+        private final LocalDiskStore store;
+        private final Random random = new Random(1);
+        private final ByteBuf payload = Unpooled.directBuffer(4096).writeZero(4096);
+        private final int[] crcs = BlockCrc.compute(payload, 0);
+        private long sequence;
+
+        Run(LocalDiskStore store) {
+            this.store = store;
+        }
+
+        void appends(int depth, double seconds) throws InterruptedException {
+            Semaphore window = new Semaphore(depth);
+            long syncs = store.wal().syncs();
+            long inAppend = 0;
+            long from = sequence;
+            long start = System.nanoTime();
+            long end = start + (long) (seconds * 1e9);
+            while (System.nanoTime() < end) {
+                window.acquire();
+                LogEntry entry = new LogEntry(1, ++sequence, op(), payload);
+                long before = System.nanoTime();
+                store.append(entry, window::release);
+                inAppend += System.nanoTime() - before;
+                store.commit(1, sequence);
+            }
+            window.acquire(depth);
+            double took = (System.nanoTime() - start) / 1e9;
+            long n = sequence - from;
+            System.out.printf(
+                    "append depth %3d: %8.0f/s, %6.0f syncs/s, %5.2f us in append(), log %.0f %%%n",
+                    depth,
+                    n / took,
+                    (store.wal().syncs() - syncs) / took,
+                    inAppend / 1e3 / n,
+                    store.walFillRatio() * 100);
+        }
+
+        void reads(int depth, double seconds) throws InterruptedException {
+            Semaphore window = new Semaphore(depth);
+            LongAdder bytes = new LongAdder();
+            long start = System.nanoTime();
+            long end = start + (long) (seconds * 1e9);
+            long n = 0;
+            for (; System.nanoTime() < end; n++) {
+                window.acquire();
+                store.read(
+                        1,
+                        1 + random.nextInt(64),
+                        0,
+                        random.nextInt(CHUNK / 4096) * 4096,
+                        4096,
+                        (data, blockCrcs, failure) -> {
+                            if (data == null) {
+                                throw new IllegalStateException(failure);
+                            }
+                            bytes.add(data.readableBytes());
+                            data.release();
+                            window.release();
+                        });
+            }
+            window.acquire(depth);
+            double took = (System.nanoTime() - start) / 1e9;
+            System.out.printf(
+                    "read   depth %3d: %8.0f/s, %d bytes%n", depth, n / took, bytes.sum());
+        }
+
+        private DataOp op() {
+            return new DataOp(
+                    DataOpType.WRITE,
+                    0,
+                    1,
+                    7,
+                    sequence,
+                    sequence - 200,
+                    1 + random.nextInt(64),
+                    0,
+                    random.nextInt(CHUNK / 4096) * 4096,
+                    4096,
+                    0,
+                    1,
+                    List.of(),
+                    crcs);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+package io.cairn.dataserver.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.cairn.dataserver.disk.DiskOpenException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Flipped bits end in repair or refusal, never in wrong data or a shorter history. */
+class StoreDamageTest {
+    private static final int FLIPS = Integer.getInteger("cairn.test.flips", 24);
+    private static final int PAGE = 4096;
+
+    @TempDir Path directory;
+
+    @Test
+    void flippedBitsInTheLogAreNeverServedNorPassedOver() throws Exception {
+        long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
+        Random random = new Random(seed);
+        for (int i = 0; i < FLIPS; i++) {
+            long runSeed = random.nextLong();
+            Path dir = Files.createDirectory(directory.resolve("flip-" + i));
+            try (StoreHarness h = new StoreHarness(dir, runSeed)) {
+                h.open();
+                h.work(60);
+                h.awaitDurable();
+                h.shutDown();
+                flipInLog(h, random);
+                try {
+                    h.open();
+                } catch (DiskOpenException e) {
+                    assertThat(e).hasMessageContaining("damaged");
+                    continue;
+                }
+                h.adoptRecovered();
+                h.compareAllAllowingCorruption();
+                h.store().flushThread().flushAll();
+                h.compareAllAllowingCorruption();
+                DiskInvariants.check(h.store());
+            } catch (AssertionError e) {
+                throw new AssertionError("failed; repeat with -Dcairn.test.seed=" + seed, e);
+            }
+        }
+    }
+
+    @Test
+    void flippedBitsInBlocksAreRefusedUntilOverwritten() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 3)) {
+            h.open();
+            byte[] payload = new byte[3 * PAGE];
+            h.random.nextBytes(payload);
+            h.append(0, Ops.write(0, 1, 1, 1, 0, 0, payload, 0, List.of()), 1, 0, payload, 0);
+            h.awaitDurable();
+            h.commitAll();
+            h.store().flushThread().flushAll();
+            h.compareAll();
+            byte[] data = h.devices.bytes(h.config.data());
+            long at = indexOf(data, payload[PAGE + 7], payload[PAGE + 8], payload[PAGE + 9]);
+            h.devices.flipBit(h.config.data(), at * 8);
+
+            assertThatThrownBy(() -> StoreHarness.read(h.store(), 0, 1, 0, PAGE + 5, 10))
+                    .isInstanceOf(CorruptBlockException.class)
+                    .hasMessageContaining("inode 1");
+            assertThat(StoreHarness.read(h.store(), 0, 1, 0, 0, PAGE)).hasSize(PAGE);
+
+            writeAndFlush(h, new byte[10], PAGE + 100);
+            assertThatThrownBy(() -> StoreHarness.read(h.store(), 0, 1, 0, PAGE + 100, 10))
+                    .as("a block merged with a bad one is bad")
+                    .isInstanceOf(CorruptBlockException.class);
+
+            writeAndFlush(h, new byte[PAGE], PAGE);
+            h.compareAll();
+            DiskInvariants.check(h.store());
+        }
+    }
+
+    @Test
+    void aDiskWhosePartsAreGoneIsNotOpened() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 4)) {
+            h.open();
+            h.work(20);
+            h.shutDown();
+            Path index = directory.resolve("index");
+            Path saved = directory.resolve("index-saved");
+            Files.move(index, saved);
+            assertThatThrownBy(h::open)
+                    .isInstanceOf(DiskOpenException.class)
+                    .hasMessageContaining("the index of disk")
+                    .hasMessageContaining("is gone");
+            Files.move(saved, index);
+            Path wal = directory.resolve("wal");
+            Files.move(wal, directory.resolve("wal-saved"));
+            assertThatThrownBy(h::open)
+                    .isInstanceOf(DiskOpenException.class)
+                    .hasMessageContaining("the write-ahead log of disk")
+                    .hasMessageContaining("is gone");
+            Files.move(directory.resolve("wal-saved"), wal);
+            h.devices.flipBit(h.config.data(), 300);
+            assertThatThrownBy(h::open)
+                    .isInstanceOf(DiskOpenException.class)
+                    .hasMessageContaining("superblock");
+            h.devices.flipBit(h.config.data(), 300);
+            h.open();
+            h.adoptRecovered();
+            h.compareAll();
+        }
+    }
+
+    @Test
+    void aFailedWriteStopsTheProcess() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 5)) {
+            h.open();
+            h.awaitDurable();
+            h.devices.failNextWrite(new IOException("Input/output error"));
+            h.write(0);
+            h.awaitDurable();
+            assertThat(h.devices.isCut()).as("the fatal handler was called").isTrue();
+            assertThat(h.model(0).acknowledged).isEqualTo(1);
+            h.crash(true);
+            h.open();
+            h.adoptRecovered();
+            h.compareAll();
+        }
+    }
+
+    private static void writeAndFlush(StoreHarness h, byte[] payload, int offset) {
+        long sequence = h.model(0).last() + 1;
+        LogEntry e = Ops.write(0, 1, sequence, 1, 0, offset, payload, 0, List.of());
+        h.append(0, e, 1, 0, payload, 0);
+        h.awaitDurable();
+        h.commitAll();
+        h.store().flushThread().flushAll();
+    }
+
+    private static long indexOf(byte[] data, byte... pattern) {
+        for (int i = 0; i < data.length - pattern.length; i++) {
+            int n = 0;
+            while (n < pattern.length && data[i + n] == pattern[n]) {
+                n++;
+            }
+            if (n == pattern.length) {
+                return i;
+            }
+        }
+        throw new AssertionError("not stored");
+    }
+
+    /** One bit in a page that is in use. */
+    private static void flipInLog(StoreHarness h, Random random) throws IOException {
+        List<Path> segments;
+        try (Stream<Path> files = Files.list(h.config.wal())) {
+            segments =
+                    files.filter(p -> p.getFileName().toString().startsWith("segment"))
+                            .sorted()
+                            .toList();
+        }
+        List<long[]> pages = new ArrayList<>();
+        for (int s = 0; s < segments.size(); s++) {
+            byte[] bytes = h.devices.bytes(segments.get(s));
+            for (int p = 0; p < bytes.length / PAGE; p++) {
+                if (bytes[p * PAGE] != 0) {
+                    pages.add(new long[] {s, p});
+                }
+            }
+        }
+        long[] page = pages.get(random.nextInt(pages.size()));
+        int within = random.nextInt(random.nextBoolean() ? 200 : PAGE);
+        h.devices.flipBit(
+                segments.get((int) page[0]), (page[1] * PAGE + within) * 8 + random.nextInt(8));
+    }
+}
