@@ -5,6 +5,7 @@ import io.cairn.common.errno.FsException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,9 @@ public final class Async {
         while ((t instanceof CompletionException || t instanceof ExecutionException)
                 && t.getCause() != null) {
             t = t.getCause();
+        }
+        if (t instanceof TimeoutException) {
+            return new FsException(Errno.ETIMEDOUT, "not done in time");
         }
         return t instanceof FsException e ? e : new FsException(Errno.EIO, String.valueOf(t));
     }

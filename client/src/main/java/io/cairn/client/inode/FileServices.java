@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.ClientMeters;
+import io.cairn.client.data.ByteBudget;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.meta.MetaClient;
 
@@ -15,6 +16,7 @@ import io.cairn.client.meta.MetaClient;
 public record FileServices(
         MetaClient meta,
         DataClient data,
+        ByteBudget budget,
         Publisher publisher,
         ClientMeters meters,
         long metadataNanos,

@@ -47,7 +47,8 @@ public final class InodeState implements DataTarget {
     private long sentMtimeNanos = NONE;
     private int growsInFlight;
     private boolean listedDirty;
-    CompletableFuture<Void> lastGrow = CompletableFuture.completedFuture(null);
+    /** The newest publication; under the monitor. */
+    CompletableFuture<Void> lastGrow = Async.done();
 
     /** Handles that exist or are being made. */
     int handles;
@@ -191,6 +192,10 @@ public final class InodeState implements DataTarget {
     /** True while the MDS does not know of a size this client made. */
     synchronized boolean sizeUnconfirmed() {
         return Math.max(unsentSize, sentSize) > known().getSize();
+    }
+
+    synchronized CompletableFuture<Void> lastGrow() {
+        return lastGrow;
     }
 
     /** True while something was not even sent. */

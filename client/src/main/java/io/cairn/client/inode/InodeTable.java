@@ -2,7 +2,9 @@ package io.cairn.client.inode;
 
 import io.cairn.client.Async;
 import io.cairn.common.proto.Attr;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
@@ -71,8 +73,36 @@ public final class InodeTable {
             }
         }
         CompletableFuture<Void> done = new CompletableFuture<>();
-        state.order().submit(new LastRelease(state, done));
+        state.order().submit(new LastRelease(state, done, false));
         return done;
+    }
+
+    /** Tells operations that wait the time, and forgets what is no longer needed. */
+    public void tick(long nowNanos) {
+        for (InodeState state : states.values()) {
+            state.order().tick(nowNanos);
+            boolean unused;
+            synchronized (state) {
+                unused = state.handles == 0;
+            }
+            if (unused) {
+                forgetUnused(state);
+            }
+        }
+    }
+
+    /** Gives everything back, whatever handles there are: the client ends. */
+    public CompletableFuture<Void> releaseAll() {
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (InodeState state : states.values()) {
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            synchronized (state) {
+                state.handles = 0;
+            }
+            state.order().submit(new LastRelease(state, done, true));
+            all.add(done);
+        }
+        return CompletableFuture.allOf(all.toArray(CompletableFuture[]::new));
     }
 
     private void forgetUnused(InodeState state) {
@@ -94,20 +124,21 @@ public final class InodeTable {
     private final class LastRelease extends RangeOrder.Entry {
         private final InodeState state;
         private final CompletableFuture<Void> done;
+        private boolean wait;
 
-        LastRelease(InodeState state, CompletableFuture<Void> done) {
+        LastRelease(InodeState state, CompletableFuture<Void> done, boolean always) {
             super(0, Long.MAX_VALUE, false);
             this.state = state;
             this.done = done;
+            this.wait = always;
         }
 
         @Override
         protected void start() {
             CompletableFuture<Void> released = Async.done();
-            boolean wait = false;
             synchronized (state) {
                 if (state.handles == 0 && state.mdsOpens > 0) {
-                    wait = state.unconfirmed();
+                    wait |= state.unconfirmed();
                     int opens = state.mdsOpens;
                     state.mdsOpens = 0;
                     released = publisher.release(state, opens);

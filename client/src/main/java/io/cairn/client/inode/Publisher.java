@@ -10,6 +10,7 @@ import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
+import io.cairn.common.proto.Timespec;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,7 +85,8 @@ public final class Publisher {
                         (result, thrown) -> {
                             FsException failure = grown(state, grow, result, thrown);
                             // Answers come in order, failures of the session all at once.
-                            before.whenComplete((v, t) -> Async.settle(done, null, failure));
+                            before.whenComplete(
+                                    (v, t) -> Async.settle(done, null, failure == null ? t : failure));
                         });
         return done;
     }
@@ -123,7 +125,7 @@ public final class Publisher {
     /** Publishes everything listed, except where an earlier publication is still under way. */
     public void tick() {
         for (InodeState state : dirty) {
-            if (!state.lastGrow.isDone()) {
+            if (!state.lastGrow().isDone()) {
                 continue;
             }
             dirty.remove(state);
@@ -144,7 +146,7 @@ public final class Publisher {
         Instant now = Instant.now();
         return Mutation.newBuilder()
                 .setTime(
-                        io.cairn.common.proto.Timespec.newBuilder()
+                        Timespec.newBuilder()
                                 .setSeconds(now.getEpochSecond())
                                 .setNanos(now.getNano()));
     }

@@ -11,8 +11,11 @@ public final class Results {
 
     /** Null when it was done. */
     public static @Nullable FsException failure(MutationResult result) {
-        return result.getErrno() == 0
-                ? null
-                : new FsException(Errno.of(result.getErrno()), result.getDetail());
+        return result.getErrno() == 0 ? null : failed(result);
+    }
+
+    /** The failure of a result known to be one. */
+    public static FsException failed(MutationResult result) {
+        return new FsException(Errno.of(result.getErrno()), result.getDetail());
     }
 }
