@@ -82,6 +82,13 @@ public final class Async {
         to.complete(value);
     }
 
+    /** The same end without the value. */
+    public static CompletableFuture<Void> ignoringValue(CompletableFuture<?> from) {
+        CompletableFuture<Void> to = new CompletableFuture<>();
+        from.whenComplete((value, thrown) -> settle(to, null, thrown));
+        return to;
+    }
+
     public static <T> CompletableFuture<T> failed(Errno errno, String detail) {
         return CompletableFuture.failedFuture(new FsException(errno, detail));
     }

@@ -6,8 +6,11 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.ReadReply;
+import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Method;
 import io.cairn.common.rpc.RpcCallback;
 import io.cairn.common.rpc.RpcChannel;
@@ -58,7 +61,7 @@ final class DataCall implements RpcCallback {
         this.offset = offset;
         this.length = data.readableBytes();
         this.payload = data;
-        this.blockCrcs = BlockCrc.of(offset, data);
+        this.blockCrcs = BlockCrc.compute(data, offset);
         this.deadlineNanos = deadlineNanos;
         this.outcome = outcome;
     }
@@ -97,9 +100,9 @@ final class DataCall implements RpcCallback {
         }
         attempts++;
         DataView view = target.view();
-        int pg = view.pg(target.inode(), chunk);
-        MapHolder map = client.map();
-        String address = map.primaryAddress(pg);
+        ClusterMap map = client.map().current();
+        int pg = MapHolder.pg(map, view.pool(), target.inode(), chunk);
+        String address = MapHolder.primaryAddress(map, pg);
         if (address == null) {
             last = "no data server is up for PG " + Integer.toHexString(pg);
             client.refreshMap();
@@ -126,8 +129,8 @@ final class DataCall implements RpcCallback {
                         map.epoch(),
                         view.cuts(chunk),
                         blockCrcs);
-        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(DataOpFormat.length(op));
-        DataOpFormat.write(op, head);
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(DataOpFormat.encodedLength(op));
+        DataOpFormat.encode(op, head);
         long attempt = now + client.attemptNanos();
         channel.call(
                 type == DataOpType.WRITE ? Method.DATA_WRITE_VALUE : Method.DATA_READ_VALUE,
@@ -141,7 +144,16 @@ final class DataCall implements RpcCallback {
     public void done(RpcStatus status, ByteBuf head, ByteBuf received) {
         if (!status.ok()) {
             failed(status);
-        } else if (type == DataOpType.WRITE || intact(head, received)) {
+            return;
+        }
+        boolean intact;
+        try {
+            intact = type == DataOpType.WRITE || intact(head, received);
+        } catch (FsException e) {
+            finish(new FsException(Errno.EIO, this + ": " + e.getMessage()), Unpooled.EMPTY_BUFFER);
+            return;
+        }
+        if (intact) {
             finish(null, received);
         } else {
             client.meters().checksumError();
@@ -158,8 +170,10 @@ final class DataCall implements RpcCallback {
         }
     }
 
+    /** Throws EPROTO for an answer that does not fit the question. */
     private boolean intact(ByteBuf head, ByteBuf received) {
-        return received.readableBytes() <= length && BlockCrc.matches(offset, received, head);
+        ReadReply reply = ReadReplyFormat.decode(head, offset, length, received.readableBytes());
+        return BlockCrc.firstMismatch(received, offset, reply.blockCrcs()) < 0;
     }
 
     private void failed(RpcStatus status) {

@@ -28,6 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class InodeState implements DataTarget {
     private static final long NONE = -1;
     private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
+    private static final int TYPE_MASK = 0170000;
+    private static final int REGULAR = 0100000;
     private static final int SUID = 04000;
     private static final int SGID = 02000;
 
@@ -90,6 +92,9 @@ public final class InodeState implements DataTarget {
             }
             attr = received;
             attrNanos = System.nanoTime();
+            if (!received.hasLayout() || (received.getMode() & TYPE_MASK) != REGULAR) {
+                return;
+            }
             DataView old = view;
             if (old == null || !old.describes(received)) {
                 view = DataView.of(received);
@@ -138,6 +143,11 @@ public final class InodeState implements DataTarget {
             throw new FsException(Errno.EIO, "attributes of inode " + inode + " are not known yet");
         }
         return known;
+    }
+
+    /** False for what is no regular file. */
+    boolean hasView() {
+        return view != null;
     }
 
     @Override

@@ -72,7 +72,7 @@ public final class Publisher {
         if (grow != null) {
             return queued(state, grow, pending);
         }
-        return Async.map(pending.reply(), result -> null);
+        return Async.ignoringValue(pending.reply());
     }
 
     private CompletableFuture<Void> queued(

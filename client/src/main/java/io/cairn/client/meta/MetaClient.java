@@ -7,7 +7,6 @@ import io.cairn.client.Backoff;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.CloseSessionRequest;
-import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
@@ -403,7 +402,7 @@ public final class MetaClient {
             session = reply.getSession();
         }
         events.sessionOpened(reply.getSession(), reply.getMap());
-        learnMembers(reply.getMap());
+        learnMembers(reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         long interval = Math.max(50, reply.getRenewIntervalMillis());
         later(TimeUnit.MILLISECONDS.toNanos(interval), () -> renewEvery(interval));
         connected(searchEra, from);
@@ -500,11 +499,10 @@ public final class MetaClient {
         }
     }
 
-    private void learnMembers(MapUpdate map) {
-        if (map.getMdsCount() > 0) {
-            synchronized (lock) {
-                members.learn(map.getMdsList().stream().map(MdsMember::getAddress).toList());
-            }
+    /** The cluster map names the MDS members, which join the configured ones. */
+    public void learnMembers(List<String> addresses) {
+        synchronized (lock) {
+            members.learn(addresses);
         }
     }
 
