@@ -33,18 +33,17 @@ public final class Async {
     public static <T, R> CompletableFuture<R> map(
             CompletableFuture<T> from, Function<? super T, ? extends R> step) {
         CompletableFuture<R> to = new CompletableFuture<>();
-        from.whenComplete(
-                (value, thrown) -> {
-                    if (thrown != null) {
-                        to.completeExceptionally(failure(thrown));
-                        return;
-                    }
-                    try {
-                        to.complete(step.apply(value));
-                    } catch (RuntimeException e) {
-                        to.completeExceptionally(failure(e));
-                    }
-                });
+        from.whenComplete((value, thrown) -> {
+            if (thrown != null) {
+                to.completeExceptionally(failure(thrown));
+                return;
+            }
+            try {
+                to.complete(step.apply(value));
+            } catch (RuntimeException e) {
+                to.completeExceptionally(failure(e));
+            }
+        });
         return to;
     }
 
@@ -52,18 +51,17 @@ public final class Async {
     public static <T, R> CompletableFuture<R> then(
             CompletableFuture<T> from, Function<? super T, CompletableFuture<R>> step) {
         CompletableFuture<R> to = new CompletableFuture<>();
-        from.whenComplete(
-                (value, thrown) -> {
-                    if (thrown != null) {
-                        to.completeExceptionally(failure(thrown));
-                        return;
-                    }
-                    try {
-                        step.apply(value).whenComplete((r, t) -> settle(to, r, t));
-                    } catch (RuntimeException e) {
-                        to.completeExceptionally(failure(e));
-                    }
-                });
+        from.whenComplete((value, thrown) -> {
+            if (thrown != null) {
+                to.completeExceptionally(failure(thrown));
+                return;
+            }
+            try {
+                step.apply(value).whenComplete((r, t) -> settle(to, r, t));
+            } catch (RuntimeException e) {
+                to.completeExceptionally(failure(e));
+            }
+        });
         return to;
     }
 

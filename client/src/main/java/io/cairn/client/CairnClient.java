@@ -18,7 +18,9 @@ public interface CairnClient extends AutoCloseable {
     /** Inode id of the root directory of the name space. */
     long ROOT_INODE = 1;
 
-    /** The directory this client was asked to mount; {@link #ROOT_INODE} unless a path was given. */
+    /**
+     * The directory this client was asked to mount; {@link #ROOT_INODE} unless a path was given.
+     */
     default long rootInode() {
         return ROOT_INODE;
     }
@@ -87,14 +89,15 @@ public interface CairnClient extends AutoCloseable {
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 
         /**
-         * Completes when all writes issued before it are durable and the size they made is committed
-         * at the MDS. A changed mtime alone follows within a second.
+         * Completes when all writes issued before it are durable and the size they made is
+         * committed at the MDS. A changed mtime alone follows within a second.
          */
         CompletableFuture<Void> fsync();
 
         /**
          * As close(2) of one descriptor: waits for the writes issued before it and for size and
-         * mtime to be committed, so that whoever opens the file next sees them. The file stays open.
+         * mtime to be committed, so that whoever opens the file next sees them. The file stays
+         * open.
          */
         CompletableFuture<Void> flush();
 

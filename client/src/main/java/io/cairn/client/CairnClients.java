@@ -51,7 +51,8 @@ public final class CairnClients {
             } catch (CompletionException e) {
                 FsException cause = Async.failure(e);
                 throw new FsException(
-                        cause.errno(), "path " + path + ", at '" + name + "': " + cause.getMessage());
+                        cause.errno(),
+                        "path " + path + ", at '" + name + "': " + cause.getMessage());
             }
             if ((attr.getMode() & TYPE_MASK) != DIRECTORY) {
                 throw new FsException(

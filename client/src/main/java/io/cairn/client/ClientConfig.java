@@ -24,7 +24,8 @@ public record ClientConfig(
                         example = "00112233445566778899aabbccddeeff")
                 Optional<String> clusterId,
         @Key(
-                        value = "Directory of the file system that becomes the root of this client.",
+                        value =
+                                "Directory of the file system that becomes the root of this client.",
                         defaultValue = "/")
                 String path,
         @Key(
@@ -110,7 +111,6 @@ public record ClientConfig(
     /** The defaults, for a cluster with these MDS members. */
     public static ClientConfig of(List<HostPort> mds) {
         String addresses = String.join("\", \"", mds.stream().map(HostPort::toString).toList());
-        return Config.parse(
-                "client.toml", "mds = [\"" + addresses + "\"]\n", ClientConfig.class);
+        return Config.parse("client.toml", "mds = [\"" + addresses + "\"]\n", ClientConfig.class);
     }
 }

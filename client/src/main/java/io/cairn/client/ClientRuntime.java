@@ -24,7 +24,6 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
-import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
@@ -72,19 +71,16 @@ final class ClientRuntime implements MetaEvents {
         this.config = config;
         clusterId =
                 ByteString.copyFrom(
-                        HexFormat.of().parseHex(config.clusterId().orElse("").toLowerCase(Locale.ROOT)));
+                        HexFormat.of()
+                                .parseHex(config.clusterId().orElse("").toLowerCase(Locale.ROOT)));
         loops = new RpcLoops(config.eventLoops(), "cairn-client");
         rpc = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         timer =
-                Executors.newSingleThreadScheduledExecutor(
-                        task ->
-                                Thread.ofPlatform()
-                                        .daemon()
-                                        .name("cairn-client-timer")
-                                        .unstarted(task));
+                Executors.newSingleThreadScheduledExecutor(task ->
+                        Thread.ofPlatform().daemon().name("cairn-client-timer").unstarted(task));
         map = new MapHolder();
         meters = new ClientMeters(published);
-        Channels channels = address -> rpc.channel(RpcAddress.parse(address));
+        Channels channels = rpc::channel;
         meta =
                 new MetaClient(
                         new MetaOptions(
@@ -225,7 +221,9 @@ final class ClientRuntime implements MetaEvents {
                 unpublished.size(),
                 unpublished.isEmpty()
                         ? ""
-                        : ", inodes " + unpublished.subList(0, Math.min(INODES_NAMED, unpublished.size())));
+                        : ", inodes "
+                                + unpublished.subList(
+                                        0, Math.min(INODES_NAMED, unpublished.size())));
     }
 
     @Override

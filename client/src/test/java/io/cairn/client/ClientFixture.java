@@ -26,7 +26,7 @@ abstract class ClientFixture {
     static final Credentials WHO = Credentials.getDefaultInstance();
     static final int REGULAR = 0100644;
 
-    FakeCluster cluster = null;
+    FakeCluster cluster;
     private final List<CairnClient> clients = new ArrayList<>();
 
     FakeCluster makeCluster() throws IOException {
@@ -103,8 +103,10 @@ abstract class ClientFixture {
             Object value = future.get(20, TimeUnit.SECONDS);
             throw new AssertionError("did not fail but gave " + value);
         } catch (ExecutionException e) {
-            assertThat(e.getCause()).isInstanceOf(FsException.class);
-            return (FsException) e.getCause();
+            if (e.getCause() instanceof FsException failure) {
+                return failure;
+            }
+            throw new AssertionError("not a bare FsException", e);
         } catch (InterruptedException | TimeoutException e) {
             throw new AssertionError(e);
         }

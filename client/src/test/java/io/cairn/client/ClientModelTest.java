@@ -22,10 +22,7 @@ class ClientModelTest {
 
     @Test
     void manyStripes() throws IOException {
-        run(
-                new FakeCluster(1, 3, FakeCluster.layout(4096, 3, 16384)),
-                "manyStripes",
-                false);
+        run(new FakeCluster(1, 3, FakeCluster.layout(4096, 3, 16384)), "manyStripes", false);
     }
 
     @Test
@@ -53,32 +50,30 @@ class ClientModelTest {
         for (int i = 0; i < 3; i++) {
             Random faults = new Random(seed + i);
             cluster.data(i)
-                    .faults(
-                            op -> {
-                                synchronized (faults) {
-                                    return switch (faults.nextInt(60)) {
+                    .faults(op -> {
+                        synchronized (faults) {
+                            return switch (faults.nextInt(400)) {
+                                case 0 -> Fault.CUT_BEFORE;
+                                case 1 -> Fault.CUT_AFTER;
+                                case 2, 3, 4, 5 -> Fault.RETRY;
+                                case 6, 7 -> Fault.CORRUPT;
+                                default -> Fault.NONE;
+                            };
+                        }
+                    });
+            cluster.mds(i)
+                    .faults(method -> {
+                        synchronized (faults) {
+                            return method == Method.OPEN_SESSION
+                                    ? Fault.NONE
+                                    : switch (faults.nextInt(300)) {
                                         case 0 -> Fault.CUT_BEFORE;
                                         case 1 -> Fault.CUT_AFTER;
-                                        case 2, 3 -> Fault.RETRY;
-                                        case 4 -> Fault.CORRUPT;
+                                        case 2 -> Fault.RETRY;
                                         default -> Fault.NONE;
                                     };
-                                }
-                            });
-            cluster.mds(i)
-                    .faults(
-                            method -> {
-                                synchronized (faults) {
-                                    return method == Method.OPEN_SESSION
-                                            ? Fault.NONE
-                                            : switch (faults.nextInt(80)) {
-                                                case 0 -> Fault.CUT_BEFORE;
-                                                case 1 -> Fault.CUT_AFTER;
-                                                case 2 -> Fault.RETRY;
-                                                default -> Fault.NONE;
-                                            };
-                                }
-                            });
+                        }
+                    });
         }
     }
 

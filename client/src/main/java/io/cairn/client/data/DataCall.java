@@ -18,6 +18,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -101,10 +102,14 @@ final class DataCall implements RpcCallback {
         attempts++;
         DataView view = target.view();
         ClusterMap map = client.map().current();
-        int pg = MapHolder.pg(map, view.pool(), target.inode(), chunk);
-        String address = MapHolder.primaryAddress(map, pg);
+        boolean known = map.pool(view.pool()) != null;
+        int pg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
+        InetSocketAddress address = known ? map.primaryAddress(pg) : null;
         if (address == null) {
-            last = "no data server is up for PG " + Integer.toHexString(pg);
+            last =
+                    known
+                            ? "PG " + Integer.toHexString(pg) + " has no data server yet"
+                            : "pool " + view.pool() + " is not in the cluster map";
             client.refreshMap();
             client.park(this, Backoff.delayNanos(attempts));
             return;
@@ -197,16 +202,15 @@ final class DataCall implements RpcCallback {
     private void renewed() {
         endNumber();
         target.refresh()
-                .whenComplete(
-                        (v, thrown) -> {
-                            if (thrown != null) {
-                                finish(Async.failure(thrown), Unpooled.EMPTY_BUFFER);
-                            } else if (attempts <= 1) {
-                                send();
-                            } else {
-                                client.park(this, Backoff.delayNanos(attempts - 1));
-                            }
-                        });
+                .whenComplete((v, thrown) -> {
+                    if (thrown != null) {
+                        finish(Async.failure(thrown), Unpooled.EMPTY_BUFFER);
+                    } else if (attempts <= 1) {
+                        send();
+                    } else {
+                        client.park(this, Backoff.delayNanos(attempts - 1));
+                    }
+                });
     }
 
     private FsException late() {

@@ -1,9 +1,9 @@
 package io.cairn.client.data;
 
 /**
- * The numbers of a session's data mutations: one sequence over all PGs, each number outstanding from
- * {@link #begin} to {@link #end}. Data servers forget, and from then on refuse, what lies below the
- * lowest outstanding number. Any thread.
+ * The numbers of a session's data mutations: one sequence over all PGs, each number outstanding
+ * from {@link #begin} to {@link #end}. Data servers forget, and from then on refuse, what lies
+ * below the lowest outstanding number. Any thread.
  */
 public final class DataNumbers {
     private long lowest = 1;

@@ -76,8 +76,7 @@ public record DataView(
         }
         List<DataOp.Cut> cuts = new ArrayList<>(pending.size());
         for (Truncation t : pending) {
-            cuts.add(
-                    new DataOp.Cut(t.getSequence(), striping.chunkLength(t.getSize(), chunk)));
+            cuts.add(new DataOp.Cut(t.getSequence(), striping.chunkLength(t.getSize(), chunk)));
         }
         return cuts;
     }

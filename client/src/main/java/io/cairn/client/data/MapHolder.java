@@ -1,14 +1,17 @@
 package io.cairn.client.data;
 
-import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MdsMember;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The newest cluster map this client has. Any thread. */
 public final class MapHolder {
+    private static final Logger LOG = LoggerFactory.getLogger(MapHolder.class);
+
     private volatile ClusterMap current = ClusterMap.EMPTY;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
@@ -25,32 +28,35 @@ public final class MapHolder {
         listeners.add(listener);
     }
 
-    /** False when the update starts from an epoch this client does not have. */
+    /**
+     * False when the update cannot be used, because it starts from an epoch this client does not
+     * have or is damaged: a newer one must be asked for.
+     */
     public boolean apply(MapUpdate update) {
         synchronized (this) {
-            ClusterMap before = current;
-            if (update.getEpoch() <= before.epoch()) {
-                return true;
-            }
-            if (update.getBaseEpoch() > before.epoch()) {
+            ClusterMap newer;
+            try {
+                newer = current.apply(update);
+            } catch (IllegalArgumentException e) {
+                LOG.warn(
+                        "Cluster map update to epoch {} refused: {}",
+                        update.getEpoch(),
+                        e.getMessage());
                 return false;
             }
-            current = before.apply(update);
+            if (newer == null) {
+                return false;
+            }
+            if (newer == current) {
+                return true;
+            }
+            current = newer;
         }
         listeners.forEach(Runnable::run);
         return true;
     }
 
     public List<String> mdsAddresses() {
-        return current.mds().stream().map(m -> m.getAddress()).toList();
-    }
-
-    static int pg(ClusterMap map, int pool, long inode, int chunk) {
-        return PgHash.pg(pool, inode, chunk, map.pgCount(pool));
-    }
-
-    /** Null when nobody can be asked now. */
-    static @Nullable String primaryAddress(ClusterMap map, int pg) {
-        return map.primaryAddress(pg);
+        return current.mds().stream().map(MdsMember::getAddress).toList();
     }
 }

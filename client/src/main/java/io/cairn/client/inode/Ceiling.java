@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Raises an inode's size ceiling ahead of the writes that need it: no chunk data may exist at or
- * beyond the ceiling the MDS has committed, because delete and truncate cover just that. Steps double
- * the ceiling, up to 1 GiB at a time, so that a growing file costs few commits. Stateless; any
- * thread.
+ * beyond the ceiling the MDS has committed, because delete and truncate cover just that. Steps
+ * double the ceiling, up to 1 GiB at a time, so that a growing file costs few commits. Stateless;
+ * any thread.
  */
 final class Ceiling {
     private static final long MAX_STEP = 1L << 30;
@@ -50,14 +50,13 @@ final class Ceiling {
             return;
         }
         raise(services, state, end)
-                .whenComplete(
-                        (v, thrown) -> {
-                            if (thrown != null) {
-                                then.accept(Async.failure(thrown));
-                            } else {
-                                reach(services, state, end, tries - 1, then);
-                            }
-                        });
+                .whenComplete((v, thrown) -> {
+                    if (thrown != null) {
+                        then.accept(Async.failure(thrown));
+                    } else {
+                        reach(services, state, end, tries - 1, then);
+                    }
+                });
     }
 
     private static CompletableFuture<Void> raise(
@@ -83,18 +82,17 @@ final class Ceiling {
                                     System.nanoTime() + services.ioNanos());
         }
         pending.reply()
-                .whenComplete(
-                        (result, thrown) -> {
-                            if (thrown == null && result.hasAttr()) {
-                                state.observe(result.getAttr());
-                            }
-                            synchronized (state) {
-                                if (state.raising == raised) {
-                                    state.raising = null;
-                                }
-                            }
-                            Async.settle(raised, null, thrown);
-                        });
+                .whenComplete((result, thrown) -> {
+                    if (thrown == null && result.hasAttr()) {
+                        state.observe(result.getAttr());
+                    }
+                    synchronized (state) {
+                        if (state.raising == raised) {
+                            state.raising = null;
+                        }
+                    }
+                    Async.settle(raised, null, thrown);
+                });
         return raised;
     }
 

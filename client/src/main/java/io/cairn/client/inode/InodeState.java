@@ -49,6 +49,7 @@ public final class InodeState implements DataTarget {
     private long sentMtimeNanos = NONE;
     private int growsInFlight;
     private boolean listedDirty;
+
     /** The newest publication; under the monitor. */
     CompletableFuture<Void> lastGrow = Async.done();
 
@@ -170,16 +171,15 @@ public final class InodeState implements DataTarget {
             refreshing = mine;
         }
         getAttr.get()
-                .whenComplete(
-                        (fresh, thrown) -> {
-                            if (thrown == null) {
-                                observe(fresh);
-                            }
-                            synchronized (this) {
-                                refreshing = null;
-                            }
-                            Async.settle(mine, null, thrown);
-                        });
+                .whenComplete((fresh, thrown) -> {
+                    if (thrown == null) {
+                        observe(fresh);
+                    }
+                    synchronized (this) {
+                        refreshing = null;
+                    }
+                    Async.settle(mine, null, thrown);
+                });
         return mine;
     }
 
@@ -219,8 +219,8 @@ public final class InodeState implements DataTarget {
     }
 
     /**
-     * What is to be published, sent from now on; null when there is nothing. Under the monitor until
-     * the mutation is queued.
+     * What is to be published, sent from now on; null when there is nothing. Under the monitor
+     * until the mutation is queued.
      */
     @Nullable GrowOp takeGrow(boolean killPrivileges) {
         if (!unsent() && !killPrivileges) {

@@ -35,26 +35,21 @@ public final class Opens {
         }
         if (shared) {
             state.refresh()
-                    .whenComplete(
-                            (v, thrown) ->
-                                    handOver(
-                                            future,
-                                            state,
-                                            thrown == null ? null : Async.failure(thrown)));
+                    .whenComplete((v, thrown) ->
+                            handOver(future, state, thrown == null ? null : Async.failure(thrown)));
             return future;
         }
         Mutation mutation =
                 Publisher.mutation().setOpen(OpenOp.newBuilder().setInode(inode)).build();
         PendingMutation pending = mutate(mutation);
         pending.answer()
-                .whenComplete(
-                        (result, thrown) -> {
-                            FsException failure = failure(result, thrown);
-                            if (failure == null && result != null) {
-                                counted(state, result.getAttr());
-                            }
-                            handOver(future, state, failure);
-                        });
+                .whenComplete((result, thrown) -> {
+                    FsException failure = failure(result, thrown);
+                    if (failure == null && result != null) {
+                        counted(state, result.getAttr());
+                    }
+                    handOver(future, state, failure);
+                });
         late(pending, future);
         return future;
     }
@@ -66,18 +61,17 @@ public final class Opens {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
         PendingMutation pending = mutate(mutation);
         pending.answer()
-                .whenComplete(
-                        (result, thrown) -> {
-                            FsException failure = failure(result, thrown);
-                            if (failure != null || result == null) {
-                                future.completeExceptionally(
-                                        failure == null ? new IllegalStateException() : failure);
-                                return;
-                            }
-                            InodeState state = table.acquire(result.getAttr().getInode());
-                            counted(state, result.getAttr());
-                            handOver(future, state, null);
-                        });
+                .whenComplete((result, thrown) -> {
+                    FsException failure = failure(result, thrown);
+                    if (failure != null || result == null) {
+                        future.completeExceptionally(
+                                failure == null ? new IllegalStateException() : failure);
+                        return;
+                    }
+                    InodeState state = table.acquire(result.getAttr().getInode());
+                    counted(state, result.getAttr());
+                    handOver(future, state, null);
+                });
         late(pending, future);
         return future;
     }
@@ -122,11 +116,10 @@ public final class Opens {
 
     private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
         pending.reply()
-                .whenComplete(
-                        (result, thrown) -> {
-                            if (thrown != null) {
-                                future.completeExceptionally(Async.failure(thrown));
-                            }
-                        });
+                .whenComplete((result, thrown) -> {
+                    if (thrown != null) {
+                        future.completeExceptionally(Async.failure(thrown));
+                    }
+                });
     }
 }

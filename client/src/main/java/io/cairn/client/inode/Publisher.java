@@ -75,19 +75,17 @@ public final class Publisher {
         return Async.ignoringValue(pending.reply());
     }
 
-    private CompletableFuture<Void> queued(
-            InodeState state, GrowOp grow, PendingMutation pending) {
+    private CompletableFuture<Void> queued(InodeState state, GrowOp grow, PendingMutation pending) {
         CompletableFuture<Void> done = new CompletableFuture<>();
         CompletableFuture<Void> before = state.lastGrow;
         state.lastGrow = done;
         pending.answer()
-                .whenComplete(
-                        (result, thrown) -> {
-                            FsException failure = grown(state, grow, result, thrown);
-                            // Answers come in order, failures of the session all at once.
-                            before.whenComplete(
-                                    (v, t) -> Async.settle(done, null, failure == null ? t : failure));
-                        });
+                .whenComplete((result, thrown) -> {
+                    FsException failure = grown(state, grow, result, thrown);
+                    // Answers come in order, failures of the session all at once.
+                    before.whenComplete(
+                            (v, t) -> Async.settle(done, null, failure == null ? t : failure));
+                });
         return done;
     }
 

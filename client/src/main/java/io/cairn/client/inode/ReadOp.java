@@ -46,15 +46,14 @@ final class ReadOp extends RangeOrder.Entry {
         if (offset + wanted > state.size()
                 && state.attrAgeNanos(startNanos) > services.attrFreshNanos()) {
             state.refresh()
-                    .whenComplete(
-                            (v, thrown) -> {
-                                if (thrown != null) {
-                                    failure = Async.failure(thrown);
-                                    finished();
-                                } else {
-                                    begin();
-                                }
-                            });
+                    .whenComplete((v, thrown) -> {
+                        if (thrown != null) {
+                            failure = Async.failure(thrown);
+                            finished();
+                        } else {
+                            begin();
+                        }
+                    });
         } else {
             begin();
         }

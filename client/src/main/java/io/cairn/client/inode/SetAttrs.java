@@ -73,12 +73,11 @@ public final class SetAttrs {
             pending.answer().whenComplete((result, thrown) -> answered(number, result, thrown));
             // Later writes wait for the answer in truth; only the caller is told that it is late.
             pending.reply()
-                    .whenComplete(
-                            (result, thrown) -> {
-                                if (thrown != null && !pending.answer().isDone()) {
-                                    future.completeExceptionally(Async.failure(thrown));
-                                }
-                            });
+                    .whenComplete((result, thrown) -> {
+                        if (thrown != null && !pending.answer().isDone()) {
+                            future.completeExceptionally(Async.failure(thrown));
+                        }
+                    });
         }
 
         private void answered(

@@ -11,8 +11,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One write of a file, in these steps: its turn among overlapping operations, the size ceiling, room
- * in the budget of bytes in flight, the pieces, the note of size and mtime, the answer.
+ * One write of a file, in these steps: its turn among overlapping operations, the size ceiling,
+ * room in the budget of bytes in flight, the pieces, the note of size and mtime, the answer.
  */
 final class WriteOp extends RangeOrder.Entry {
     private final FileServices services;
@@ -80,8 +80,7 @@ final class WriteOp extends RangeOrder.Entry {
                             state,
                             view.chunk(at),
                             view.offsetInChunk(at),
-                            data.retainedSlice(
-                                    data.readerIndex() + (int) (at - offset), piece),
+                            data.retainedSlice(data.readerIndex() + (int) (at - offset), piece),
                             deadlineNanos,
                             this::pieceDone);
             at += piece;

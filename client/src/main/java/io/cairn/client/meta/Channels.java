@@ -1,15 +1,11 @@
 package io.cairn.client.meta;
 
 import io.cairn.common.rpc.RpcChannel;
+import java.net.InetSocketAddress;
 
 /** The connections of a client, one per server. Any thread. */
 @FunctionalInterface
 public interface Channels {
-    /**
-     * The channel to a server, the same for the same address.
-     *
-     * @param address host:port
-     * @throws IllegalArgumentException when it is not an address
-     */
-    RpcChannel channel(String address);
+    /** The channel to a server, the same for the same address. */
+    RpcChannel channel(InetSocketAddress address);
 }

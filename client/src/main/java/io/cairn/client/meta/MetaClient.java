@@ -16,6 +16,7 @@ import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
@@ -348,7 +349,7 @@ public final class MetaClient {
         String address = members.current();
         RpcChannel to;
         try {
-            to = channels.channel(address);
+            to = channels.channel(RpcAddress.parse(address));
         } catch (IllegalArgumentException e) {
             notFound(searchEra, RpcStatus.fail(Errno.EHOSTUNREACH, String.valueOf(e)));
             return;
@@ -483,8 +484,7 @@ public final class MetaClient {
             era++;
             if (status.advice() == Advice.NOT_LEADER) {
                 members.redirected(status.detail());
-            } else if (status.errno() == Errno.EHOSTUNREACH
-                    || status.errno() == Errno.ETIMEDOUT) {
+            } else if (status.errno() == Errno.EHOSTUNREACH || status.errno() == Errno.ETIMEDOUT) {
                 members.failed();
             }
             long searchEra = era;
@@ -556,7 +556,8 @@ public final class MetaClient {
      * Calls under the lock. A channel that refuses at once calls back on this thread: that failure
      * is handled later, because futures must not complete under the lock.
      */
-    private void call(RpcChannel to, Method method, MessageLite request, long deadline, Outcome then) {
+    private void call(
+            RpcChannel to, Method method, MessageLite request, long deadline, Outcome then) {
         to.call(
                 method.getNumber(),
                 request,
@@ -588,7 +589,8 @@ public final class MetaClient {
             leader = null;
             reason =
                     new FsException(
-                            Errno.EIO, "ESTALE: the cluster evicted session " + session + ": " + detail);
+                            Errno.EIO,
+                            "ESTALE: the cluster evicted session " + session + ": " + detail);
             deadReason = reason;
             lost = mutations.clear();
             queries = List.copyOf(waitingQueries);
@@ -680,14 +682,13 @@ public final class MetaClient {
                     }
                 }
             }
-            waitingQueries.removeIf(
-                    q -> {
-                        boolean over = now - q.deadlineNanos >= 0;
-                        if (over) {
-                            queries.add(q);
-                        }
-                        return over;
-                    });
+            waitingQueries.removeIf(q -> {
+                boolean over = now - q.deadlineNanos >= 0;
+                if (over) {
+                    queries.add(q);
+                }
+                return over;
+            });
         }
         FsException reason = late(trouble);
         dropped.forEach(m -> m.lost(reason));

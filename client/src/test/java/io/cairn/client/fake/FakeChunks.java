@@ -18,8 +18,9 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
- * All chunks of a fake cluster with the rules data servers keep: exactly once, truncations in order,
- * nothing above the ceiling. What a client must never do is noted as a violation. Any thread.
+ * All chunks of a fake cluster with the rules data servers keep: exactly once, truncations in
+ * order, nothing above the ceiling. What a client must never do is noted as a violation. Any
+ * thread.
  */
 public final class FakeChunks {
     private record Key(long inode, int chunk) {}
@@ -127,17 +128,16 @@ public final class FakeChunks {
         Attr attr = names.attr(inode);
         Striping striping = Striping.of(attr.getLayout());
         for (Truncation t : attr.getPendingTruncationsList()) {
-            chunks.forEach(
-                    (key, chunk) -> {
-                        if (key.inode != inode || chunk.truncateSequence >= t.getSequence()) {
-                            return;
-                        }
-                        int length = striping.chunkLength(t.getSize(), key.chunk);
-                        if (length < chunk.bytes.length) {
-                            chunk.bytes = Arrays.copyOf(chunk.bytes, length);
-                        }
-                        chunk.truncateSequence = t.getSequence();
-                    });
+            chunks.forEach((key, chunk) -> {
+                if (key.inode != inode || chunk.truncateSequence >= t.getSequence()) {
+                    return;
+                }
+                int length = striping.chunkLength(t.getSize(), key.chunk);
+                if (length < chunk.bytes.length) {
+                    chunk.bytes = Arrays.copyOf(chunk.bytes, length);
+                }
+                chunk.truncateSequence = t.getSequence();
+            });
             names.truncated(inode, t.getSequence());
         }
     }

@@ -28,8 +28,10 @@ public final class FakeCluster implements AutoCloseable {
     private static final int PGS = 16;
 
     private final RpcLoops loops = new RpcLoops(2, "fake");
-    private final ByteString id = ByteString.copyFrom(new byte[16]).substring(1).concat(
-                    ByteString.copyFrom(new byte[] {7}));
+    private final ByteString id =
+            ByteString.copyFrom(new byte[16])
+                    .substring(1)
+                    .concat(ByteString.copyFrom(new byte[] {7}));
     private final FakeNamespace names;
     private final FakeChunks chunks;
     private final List<FakeMds> mds = new ArrayList<>();

@@ -176,10 +176,17 @@ public final class FakeMds implements AutoCloseable {
                 yield CloseSessionReply.getDefaultInstance();
             }
             case MUTATE -> {
-                MutateReply reply =
-                        names.mutate(Heads.parse(MutateRequest.parser(), request.head()));
+                var mutate = Heads.parse(MutateRequest.parser(), request.head());
+                MutateReply reply = names.mutate(mutate);
                 if (reply == null) {
                     throw new FsException(Errno.EAGAIN, "a number is missing");
+                }
+                for (int i = 0; i < reply.getResultsCount(); i++) {
+                    if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()) {
+                        // The truncator catches up behind the refusal.
+                        cluster.chunks()
+                                .settleTruncations(mutate.getMutations(i).getSetAttr().getInode());
+                    }
                 }
                 yield reply;
             }
@@ -193,13 +200,11 @@ public final class FakeMds implements AutoCloseable {
             case LOOKUP -> {
                 var lookup = Heads.parse(LookupRequest.parser(), request.head());
                 yield LookupReply.newBuilder()
-                        .setAttr(
-                                names.lookup(lookup.getParent(), lookup.getName().toStringUtf8()))
+                        .setAttr(names.lookup(lookup.getParent(), lookup.getName().toStringUtf8()))
                         .build();
             }
             case READ_DIR ->
-                    names.readDir(
-                            Heads.parse(ReadDirRequest.parser(), request.head()).getInode());
+                    names.readDir(Heads.parse(ReadDirRequest.parser(), request.head()).getInode());
             case STAT_FS -> StatFsReply.newBuilder().setCapacityBytes(1 << 30).build();
             default -> throw new FsException(Errno.ENOSYS, String.valueOf(method));
         };

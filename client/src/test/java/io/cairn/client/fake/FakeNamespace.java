@@ -138,7 +138,7 @@ public final class FakeNamespace {
             }
             MutationResult answer = session.answers.get(number);
             if (answer == null) {
-                throw new AssertionError("number " + number + " was acknowledged and asked again");
+                throw new FsException(Errno.EINVAL, "number " + number + " was acknowledged");
             }
             reply.addResults(answer);
             number++;
@@ -191,9 +191,7 @@ public final class FakeNamespace {
             case RAISE_CEILING -> {
                 Node node = node(m.getRaiseCeiling().getInode());
                 node.attr.setSizeCeiling(
-                        Math.max(
-                                node.attr.getSizeCeiling(),
-                                m.getRaiseCeiling().getSizeCeiling()));
+                        Math.max(node.attr.getSizeCeiling(), m.getRaiseCeiling().getSizeCeiling()));
                 touched(node);
                 yield made(node);
             }
@@ -323,8 +321,9 @@ public final class FakeNamespace {
 
     synchronized ReadDirReply readDir(long inode) {
         ReadDirReply.Builder reply = ReadDirReply.newBuilder().setEnd(true);
-        node(inode).children.forEach(
-                (name, child) ->
+        node(inode)
+                .children
+                .forEach((name, child) ->
                         reply.addEntries(
                                 DirEntry.newBuilder()
                                         .setName(ByteString.copyFromUtf8(name))

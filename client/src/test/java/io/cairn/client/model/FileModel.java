@@ -21,8 +21,8 @@ import java.util.concurrent.TimeoutException;
 
 /**
  * Writes, reads, truncates, syncs and reopens a few files of a client at random, many operations in
- * flight at a time, and compares every byte with arrays in memory. Works on any {@link CairnClient};
- * a second one checks that what was closed is what others read.
+ * flight at a time, and compares every byte with arrays in memory. Works on any {@link
+ * CairnClient}; a second one checks that what was closed is what others read.
  */
 public final class FileModel {
     private static final int TIMEOUT_SECONDS = 60;
@@ -212,26 +212,24 @@ public final class FileModel {
     }
 
     private static void awaitReads(File file, long from, long to) {
-        file.pending.removeIf(
-                p -> {
-                    if (p.read && p.from < to && from < p.to) {
-                        get(p.done);
-                        return true;
-                    }
-                    return false;
-                });
+        file.pending.removeIf(p -> {
+            if (p.read && p.from < to && from < p.to) {
+                get(p.done);
+                return true;
+            }
+            return false;
+        });
     }
 
     /** A read inside the file needs what made the file that long, overlapping or not. */
     private static void awaitWritesBehind(File file, long end) {
-        file.pending.removeIf(
-                p -> {
-                    if (!p.read && p.to >= end) {
-                        get(p.done);
-                        return true;
-                    }
-                    return false;
-                });
+        file.pending.removeIf(p -> {
+            if (!p.read && p.to >= end) {
+                get(p.done);
+                return true;
+            }
+            return false;
+        });
     }
 
     private static void settle(File file) {
