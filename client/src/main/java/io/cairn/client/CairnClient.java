@@ -18,6 +18,13 @@ public interface CairnClient extends AutoCloseable {
     /** Inode id of the root directory of the name space. */
     long ROOT_INODE = 1;
 
+    /**
+     * The directory this client was asked to mount; {@link #ROOT_INODE} unless a path was given.
+     */
+    default long rootInode() {
+        return ROOT_INODE;
+    }
+
     CompletableFuture<Attr> lookup(long parent, byte[] name);
 
     CompletableFuture<Attr> getAttr(long inode);
@@ -81,13 +88,23 @@ public interface CairnClient extends AutoCloseable {
          */
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 
-        /** Publishes size and mtime at the MDS and waits for them and for all writes before it. */
+        /**
+         * Completes when all writes issued before it are durable and the size they made is
+         * committed at the MDS. A changed mtime alone follows within a second.
+         */
         CompletableFuture<Void> fsync();
 
-        /** As close(2) of one descriptor: publishes size and mtime; the file stays open. */
+        /**
+         * As close(2) of one descriptor: waits for the writes issued before it and for size and
+         * mtime to be committed, so that whoever opens the file next sees them. The file stays
+         * open.
+         */
         CompletableFuture<Void> flush();
 
-        /** The last close. */
+        /**
+         * The last close of this handle; nothing else may be called on it afterwards. Does not wait
+         * for the MDS when there was nothing left to publish.
+         */
         CompletableFuture<Void> release();
     }
 }

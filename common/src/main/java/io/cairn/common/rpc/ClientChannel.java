@@ -131,6 +131,7 @@ final class ClientChannel implements RpcChannel {
         long left = Math.min(deadlineNanos - now, MAX_DEADLINE_NANOS);
         var call = new PendingCall(this, method, now + left, callback, frame, payload);
         if (loop.inEventLoop()) {
+            drain(); // what was called before from other threads goes first
             submit(call, now);
         } else if (handoff.push(call)) {
             try {

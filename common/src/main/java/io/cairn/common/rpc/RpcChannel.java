@@ -5,7 +5,7 @@ import io.netty.buffer.ByteBuf;
 
 /**
  * A pipelined connection to one server that reconnects by itself, with back-off, while it is in
- * use. Any thread. Calls made by one thread are sent in the order made.
+ * use. Any thread. A call that happens before another is sent before it.
  */
 public interface RpcChannel {
     /**

@@ -1,0 +1,105 @@
+package io.cairn.client;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Steps on futures that keep the promise of {@link CairnClient}: a future fails with a bare {@code
+ * FsException}, never with one wrapped in a {@code CompletionException}. Any thread.
+ */
+public final class Async {
+    private Async() {}
+
+    /** The failure behind a future's exception; anything unexpected becomes EIO. */
+    public static FsException failure(Throwable thrown) {
+        Throwable t = thrown;
+        while ((t instanceof CompletionException || t instanceof ExecutionException)
+                && t.getCause() != null) {
+            t = t.getCause();
+        }
+        if (t instanceof TimeoutException) {
+            return new FsException(Errno.ETIMEDOUT, "not done in time");
+        }
+        return t instanceof FsException e ? e : new FsException(Errno.EIO, String.valueOf(t));
+    }
+
+    /** A future that fails as {@code from} does, or holds what {@code step} makes of its value. */
+    public static <T, R> CompletableFuture<R> map(
+            CompletableFuture<T> from, Function<? super T, ? extends R> step) {
+        CompletableFuture<R> to = new CompletableFuture<>();
+        from.whenComplete((value, thrown) -> {
+            if (thrown != null) {
+                to.completeExceptionally(failure(thrown));
+                return;
+            }
+            try {
+                to.complete(step.apply(value));
+            } catch (RuntimeException e) {
+                to.completeExceptionally(failure(e));
+            }
+        });
+        return to;
+    }
+
+    /** As {@link #map}, for a step that is asynchronous itself. */
+    public static <T, R> CompletableFuture<R> then(
+            CompletableFuture<T> from, Function<? super T, CompletableFuture<R>> step) {
+        CompletableFuture<R> to = new CompletableFuture<>();
+        from.whenComplete((value, thrown) -> {
+            if (thrown != null) {
+                to.completeExceptionally(failure(thrown));
+                return;
+            }
+            try {
+                step.apply(value).whenComplete((r, t) -> settle(to, r, t));
+            } catch (RuntimeException e) {
+                to.completeExceptionally(failure(e));
+            }
+        });
+        return to;
+    }
+
+    /** Completes {@code to} as another future completed. */
+    public static <T> void settle(
+            CompletableFuture<T> to, @Nullable T value, @Nullable Throwable thrown) {
+        if (thrown != null) {
+            to.completeExceptionally(failure(thrown));
+        } else {
+            complete(to, value);
+        }
+    }
+
+    @SuppressWarnings("NullAway") // a future of Void is completed with null
+    private static <T> void complete(CompletableFuture<T> to, @Nullable T value) {
+        to.complete(value);
+    }
+
+    /** The same end without the value. */
+    public static CompletableFuture<Void> ignoringValue(CompletableFuture<?> from) {
+        CompletableFuture<Void> to = new CompletableFuture<>();
+        from.whenComplete((value, thrown) -> settle(to, null, thrown));
+        return to;
+    }
+
+    public static <T> CompletableFuture<T> failed(Errno errno, String detail) {
+        return CompletableFuture.failedFuture(new FsException(errno, detail));
+    }
+
+    /** A completed future without a value. */
+    @SuppressWarnings("NullAway")
+    public static CompletableFuture<Void> done() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    /** Completes a future without a value. */
+    @SuppressWarnings("NullAway")
+    public static void finish(CompletableFuture<Void> future) {
+        future.complete(null);
+    }
+}

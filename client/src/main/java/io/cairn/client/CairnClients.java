@@ -1,0 +1,65 @@
+package io.cairn.client;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Attr;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletionException;
+
+/** Makes clients. */
+public final class CairnClients {
+    private static final int TYPE_MASK = 0170000;
+    private static final int DIRECTORY = 0040000;
+
+    private CairnClients() {}
+
+    /** A client whose meters nobody publishes. */
+    public static CairnClient connect(ClientConfig config) {
+        return connect(config, Meters.unpublished());
+    }
+
+    /**
+     * Finds the cluster, opens a session and resolves the configured path. Blocks.
+     *
+     * @param meters of this client's part of the process; closed by the caller, after the client
+     * @throws FsException EHOSTUNREACH when no MDS leader was found in time, EPROTO when it belongs
+     *     to another cluster or speaks another version, ENOENT or ENOTDIR for the path
+     */
+    public static CairnClient connect(ClientConfig config, Meters meters) {
+        ClientRuntime runtime = new ClientRuntime(config, meters);
+        try {
+            runtime.start();
+            ClusterClient client = new ClusterClient(runtime);
+            client.root(resolve(client, config.path()));
+            return client;
+        } catch (RuntimeException e) {
+            runtime.close();
+            throw e;
+        }
+    }
+
+    private static long resolve(CairnClient client, String path) {
+        long inode = CairnClient.ROOT_INODE;
+        for (String name : path.split("/")) {
+            if (name.isEmpty()) {
+                continue;
+            }
+            Attr attr;
+            try {
+                attr = client.lookup(inode, name.getBytes(StandardCharsets.UTF_8)).join();
+            } catch (CompletionException e) {
+                FsException cause = Async.failure(e);
+                throw new FsException(
+                        cause.errno(),
+                        "path " + path + ", at '" + name + "': " + cause.getMessage());
+            }
+            if ((attr.getMode() & TYPE_MASK) != DIRECTORY) {
+                throw new FsException(
+                        Errno.ENOTDIR, "path " + path + ": '" + name + "' is not a directory");
+            }
+            inode = attr.getInode();
+        }
+        return inode;
+    }
+}

@@ -1,0 +1,116 @@
+package io.cairn.client;
+
+import io.cairn.common.config.ByteSize;
+import io.cairn.common.config.Config;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.config.Key;
+import io.cairn.common.config.KeyException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** What a client needs to know of its cluster, and its limits. */
+public record ClientConfig(
+        @Key(
+                        value =
+                                "Addresses of the MDS members. One that answers is enough to find"
+                                        + " the others.",
+                        example = "127.0.0.1:7000")
+                List<HostPort> mds,
+        @Key(
+                        value =
+                                "Identity of the cluster, 32 hexadecimal digits. Without it the"
+                                        + " first MDS member that answers decides.",
+                        example = "00112233445566778899aabbccddeeff")
+                Optional<String> clusterId,
+        @Key(
+                        value =
+                                "Directory of the file system that becomes the root of this client.",
+                        defaultValue = "/")
+                String path,
+        @Key(
+                        value =
+                                "What the administrator sees of this client, normally host, mount"
+                                        + " point and process.",
+                        defaultValue = "cairn client")
+                String description,
+        @Key(
+                        value = "How long connecting to the cluster may take.",
+                        defaultValue = "30s",
+                        min = "100ms",
+                        max = "1h")
+                Duration connectTimeout,
+        @Key(
+                        value =
+                                "How long an operation on metadata is repeated before it fails with"
+                                        + " ETIMEDOUT.",
+                        defaultValue = "60s",
+                        min = "100ms",
+                        max = "1h")
+                Duration metadataTimeout,
+        @Key(
+                        value =
+                                "How long a read or write of data is repeated before it fails with"
+                                        + " EIO.",
+                        defaultValue = "120s",
+                        min = "100ms",
+                        max = "1h")
+                Duration ioTimeout,
+        @Key(
+                        value =
+                                "How long one attempt at a request may take before it is repeated"
+                                        + " elsewhere.",
+                        defaultValue = "10s",
+                        min = "50ms",
+                        max = "10min")
+                Duration attemptTimeout,
+        @Key(
+                        value =
+                                "Bytes of data requests in flight at once; what goes beyond waits"
+                                        + " its turn.",
+                        defaultValue = "64MiB",
+                        min = "1MiB",
+                        max = "16GiB")
+                ByteSize maxInFlight,
+        @Key(
+                        value = "Batches of metadata changes in flight at once.",
+                        defaultValue = "8",
+                        min = "1",
+                        max = "256")
+                int metadataPipeline,
+        @Key(
+                        value =
+                                "How long a new size or modification time may stay unknown to the"
+                                        + " MDS when nothing asks for it to be published.",
+                        defaultValue = "1s",
+                        min = "50ms",
+                        max = "1min")
+                Duration publishInterval,
+        @Key(
+                        value = "Event loops that carry the network traffic.",
+                        defaultValue = "2",
+                        min = "1",
+                        max = "64")
+                int eventLoops) {
+    public ClientConfig {
+        KeyException.require(!mds.isEmpty(), "mds", "name at least one MDS address");
+        KeyException.require(
+                mds.stream().allMatch(a -> a.port() > 0), "mds", "an address needs a port above 0");
+        KeyException.require(path.startsWith("/"), "path", "must start with '/'");
+        KeyException.require(
+                clusterId.isEmpty() || clusterId.get().matches("[0-9a-fA-F]{32}"),
+                "cluster_id",
+                "must be 32 hexadecimal digits");
+        KeyException.require(
+                attemptTimeout.compareTo(ioTimeout) <= 0,
+                "attempt_timeout",
+                "must not be longer than io_timeout");
+        mds = List.copyOf(mds);
+    }
+
+    /** The defaults, for a cluster with these MDS members. */
+    public static ClientConfig of(List<HostPort> mds) {
+        String addresses = String.join("\", \"", mds.stream().map(HostPort::toString).toList());
+        return Config.parse("client.toml", "mds = [\"" + addresses + "\"]\n", ClientConfig.class);
+    }
+}

@@ -1,0 +1,57 @@
+package io.cairn.client;
+
+import io.cairn.common.metrics.MeterSpec;
+import java.util.List;
+import java.util.Locale;
+
+/** Every meter of a client. */
+public enum ClientMeter implements MeterSpec {
+    OPERATION(Kind.TIMER, "", "Operations as their caller sees them", "op"),
+    READ_BYTES(Kind.COUNTER, "bytes", "Bytes of files read"),
+    WRITTEN_BYTES(Kind.COUNTER, "bytes", "Bytes of files written"),
+    IN_FLIGHT(Kind.GAUGE, "bytes", "Bytes of data requests in flight"),
+    QUEUED(Kind.GAUGE, "", "Data requests that wait for others to finish before they are sent"),
+    MUTATIONS_OUTSTANDING(Kind.GAUGE, "", "Metadata changes queued or not yet answered"),
+    OPEN_INODES(Kind.GAUGE, "", "Files this client holds open"),
+    UNPUBLISHED_INODES(Kind.GAUGE, "", "Files whose new size or mtime the MDS was not told yet"),
+    MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this client has"),
+    RETRIES(Kind.COUNTER, "", "Requests sent again", "plane"),
+    CHECKSUM_ERRORS(Kind.COUNTER, "", "Blocks received with a wrong checksum");
+
+    private final Kind kind;
+    private final String unit;
+    private final String description;
+    private final List<String> tagNames;
+
+    ClientMeter(Kind kind, String unit, String description, String... tagNames) {
+        this.kind = kind;
+        this.unit = unit;
+        this.description = description;
+        this.tagNames = List.of(tagNames);
+    }
+
+    @Override
+    public String meterName() {
+        return "cairn.client." + name().toLowerCase(Locale.ROOT).replace('_', '.');
+    }
+
+    @Override
+    public Kind kind() {
+        return kind;
+    }
+
+    @Override
+    public String unit() {
+        return unit;
+    }
+
+    @Override
+    public String description() {
+        return description;
+    }
+
+    @Override
+    public List<String> tagNames() {
+        return tagNames;
+    }
+}

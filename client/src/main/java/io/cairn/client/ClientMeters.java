@@ -1,0 +1,93 @@
+package io.cairn.client;
+
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.OperationTimer;
+import io.micrometer.core.instrument.Counter;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/** The meters of one client, made once so that recording is cheap. Any thread. */
+public final class ClientMeters {
+    /** The operations of {@link CairnClient}, one timer each. */
+    public enum Op {
+        LOOKUP,
+        GETATTR,
+        SETATTR,
+        CREATE,
+        OPEN,
+        MKDIR,
+        MKNOD,
+        SYMLINK,
+        LINK,
+        UNLINK,
+        RMDIR,
+        RENAME,
+        READLINK,
+        READDIR,
+        GETXATTR,
+        LISTXATTR,
+        SETXATTR,
+        REMOVEXATTR,
+        STATFS,
+        READ,
+        WRITE,
+        FSYNC,
+        FLUSH,
+        RELEASE
+    }
+
+    private final Map<Op, OperationTimer> timers = new EnumMap<>(Op.class);
+    private final Counter readBytes;
+    private final Counter writtenBytes;
+    private final Counter dataRetries;
+    private final Counter metadataRetries;
+    private final Counter checksumErrors;
+
+    public ClientMeters(Meters meters) {
+        for (Op op : Op.values()) {
+            timers.put(op, meters.timer(ClientMeter.OPERATION, op.name().toLowerCase(Locale.ROOT)));
+        }
+        readBytes = meters.counter(ClientMeter.READ_BYTES);
+        writtenBytes = meters.counter(ClientMeter.WRITTEN_BYTES);
+        dataRetries = meters.counter(ClientMeter.RETRIES, "data");
+        metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
+        checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
+    }
+
+    /** Records the operation when the future completes; returns the same future. */
+    public <T> CompletableFuture<T> timed(Op op, CompletableFuture<T> future) {
+        long start = System.nanoTime();
+        future.whenComplete((value, thrown) -> finished(op, start, thrown == null));
+        return future;
+    }
+
+    /** An operation that began at that {@link System#nanoTime} is over. */
+    public void finished(Op op, long startNanos, boolean succeeded) {
+        OperationTimer timer = timers.get(op);
+        if (timer != null) {
+            timer.recordSince(startNanos, succeeded);
+        }
+    }
+
+    public void read(long bytes) {
+        readBytes.increment(bytes);
+    }
+
+    public void written(long bytes) {
+        writtenBytes.increment(bytes);
+    }
+
+    public void dataRetried() {
+        dataRetries.increment();
+    }
+
+    public void metadataRetried() {
+        metadataRetries.increment();
+    }
+
+    public void checksumError() {
+        checksumErrors.increment();
+    }
+}

@@ -1,0 +1,261 @@
+package io.cairn.client;
+
+import com.google.protobuf.ByteString;
+import io.cairn.client.data.ByteBudget;
+import io.cairn.client.data.DataClient;
+import io.cairn.client.data.MapHolder;
+import io.cairn.client.inode.FileServices;
+import io.cairn.client.inode.InodeTable;
+import io.cairn.client.inode.Publisher;
+import io.cairn.client.meta.Channels;
+import io.cairn.client.meta.MetaClient;
+import io.cairn.client.meta.MetaEvents;
+import io.cairn.client.meta.MetaOptions;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.GetAttrReply;
+import io.cairn.common.proto.GetAttrRequest;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Role;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.util.HexFormat;
+import java.util.Locale;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The parts of one client and their lives: event loops, connections, timer, session, map. Made by
+ * {@link CairnClients}.
+ */
+final class ClientRuntime implements MetaEvents {
+    private static final Logger LOG = LoggerFactory.getLogger(ClientRuntime.class);
+    private static final long ATTR_FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long CLOSE_SECONDS = 30;
+    private static final int INODES_NAMED = 20;
+
+    private final ClientConfig config;
+    private final RpcLoops loops;
+    private final RpcClient rpc;
+    private final ScheduledExecutorService timer;
+    private final MapHolder map;
+    private final MetaClient meta;
+    private final DataClient data;
+    private final Publisher publisher;
+    private final InodeTable table;
+    private final ClientMeters meters;
+    private final FileServices services;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile long session;
+    private volatile ByteString clusterId;
+
+    ClientRuntime(ClientConfig config, Meters published) {
+        this.config = config;
+        clusterId =
+                ByteString.copyFrom(
+                        HexFormat.of()
+                                .parseHex(config.clusterId().orElse("").toLowerCase(Locale.ROOT)));
+        loops = new RpcLoops(config.eventLoops(), "cairn-client");
+        rpc = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
+        timer =
+                Executors.newSingleThreadScheduledExecutor(task ->
+                        Thread.ofPlatform().daemon().name("cairn-client-timer").unstarted(task));
+        map = new MapHolder();
+        meters = new ClientMeters(published);
+        Channels channels = rpc::channel;
+        meta =
+                new MetaClient(
+                        new MetaOptions(
+                                config.mds().stream().map(HostPort::toString).toList(),
+                                uuid(),
+                                config.description(),
+                                config.attemptTimeout().toNanos(),
+                                config.metadataPipeline()),
+                        channels,
+                        timer,
+                        map::epoch,
+                        this);
+        data =
+                new DataClient(
+                        map,
+                        channels,
+                        timer,
+                        meters,
+                        config.attemptTimeout().toNanos(),
+                        meta::die,
+                        meta::refreshMap);
+        publisher = new Publisher(meta);
+        table = new InodeTable(this::getAttr, publisher);
+        services =
+                new FileServices(
+                        meta,
+                        data,
+                        new ByteBudget(config.maxInFlight().bytes()),
+                        publisher,
+                        meters,
+                        config.metadataTimeout().toNanos(),
+                        config.ioTimeout().toNanos(),
+                        ATTR_FRESH_NANOS);
+        rpc.onPush(Method.MAP_PUSH_VALUE, (from, head) -> mapPushed(head));
+        gauges(published);
+    }
+
+    private void gauges(Meters published) {
+        published.gauge(ClientMeter.IN_FLIGHT, () -> services.budget().usedBytes());
+        published.gauge(ClientMeter.QUEUED, () -> services.budget().waiting() + data.parked());
+        published.gauge(ClientMeter.MUTATIONS_OUTSTANDING, meta::mutationsOutstanding);
+        published.gauge(ClientMeter.OPEN_INODES, table::size);
+        published.gauge(ClientMeter.UNPUBLISHED_INODES, () -> publisher.unpublished().size());
+        published.gauge(ClientMeter.MAP_EPOCH, map::epoch);
+    }
+
+    private static byte[] uuid() {
+        UUID uuid = UUID.randomUUID();
+        return ByteBuffer.allocate(16)
+                .putLong(uuid.getMostSignificantBits())
+                .putLong(uuid.getLeastSignificantBits())
+                .array();
+    }
+
+    private Hello hello() {
+        return Hello.newBuilder()
+                .setRole(Role.ROLE_CLIENT)
+                .setId(session)
+                .setClusterId(clusterId)
+                .build();
+    }
+
+    FileServices services() {
+        return services;
+    }
+
+    InodeTable table() {
+        return table;
+    }
+
+    /** Blocks until the session is open. */
+    void start() {
+        CompletableFuture<Void> open = meta.open();
+        try {
+            open.get(config.connectTimeout().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw Async.failure(e);
+        } catch (TimeoutException e) {
+            throw new FsException(
+                    Errno.EHOSTUNREACH, "no MDS leader reached; last: " + meta.lastTrouble());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new FsException(Errno.EINTR, "interrupted while connecting");
+        }
+        long tick = Math.max(1, config.publishInterval().toMillis() / 2);
+        var unused = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.MILLISECONDS);
+    }
+
+    private void tick() {
+        try {
+            publisher.tick();
+            table.tick(System.nanoTime());
+        } catch (RuntimeException e) {
+            LOG.error("The client's periodic work failed", e);
+        }
+    }
+
+    private CompletableFuture<Attr> getAttr(long inode) {
+        return Async.map(
+                meta.query(
+                        Method.GET_ATTR,
+                        GetAttrRequest.newBuilder().setInode(inode).build(),
+                        GetAttrReply.parser(),
+                        System.nanoTime() + config.metadataTimeout().toNanos()),
+                GetAttrReply::getAttr);
+    }
+
+    private void mapPushed(ByteBuf head) {
+        if (!map.apply(Heads.parse(MapUpdate.parser(), head))) {
+            meta.refreshMap();
+        }
+        meta.learnMembers(map.mdsAddresses());
+    }
+
+    // ---- MetaEvents
+
+    @Override
+    public void sessionOpened(long opened, MapUpdate full) {
+        session = opened;
+        clusterId = full.getClusterId();
+        data.session(opened);
+        map.apply(full);
+    }
+
+    @Override
+    public void sessionLost(FsException reason, int mutationsLost) {
+        data.die(reason);
+        if (closed.get()) {
+            return;
+        }
+        var unpublished = publisher.unpublished();
+        LOG.error(
+                "{}. Every operation of this client fails from now on: unmount and mount again."
+                        + " Metadata changes without an answer: {}; files whose newest size was not"
+                        + " published: {}{}",
+                reason.getMessage(),
+                mutationsLost,
+                unpublished.size(),
+                unpublished.isEmpty()
+                        ? ""
+                        : ", inodes "
+                                + unpublished.subList(
+                                        0, Math.min(INODES_NAMED, unpublished.size())));
+    }
+
+    @Override
+    public void retried() {
+        meters.metadataRetried();
+    }
+
+    /** Publishes and releases everything, ends the session, then the threads. */
+    void close() {
+        if (!closed.compareAndSet(false, true)) {
+            return;
+        }
+        try {
+            await("writes and releases", table.releaseAll());
+            await("end of the session", meta.close());
+            data.die(new FsException(Errno.ESTALE, "the client is closed"));
+        } finally {
+            timer.shutdownNow();
+            rpc.close();
+            loops.close();
+        }
+    }
+
+    private static void await(String what, CompletableFuture<?> future) {
+        try {
+            future.get(CLOSE_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            LOG.warn("Closing the client: {}: {}", what, Async.failure(e).getMessage());
+        } catch (TimeoutException e) {
+            LOG.warn("Closing the client: {} not done in {} s", what, CLOSE_SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,359 @@
+package io.cairn.client;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
+import io.cairn.client.ClientMeters.Op;
+import io.cairn.client.inode.FileServices;
+import io.cairn.client.inode.InodeTable;
+import io.cairn.client.inode.OpenHandle;
+import io.cairn.client.inode.Opens;
+import io.cairn.client.inode.Publisher;
+import io.cairn.client.inode.SetAttrs;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.CreateOp;
+import io.cairn.common.proto.Credentials;
+import io.cairn.common.proto.DirEntry;
+import io.cairn.common.proto.GetAttrReply;
+import io.cairn.common.proto.GetAttrRequest;
+import io.cairn.common.proto.GetXattrReply;
+import io.cairn.common.proto.GetXattrRequest;
+import io.cairn.common.proto.LinkOp;
+import io.cairn.common.proto.ListXattrReply;
+import io.cairn.common.proto.ListXattrRequest;
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.LookupRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.MkdirOp;
+import io.cairn.common.proto.MknodOp;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.proto.ReadDirRequest;
+import io.cairn.common.proto.ReadLinkReply;
+import io.cairn.common.proto.ReadLinkRequest;
+import io.cairn.common.proto.RemoveXattrOp;
+import io.cairn.common.proto.RenameOp;
+import io.cairn.common.proto.RmdirOp;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.SetXattrOp;
+import io.cairn.common.proto.StatFsReply;
+import io.cairn.common.proto.StatFsRequest;
+import io.cairn.common.proto.SymlinkOp;
+import io.cairn.common.proto.UnlinkOp;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * The operations of {@link CairnClient} as queries and mutations; what concerns open files is done
+ * by the {@code inode} package. Any thread.
+ */
+final class ClusterClient implements CairnClient {
+    private final ClientRuntime runtime;
+    private final FileServices services;
+    private final InodeTable table;
+    private final Opens opens;
+    private final SetAttrs setAttrs;
+    private final ClientMeters meters;
+    private volatile long root = ROOT_INODE;
+
+    ClusterClient(ClientRuntime runtime) {
+        this.runtime = runtime;
+        this.services = runtime.services();
+        this.table = runtime.table();
+        this.opens = new Opens(services, table);
+        this.setAttrs = new SetAttrs(services, table);
+        this.meters = services.meters();
+    }
+
+    @Override
+    public long rootInode() {
+        return root;
+    }
+
+    void root(long inode) {
+        root = inode;
+    }
+
+    // ---- queries
+
+    @Override
+    public CompletableFuture<Attr> lookup(long parent, byte[] name) {
+        LookupRequest request =
+                LookupRequest.newBuilder()
+                        .setParent(parent)
+                        .setName(ByteString.copyFrom(name))
+                        .build();
+        return timed(
+                Op.LOOKUP,
+                Async.map(
+                        query(Method.LOOKUP, request, LookupReply.parser()),
+                        reply -> table.merge(reply.getAttr())));
+    }
+
+    @Override
+    public CompletableFuture<Attr> getAttr(long inode) {
+        return timed(
+                Op.GETATTR,
+                Async.map(
+                        query(
+                                Method.GET_ATTR,
+                                GetAttrRequest.newBuilder().setInode(inode).build(),
+                                GetAttrReply.parser()),
+                        reply -> table.merge(reply.getAttr())));
+    }
+
+    @Override
+    public CompletableFuture<byte[]> readLink(long inode) {
+        return timed(
+                Op.READLINK,
+                Async.map(
+                        query(
+                                Method.READ_LINK,
+                                ReadLinkRequest.newBuilder().setInode(inode).build(),
+                                ReadLinkReply.parser()),
+                        reply -> reply.getTarget().toByteArray()));
+    }
+
+    @Override
+    public CompletableFuture<ReadDirReply> readDir(
+            long inode, long cursor, int maxBytes, boolean withAttributes) {
+        ReadDirRequest request =
+                ReadDirRequest.newBuilder()
+                        .setInode(inode)
+                        .setCursor(cursor)
+                        .setMaxBytes(maxBytes)
+                        .setWithAttributes(withAttributes)
+                        .build();
+        return timed(
+                Op.READDIR,
+                Async.map(
+                        query(Method.READ_DIR, request, ReadDirReply.parser()),
+                        reply -> withAttributes ? withOwnWrites(reply) : reply));
+    }
+
+    /** Puts size and mtime of this client's own writes into the entries of open files. */
+    private ReadDirReply withOwnWrites(ReadDirReply reply) {
+        ReadDirReply.Builder merged = null;
+        for (int i = 0; i < reply.getEntriesCount(); i++) {
+            DirEntry entry = reply.getEntries(i);
+            if (entry.hasAttr() && table.find(entry.getInode()) != null) {
+                merged = merged == null ? reply.toBuilder() : merged;
+                merged.setEntries(
+                        i, entry.toBuilder().setAttr(table.merge(entry.getAttr())).build());
+            }
+        }
+        return merged == null ? reply : merged.build();
+    }
+
+    @Override
+    public CompletableFuture<byte[]> getXattr(long inode, byte[] name) {
+        GetXattrRequest request =
+                GetXattrRequest.newBuilder()
+                        .setInode(inode)
+                        .setName(ByteString.copyFrom(name))
+                        .build();
+        return timed(
+                Op.GETXATTR,
+                Async.map(
+                        query(Method.GET_XATTR, request, GetXattrReply.parser()),
+                        reply -> reply.getValue().toByteArray()));
+    }
+
+    @Override
+    public CompletableFuture<List<byte[]>> listXattr(long inode) {
+        return timed(
+                Op.LISTXATTR,
+                Async.map(
+                        query(
+                                Method.LIST_XATTR,
+                                ListXattrRequest.newBuilder().setInode(inode).build(),
+                                ListXattrReply.parser()),
+                        reply ->
+                                reply.getNamesList().stream()
+                                        .map(ByteString::toByteArray)
+                                        .toList()));
+    }
+
+    @Override
+    public CompletableFuture<StatFsReply> statFs() {
+        return timed(
+                Op.STATFS,
+                query(Method.STAT_FS, StatFsRequest.getDefaultInstance(), StatFsReply.parser()));
+    }
+
+    // ---- mutations
+
+    @Override
+    public CompletableFuture<Attr> setAttr(SetAttrOp change, Credentials who) {
+        return timed(Op.SETATTR, setAttrs.apply(change, who));
+    }
+
+    @Override
+    public CompletableFuture<OpenFile> create(
+            long parent, byte[] name, int mode, boolean exclusive, Credentials who) {
+        CreateOp create =
+                CreateOp.newBuilder()
+                        .setParent(parent)
+                        .setName(ByteString.copyFrom(name))
+                        .setMode(mode)
+                        .setExclusive(exclusive)
+                        .setOpen(true)
+                        .build();
+        Mutation mutation = Publisher.mutation().setCredentials(who).setCreate(create).build();
+        return timed(Op.CREATE, opened(opens.create(mutation)));
+    }
+
+    @Override
+    public CompletableFuture<OpenFile> open(long inode) {
+        return timed(Op.OPEN, opened(opens.open(inode)));
+    }
+
+    private static CompletableFuture<OpenFile> opened(CompletableFuture<OpenHandle> handle) {
+        return Async.map(handle, h -> h);
+    }
+
+    @Override
+    public CompletableFuture<Attr> mkdir(long parent, byte[] name, int mode, Credentials who) {
+        MkdirOp mkdir =
+                MkdirOp.newBuilder()
+                        .setParent(parent)
+                        .setName(ByteString.copyFrom(name))
+                        .setMode(mode)
+                        .build();
+        return made(Op.MKDIR, Publisher.mutation().setCredentials(who).setMkdir(mkdir));
+    }
+
+    @Override
+    public CompletableFuture<Attr> mknod(
+            long parent, byte[] name, int mode, int rdev, Credentials who) {
+        Mutation.Builder mutation = Publisher.mutation().setCredentials(who);
+        ByteString bytes = ByteString.copyFrom(name);
+        if ((mode & 0170000) == 0100000) {
+            mutation.setCreate(
+                    CreateOp.newBuilder()
+                            .setParent(parent)
+                            .setName(bytes)
+                            .setMode(mode)
+                            .setExclusive(true));
+        } else {
+            mutation.setMknod(
+                    MknodOp.newBuilder()
+                            .setParent(parent)
+                            .setName(bytes)
+                            .setMode(mode)
+                            .setRdev(rdev));
+        }
+        return made(Op.MKNOD, mutation);
+    }
+
+    @Override
+    public CompletableFuture<Attr> symlink(
+            long parent, byte[] name, byte[] target, Credentials who) {
+        SymlinkOp symlink =
+                SymlinkOp.newBuilder()
+                        .setParent(parent)
+                        .setName(ByteString.copyFrom(name))
+                        .setTarget(ByteString.copyFrom(target))
+                        .build();
+        return made(Op.SYMLINK, Publisher.mutation().setCredentials(who).setSymlink(symlink));
+    }
+
+    @Override
+    public CompletableFuture<Attr> link(long inode, long newParent, byte[] newName) {
+        LinkOp link =
+                LinkOp.newBuilder()
+                        .setInode(inode)
+                        .setNewParent(newParent)
+                        .setNewName(ByteString.copyFrom(newName))
+                        .build();
+        return made(Op.LINK, Publisher.mutation().setLink(link));
+    }
+
+    @Override
+    public CompletableFuture<Void> unlink(long parent, byte[] name) {
+        UnlinkOp unlink =
+                UnlinkOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
+        return changed(Op.UNLINK, Publisher.mutation().setUnlink(unlink));
+    }
+
+    @Override
+    public CompletableFuture<Void> rmdir(long parent, byte[] name) {
+        RmdirOp rmdir =
+                RmdirOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
+        return changed(Op.RMDIR, Publisher.mutation().setRmdir(rmdir));
+    }
+
+    @Override
+    public CompletableFuture<Void> rename(
+            long parent, byte[] name, long newParent, byte[] newName, int flags) {
+        RenameOp rename =
+                RenameOp.newBuilder()
+                        .setParent(parent)
+                        .setName(ByteString.copyFrom(name))
+                        .setNewParent(newParent)
+                        .setNewName(ByteString.copyFrom(newName))
+                        .setFlags(flags)
+                        .build();
+        return changed(Op.RENAME, Publisher.mutation().setRename(rename));
+    }
+
+    @Override
+    public CompletableFuture<Void> setXattr(long inode, byte[] name, byte[] value, int flags) {
+        SetXattrOp set =
+                SetXattrOp.newBuilder()
+                        .setInode(inode)
+                        .setName(ByteString.copyFrom(name))
+                        .setValue(ByteString.copyFrom(value))
+                        .setFlags(flags)
+                        .build();
+        return changed(Op.SETXATTR, Publisher.mutation().setSetXattr(set));
+    }
+
+    @Override
+    public CompletableFuture<Void> removeXattr(long inode, byte[] name) {
+        RemoveXattrOp remove =
+                RemoveXattrOp.newBuilder()
+                        .setInode(inode)
+                        .setName(ByteString.copyFrom(name))
+                        .build();
+        return changed(Op.REMOVEXATTR, Publisher.mutation().setRemoveXattr(remove));
+    }
+
+    private CompletableFuture<Attr> made(Op op, Mutation.Builder mutation) {
+        return timed(op, Async.map(mutate(mutation), result -> table.merge(result.getAttr())));
+    }
+
+    private CompletableFuture<Void> changed(Op op, Mutation.Builder mutation) {
+        return timed(op, Async.ignoringValue(Async.map(mutate(mutation), this::noted)));
+    }
+
+    /** Attributes that came with the result of an operation on a name or an xattr. */
+    private MutationResult noted(MutationResult result) {
+        if (result.hasAttr()) {
+            var unused = table.merge(result.getAttr());
+        }
+        return result;
+    }
+
+    private CompletableFuture<MutationResult> mutate(Mutation.Builder mutation) {
+        return services.meta()
+                .mutate(mutation.build(), System.nanoTime() + services.metadataNanos())
+                .reply();
+    }
+
+    private <T extends MessageLite> CompletableFuture<T> query(
+            Method method, MessageLite request, Parser<T> parser) {
+        return services.meta()
+                .query(method, request, parser, System.nanoTime() + services.metadataNanos());
+    }
+
+    private <T> CompletableFuture<T> timed(Op op, CompletableFuture<T> future) {
+        return meters.timed(op, future);
+    }
+
+    @Override
+    public void close() {
+        runtime.close();
+    }
+}

@@ -1,0 +1,246 @@
+package io.cairn.client.data;
+
+import io.cairn.client.Async;
+import io.cairn.client.Backoff;
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpFormat;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.ReadReply;
+import io.cairn.common.data.ReadReplyFormat;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.RpcCallback;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcStatus;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.net.InetSocketAddress;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One read or write of one chunk, repeated until it is answered. A write keeps its number over all
+ * attempts, so that it is executed once; only a refusal because of an unknown truncation, which
+ * cannot have been executed, gives it a new one. One attempt is under way at a time, so the fields
+ * need no lock: each attempt happens after the one before.
+ */
+final class DataCall implements RpcCallback {
+    private static final int MAX_CHECKSUM_ERRORS = 4;
+    private static final int[] NO_CRCS = {};
+
+    private final DataClient client;
+    private final DataTarget target;
+    private final DataOpType type;
+    private final int chunk;
+    private final int offset;
+    private final int length;
+    private final ByteBuf payload;
+    private final int[] blockCrcs;
+    private final long deadlineNanos;
+    private final DataClient.Outcome outcome;
+    private long number;
+    private int attempts;
+    private int checksumErrors;
+    private String last = "nothing";
+
+    /** A write; takes over the buffer. */
+    DataCall(
+            DataClient client,
+            DataTarget target,
+            int chunk,
+            int offset,
+            ByteBuf data,
+            long deadlineNanos,
+            DataClient.Outcome outcome) {
+        this.client = client;
+        this.target = target;
+        this.type = DataOpType.WRITE;
+        this.chunk = chunk;
+        this.offset = offset;
+        this.length = data.readableBytes();
+        this.payload = data;
+        this.blockCrcs = BlockCrc.compute(data, offset);
+        this.deadlineNanos = deadlineNanos;
+        this.outcome = outcome;
+    }
+
+    /** A read. */
+    DataCall(
+            DataClient client,
+            DataTarget target,
+            int chunk,
+            int offset,
+            int length,
+            long deadlineNanos,
+            DataClient.Outcome outcome) {
+        this.client = client;
+        this.target = target;
+        this.type = DataOpType.READ;
+        this.chunk = chunk;
+        this.offset = offset;
+        this.length = length;
+        this.payload = Unpooled.EMPTY_BUFFER;
+        this.blockCrcs = NO_CRCS;
+        this.deadlineNanos = deadlineNanos;
+        this.outcome = outcome;
+    }
+
+    void send() {
+        long now = System.nanoTime();
+        FsException dead = client.dead();
+        if (dead != null) {
+            finish(dead, Unpooled.EMPTY_BUFFER);
+            return;
+        }
+        if (now - deadlineNanos >= 0) {
+            finish(late(), Unpooled.EMPTY_BUFFER);
+            return;
+        }
+        attempts++;
+        DataView view = target.view();
+        ClusterMap map = client.map().current();
+        boolean known = map.pool(view.pool()) != null;
+        int pg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
+        InetSocketAddress address = known ? map.primaryAddress(pg) : null;
+        if (address == null) {
+            last =
+                    known
+                            ? "PG " + Integer.toHexString(pg) + " has no data server yet"
+                            : "pool " + view.pool() + " is not in the cluster map";
+            client.refreshMap();
+            client.park(this, Backoff.delayNanos(attempts));
+            return;
+        }
+        if (type == DataOpType.WRITE && number == 0) {
+            number = client.numbers().begin();
+        }
+        RpcChannel channel = client.channels().channel(address);
+        DataOp op =
+                new DataOp(
+                        type,
+                        0,
+                        pg,
+                        client.session(),
+                        number,
+                        client.numbers().ackedBelow(),
+                        target.inode(),
+                        chunk,
+                        offset,
+                        length,
+                        view.truncateSequence(),
+                        map.epoch(),
+                        view.cuts(chunk),
+                        blockCrcs);
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(DataOpFormat.encodedLength(op));
+        DataOpFormat.encode(op, head);
+        long attempt = now + client.attemptNanos();
+        channel.call(
+                type == DataOpType.WRITE ? Method.DATA_WRITE_VALUE : Method.DATA_READ_VALUE,
+                head,
+                payload.retainedDuplicate(),
+                attempt - deadlineNanos < 0 ? attempt : deadlineNanos,
+                this);
+    }
+
+    @Override
+    public void done(RpcStatus status, ByteBuf head, ByteBuf received) {
+        if (!status.ok()) {
+            failed(status);
+            return;
+        }
+        boolean intact;
+        try {
+            intact = type == DataOpType.WRITE || intact(head, received);
+        } catch (FsException e) {
+            finish(new FsException(Errno.EIO, this + ": " + e.getMessage()), Unpooled.EMPTY_BUFFER);
+            return;
+        }
+        if (intact) {
+            finish(null, received);
+        } else {
+            client.meters().checksumError();
+            last = "data with a wrong checksum";
+            if (++checksumErrors >= MAX_CHECKSUM_ERRORS) {
+                finish(
+                        new FsException(
+                                Errno.EIO,
+                                "checksum of " + this + " wrong in " + checksumErrors + " answers"),
+                        Unpooled.EMPTY_BUFFER);
+            } else {
+                client.park(this, Backoff.delayNanos(attempts));
+            }
+        }
+    }
+
+    /** Throws EPROTO for an answer that does not fit the question. */
+    private boolean intact(ByteBuf head, ByteBuf received) {
+        ReadReply reply = ReadReplyFormat.decode(head, offset, length, received.readableBytes());
+        return BlockCrc.firstMismatch(received, offset, reply.blockCrcs()) < 0;
+    }
+
+    private void failed(RpcStatus status) {
+        last = status.errno() + " " + status.detail();
+        switch (status.advice()) {
+            case GIVE_UP -> {
+                Errno errno = status.errno() == Errno.EBADMSG ? Errno.EIO : status.errno();
+                finish(new FsException(errno, this + ": " + last), Unpooled.EMPTY_BUFFER);
+            }
+            case FENCED -> finish(client.fenced(status.detail()), Unpooled.EMPTY_BUFFER);
+            case REFRESH_MAP -> {
+                client.refreshMap();
+                client.park(this, Backoff.delayNanos(attempts));
+            }
+            case REFRESH_INODE -> renewed();
+            case RETRY, NOT_LEADER -> client.park(this, Backoff.delayNanos(attempts));
+        }
+    }
+
+    /** The data server knows a newer truncation than we do, so it has not executed this number. */
+    private void renewed() {
+        endNumber();
+        target.refresh()
+                .whenComplete((v, thrown) -> {
+                    if (thrown != null) {
+                        finish(Async.failure(thrown), Unpooled.EMPTY_BUFFER);
+                    } else if (attempts <= 1) {
+                        send();
+                    } else {
+                        client.park(this, Backoff.delayNanos(attempts - 1));
+                    }
+                });
+    }
+
+    private FsException late() {
+        return new FsException(
+                Errno.EIO, this + " not answered in time after " + attempts + " attempts: " + last);
+    }
+
+    private void endNumber() {
+        if (number != 0) {
+            client.numbers().end(number);
+            number = 0;
+        }
+    }
+
+    private void finish(@Nullable FsException failure, ByteBuf data) {
+        endNumber();
+        payload.release();
+        outcome.done(failure, data);
+    }
+
+    @Override
+    public String toString() {
+        return type
+                + " of inode "
+                + target.inode()
+                + " chunk "
+                + chunk
+                + " at "
+                + offset
+                + " length "
+                + length;
+    }
+}

@@ -1,0 +1,24 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.ClientMeters;
+import io.cairn.client.data.ByteBudget;
+import io.cairn.client.data.DataClient;
+import io.cairn.client.meta.MetaClient;
+
+/**
+ * What operations on files need of the client.
+ *
+ * @param metadataNanos how long a metadata operation may take
+ * @param ioNanos how long a data operation may take
+ * @param attrFreshNanos attributes older than this are fetched again before a read ends at the size
+ *     they name
+ */
+public record FileServices(
+        MetaClient meta,
+        DataClient data,
+        ByteBudget budget,
+        Publisher publisher,
+        ClientMeters meters,
+        long metadataNanos,
+        long ioNanos,
+        long attrFreshNanos) {}

@@ -1,0 +1,297 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.Async;
+import io.cairn.client.data.DataTarget;
+import io.cairn.client.data.DataView;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.Timespec;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One inode this client has open: its newest attributes from the MDS, and size and mtime of this
+ * client's own writes until the MDS has confirmed them. Shared by all handles of the client.
+ *
+ * <pre>
+ *   write done --> unsent --Grow queued--> sent --answered--> confirmed (forgotten here)
+ *                    ^-------failed---------'
+ * </pre>
+ *
+ * <p>Any thread; guarded by its own monitor. Mutations of this inode are queued under that monitor,
+ * so that they are executed in the order in which the state changed; nothing waits or completes a
+ * future under it.
+ */
+public final class InodeState implements DataTarget {
+    private static final long NONE = -1;
+    private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
+    private static final int TYPE_MASK = 0170000;
+    private static final int REGULAR = 0100000;
+    private static final int SUID = 04000;
+    private static final int SGID = 02000;
+
+    private final long inode;
+    private final RangeOrder order = new RangeOrder();
+    private final Supplier<CompletableFuture<Attr>> getAttr;
+
+    private @Nullable Attr attr;
+    private long attrNanos;
+    private volatile @Nullable DataView view;
+    private @Nullable CompletableFuture<Void> refreshing;
+
+    private long unsentSize = NONE;
+    private long unsentMtimeNanos = NONE;
+    private boolean unsentKill;
+    private long sentSize = NONE;
+    private long sentMtimeNanos = NONE;
+    private int growsInFlight;
+    private boolean listedDirty;
+
+    /** The newest publication; under the monitor. */
+    CompletableFuture<Void> lastGrow = Async.done();
+
+    /** Handles that exist or are being made. */
+    int handles;
+
+    /** Opens of this inode the MDS counts for this session. */
+    int mdsOpens;
+
+    /** The ceiling mutation under way, and how far it will reach. */
+    @Nullable CompletableFuture<Void> raising;
+
+    long raisingTo;
+
+    InodeState(long inode, Supplier<CompletableFuture<Attr>> getAttr) {
+        this.inode = inode;
+        this.getAttr = getAttr;
+    }
+
+    @Override
+    public long inode() {
+        return inode;
+    }
+
+    RangeOrder order() {
+        return order;
+    }
+
+    // ---- what the MDS says
+
+    /** Takes over attributes from any reply, unless newer ones are known. */
+    void observe(Attr received) {
+        if (received.getInode() != inode) {
+            return;
+        }
+        synchronized (this) {
+            Attr known = attr;
+            if (known != null
+                    && Long.compareUnsigned(received.getChange(), known.getChange()) < 0) {
+                return;
+            }
+            attr = received;
+            attrNanos = System.nanoTime();
+            if (!received.hasLayout() || (received.getMode() & TYPE_MASK) != REGULAR) {
+                return;
+            }
+            DataView old = view;
+            if (old == null || !old.describes(received)) {
+                view = DataView.of(received);
+            }
+        }
+    }
+
+    /** The MDS's attributes with this client's own size and times in them. */
+    synchronized Attr merged() {
+        Attr known = known();
+        long size = Math.max(unsentSize, sentSize);
+        long mtime = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        boolean larger = size > known.getSize();
+        boolean later = mtime > nanos(known.getMtime());
+        if (!larger && !later) {
+            return known;
+        }
+        Attr.Builder merged = known.toBuilder();
+        if (larger) {
+            merged.setSize(size);
+        }
+        if (later) {
+            merged.setMtime(timespec(mtime));
+            if (mtime > nanos(known.getCtime())) {
+                merged.setCtime(timespec(mtime));
+            }
+        }
+        return merged.build();
+    }
+
+    synchronized long size() {
+        return Math.max(known().getSize(), Math.max(unsentSize, sentSize));
+    }
+
+    synchronized long attrAgeNanos(long nowNanos) {
+        return nowNanos - attrNanos;
+    }
+
+    synchronized boolean hasPrivilegeBits() {
+        return (known().getMode() & (SUID | SGID)) != 0;
+    }
+
+    private Attr known() {
+        Attr known = attr;
+        if (known == null) {
+            throw new FsException(Errno.EIO, "attributes of inode " + inode + " are not known yet");
+        }
+        return known;
+    }
+
+    /** False for what is no regular file. */
+    boolean hasView() {
+        return view != null;
+    }
+
+    @Override
+    public DataView view() {
+        DataView v = view;
+        if (v == null) {
+            throw new FsException(Errno.EIO, "layout of inode " + inode + " is not known yet");
+        }
+        return v;
+    }
+
+    @Override
+    public CompletableFuture<Void> refresh() {
+        CompletableFuture<Void> mine;
+        synchronized (this) {
+            if (refreshing != null) {
+                return refreshing;
+            }
+            mine = new CompletableFuture<>();
+            refreshing = mine;
+        }
+        getAttr.get()
+                .whenComplete((fresh, thrown) -> {
+                    if (thrown == null) {
+                        observe(fresh);
+                    }
+                    synchronized (this) {
+                        refreshing = null;
+                    }
+                    Async.settle(mine, null, thrown);
+                });
+        return mine;
+    }
+
+    // ---- what this client did
+
+    /** A write is durable; true when the state must be listed for publication. */
+    synchronized boolean wrote(long end, long nowNanos, boolean killPrivileges) {
+        unsentSize = Math.max(unsentSize, end);
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, nowNanos);
+        unsentKill |= killPrivileges;
+        boolean list = !listedDirty;
+        listedDirty = true;
+        return list;
+    }
+
+    synchronized void unlisted() {
+        listedDirty = false;
+    }
+
+    /** True while the MDS does not know of a size this client made. */
+    synchronized boolean sizeUnconfirmed() {
+        return Math.max(unsentSize, sentSize) > known().getSize();
+    }
+
+    synchronized CompletableFuture<Void> lastGrow() {
+        return lastGrow;
+    }
+
+    /** True while something was not even sent. */
+    synchronized boolean unsent() {
+        return unsentMtimeNanos != NONE || unsentKill;
+    }
+
+    /** True while the MDS has not confirmed everything. */
+    synchronized boolean unconfirmed() {
+        return unsent() || growsInFlight > 0;
+    }
+
+    /**
+     * What is to be published, sent from now on; null when there is nothing. Under the monitor
+     * until the mutation is queued.
+     */
+    @Nullable GrowOp takeGrow(boolean killPrivileges) {
+        if (!unsent() && !killPrivileges) {
+            return null;
+        }
+        GrowOp.Builder grow = GrowOp.newBuilder().setInode(inode);
+        if (unsentSize != NONE) {
+            grow.setSize(unsentSize);
+        }
+        if (unsentMtimeNanos != NONE) {
+            grow.setMtime(timespec(unsentMtimeNanos));
+        }
+        grow.setKillSuidSgid(unsentKill || killPrivileges);
+        sentSize = Math.max(sentSize, unsentSize);
+        sentMtimeNanos = Math.max(sentMtimeNanos, unsentMtimeNanos);
+        unsentSize = NONE;
+        unsentMtimeNanos = NONE;
+        unsentKill = false;
+        growsInFlight++;
+        return grow.build();
+    }
+
+    /** A Grow was answered. */
+    synchronized void grown() {
+        if (--growsInFlight == 0) {
+            sentSize = NONE;
+            sentMtimeNanos = NONE;
+        }
+    }
+
+    /** A Grow failed; what it said must be said again. True: list the state for publication. */
+    synchronized boolean growFailed(GrowOp grow) {
+        unsentSize = Math.max(unsentSize, sentSize);
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        unsentKill |= grow.getKillSuidSgid();
+        grown();
+        boolean list = unsent() && !listedDirty;
+        listedDirty |= list;
+        return list;
+    }
+
+    /** The inode is gone: there is nothing left to publish to. */
+    synchronized void forgetLocal() {
+        unsentSize = NONE;
+        unsentMtimeNanos = NONE;
+        unsentKill = false;
+        sentSize = NONE;
+        sentMtimeNanos = NONE;
+    }
+
+    /** A size was set explicitly, after everything this client had written. */
+    synchronized void sizeSet() {
+        unsentSize = NONE;
+        sentSize = NONE;
+    }
+
+    /** An mtime was set explicitly, after what had been sent. */
+    synchronized void mtimeSet() {
+        sentMtimeNanos = NONE;
+    }
+
+    static Timespec timespec(long nanos) {
+        return Timespec.newBuilder()
+                .setSeconds(Math.floorDiv(nanos, 1_000_000_000L))
+                .setNanos((int) Math.floorMod(nanos, 1_000_000_000L))
+                .build();
+    }
+
+    /** Since the epoch; times further away than a long of nanoseconds reaches are cut to it. */
+    private static long nanos(Timespec t) {
+        long seconds = Math.clamp(t.getSeconds(), -MAX_SECONDS, MAX_SECONDS);
+        return seconds * 1_000_000_000L + t.getNanos();
+    }
+}

@@ -1,0 +1,155 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.Async;
+import io.cairn.common.proto.Attr;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The inodes this client has open, and how often. The MDS counts one open for all handles of an
+ * inode where it can; the last handle gives all of them back. Any thread.
+ */
+public final class InodeTable {
+    private final ConcurrentHashMap<Long, InodeState> states = new ConcurrentHashMap<>();
+    private final LongFunction<CompletableFuture<Attr>> getAttr;
+    private final Publisher publisher;
+
+    public InodeTable(LongFunction<CompletableFuture<Attr>> getAttr, Publisher publisher) {
+        this.getAttr = getAttr;
+        this.publisher = publisher;
+    }
+
+    /** The state of an inode some handle is open on, else null. */
+    public @Nullable InodeState find(long inode) {
+        return states.get(inode);
+    }
+
+    public Collection<InodeState> all() {
+        return states.values();
+    }
+
+    public int size() {
+        return states.size();
+    }
+
+    /** Attributes as this client knows them, after a reply brought them. */
+    public Attr merge(Attr received) {
+        InodeState state = states.get(received.getInode());
+        if (state == null) {
+            return received;
+        }
+        state.observe(received);
+        return state.merged();
+    }
+
+    /** One more handle is being made; {@link #release} gives it back. */
+    public InodeState acquire(long inode) {
+        return states.compute(
+                inode,
+                (id, known) -> {
+                    InodeState state =
+                            known == null ? new InodeState(id, () -> getAttr.apply(id)) : known;
+                    synchronized (state) {
+                        state.handles++;
+                    }
+                    return state;
+                });
+    }
+
+    /**
+     * A handle is gone, or was never made; the last one waits for the writes before it, then gives
+     * the opens back to the MDS. Completes at once when there is nothing the caller should wait
+     * for.
+     */
+    public CompletableFuture<Void> release(InodeState state) {
+        synchronized (state) {
+            if (--state.handles > 0) {
+                return Async.done();
+            }
+        }
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        state.order().submit(new LastRelease(state, done, false));
+        return done;
+    }
+
+    /** Tells operations that wait the time, and forgets what is no longer needed. */
+    public void tick(long nowNanos) {
+        for (InodeState state : states.values()) {
+            state.order().tick(nowNanos);
+            boolean unused;
+            synchronized (state) {
+                unused = state.handles == 0;
+            }
+            if (unused) {
+                forgetUnused(state);
+            }
+        }
+    }
+
+    /** Gives everything back, whatever handles there are: the client ends. */
+    public CompletableFuture<Void> releaseAll() {
+        List<CompletableFuture<Void>> all = new ArrayList<>();
+        for (InodeState state : states.values()) {
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            synchronized (state) {
+                state.handles = 0;
+            }
+            state.order().submit(new LastRelease(state, done, true));
+            all.add(done);
+        }
+        return CompletableFuture.allOf(all.toArray(CompletableFuture[]::new));
+    }
+
+    private void forgetUnused(InodeState state) {
+        states.computeIfPresent(
+                state.inode(),
+                (id, known) -> {
+                    synchronized (state) {
+                        boolean unused =
+                                known == state
+                                        && state.handles == 0
+                                        && state.mdsOpens == 0
+                                        && !state.unconfirmed();
+                        return unused ? null : known;
+                    }
+                });
+    }
+
+    /** Runs behind all writes issued before it; a handle made in the meantime takes over. */
+    private final class LastRelease extends RangeOrder.Entry {
+        private final InodeState state;
+        private final CompletableFuture<Void> done;
+        private boolean wait;
+
+        LastRelease(InodeState state, CompletableFuture<Void> done, boolean always) {
+            super(0, Long.MAX_VALUE, false);
+            this.state = state;
+            this.done = done;
+            this.wait = always;
+        }
+
+        @Override
+        protected void start() {
+            CompletableFuture<Void> released = Async.done();
+            synchronized (state) {
+                if (state.handles == 0 && state.mdsOpens > 0) {
+                    wait |= state.unconfirmed();
+                    int opens = state.mdsOpens;
+                    state.mdsOpens = 0;
+                    released = publisher.release(state, opens);
+                }
+            }
+            released.whenComplete((v, t) -> forgetUnused(state));
+            if (wait) {
+                released.whenComplete((v, t) -> Async.settle(done, null, t));
+            } else {
+                Async.finish(done);
+            }
+        }
+    }
+}

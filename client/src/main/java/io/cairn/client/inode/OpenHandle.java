@@ -1,0 +1,101 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.Async;
+import io.cairn.client.CairnClient;
+import io.cairn.client.ClientMeters;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.Attr;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/** One open of a file by the caller; all handles of an inode share its {@link InodeState}. */
+public final class OpenHandle implements CairnClient.OpenFile {
+    private final FileServices services;
+    private final InodeTable table;
+    private final InodeState state;
+    private final AtomicBoolean released = new AtomicBoolean();
+
+    /**
+     * @param state acquired for this handle, with attributes
+     */
+    public OpenHandle(FileServices services, InodeTable table, InodeState state) {
+        this.services = services;
+        this.table = table;
+        this.state = state;
+    }
+
+    @Override
+    public long inode() {
+        return state.inode();
+    }
+
+    @Override
+    public Attr attr() {
+        return state.merged();
+    }
+
+    @Override
+    public CompletableFuture<ByteBuf> read(long offset, int length) {
+        if (offset < 0 || length < 0) {
+            return Async.failed(Errno.EINVAL, "read at " + offset + " length " + length);
+        }
+        if (released.get()) {
+            return Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+        }
+        if (length == 0 || offset > Long.MAX_VALUE - length) {
+            return CompletableFuture.completedFuture(Unpooled.EMPTY_BUFFER);
+        }
+        ReadOp op = new ReadOp(services, state, offset, length);
+        state.order().submit(op);
+        return op.future;
+    }
+
+    @Override
+    public CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges) {
+        int length = data.readableBytes();
+        CompletableFuture<Void> refused = null;
+        if (offset < 0) {
+            refused = Async.failed(Errno.EINVAL, "write at " + offset);
+        } else if (released.get()) {
+            refused = Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+        } else if (offset > state.view().maxFileBytes() - length) {
+            refused = Async.failed(Errno.EFBIG, "write at " + offset);
+        } else if (length == 0) {
+            refused = Async.done();
+        }
+        if (refused != null) {
+            data.release();
+            return refused;
+        }
+        WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
+        state.order().submit(op);
+        return op.future;
+    }
+
+    @Override
+    public CompletableFuture<Void> fsync() {
+        return sync(ClientMeters.Op.FSYNC, false);
+    }
+
+    @Override
+    public CompletableFuture<Void> flush() {
+        return sync(ClientMeters.Op.FLUSH, true);
+    }
+
+    private CompletableFuture<Void> sync(ClientMeters.Op op, boolean withTimes) {
+        SyncOp sync = new SyncOp(services, state, withTimes);
+        services.meters().timed(op, sync.future);
+        state.order().submit(sync);
+        return sync.future;
+    }
+
+    @Override
+    public CompletableFuture<Void> release() {
+        if (!released.compareAndSet(false, true)) {
+            return Async.done();
+        }
+        return services.meters().timed(ClientMeters.Op.RELEASE, table.release(state));
+    }
+}

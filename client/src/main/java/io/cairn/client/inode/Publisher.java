@@ -1,0 +1,151 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.Async;
+import io.cairn.client.meta.MetaClient;
+import io.cairn.client.meta.PendingMutation;
+import io.cairn.client.meta.Results;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.ReleaseOp;
+import io.cairn.common.proto.Timespec;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells the MDS the sizes and times this client's writes made: at once where somebody waits for it,
+ * else at the next tick. Any thread.
+ */
+public final class Publisher {
+    private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
+
+    private final MetaClient meta;
+    private final Set<InodeState> dirty = ConcurrentHashMap.newKeySet();
+
+    public Publisher(MetaClient meta) {
+        this.meta = meta;
+    }
+
+    /** The state has something unsent, and {@link InodeState#wrote} asked for it to be listed. */
+    void list(InodeState state) {
+        dirty.add(state);
+    }
+
+    /**
+     * Sends what is unsent and completes when everything sent so far is confirmed. Not limited in
+     * time: it is repeated until the session ends.
+     */
+    CompletableFuture<Void> publish(InodeState state) {
+        return publish(state, false);
+    }
+
+    /** As {@link #publish(InodeState)}; clears set-user-id and set-group-id as well. */
+    CompletableFuture<Void> publish(InodeState state, boolean killPrivileges) {
+        synchronized (state) {
+            GrowOp grow = state.takeGrow(killPrivileges);
+            if (grow == null) {
+                return state.lastGrow;
+            }
+            Mutation.Builder mutation = mutation().setGrow(grow);
+            return queued(state, grow, meta.mutate(mutation.build(), MetaClient.never()));
+        }
+    }
+
+    /** Gives opens back, with what is unsent. Under the state's monitor. */
+    CompletableFuture<Void> release(InodeState state, int opens) {
+        ReleaseOp.Builder release = ReleaseOp.newBuilder().setInode(state.inode()).setOpens(opens);
+        GrowOp grow = state.takeGrow(false);
+        if (grow != null) {
+            release.setGrow(grow);
+        }
+        PendingMutation pending =
+                meta.mutate(mutation().setRelease(release).build(), MetaClient.never());
+        if (grow != null) {
+            return queued(state, grow, pending);
+        }
+        return Async.ignoringValue(pending.reply());
+    }
+
+    private CompletableFuture<Void> queued(InodeState state, GrowOp grow, PendingMutation pending) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        CompletableFuture<Void> before = state.lastGrow;
+        state.lastGrow = done;
+        pending.answer()
+                .whenComplete((result, thrown) -> {
+                    FsException failure = grown(state, grow, result, thrown);
+                    // Answers come in order, failures of the session all at once.
+                    before.whenComplete(
+                            (v, t) -> Async.settle(done, null, failure == null ? t : failure));
+                });
+        return done;
+    }
+
+    private @Nullable FsException grown(
+            InodeState state,
+            GrowOp grow,
+            @Nullable MutationResult result,
+            @Nullable Throwable thrown) {
+        if (result == null) {
+            state.grown();
+            return Async.failure(thrown == null ? new IllegalStateException() : thrown);
+        }
+        FsException failure = Results.failure(result);
+        if (failure == null) {
+            if (result.hasAttr()) {
+                state.observe(result.getAttr());
+            }
+            state.grown();
+            return null;
+        }
+        LOG.warn(
+                "Size {} of inode {} was not published: {}",
+                grow.getSize(),
+                state.inode(),
+                failure.getMessage());
+        if (failure.errno() == Errno.ENOENT || failure.errno() == Errno.ESTALE) {
+            state.grown();
+            state.forgetLocal();
+        } else if (state.growFailed(grow)) {
+            dirty.add(state);
+        }
+        return failure;
+    }
+
+    /** Publishes everything listed, except where an earlier publication is still under way. */
+    public void tick() {
+        for (InodeState state : dirty) {
+            if (!state.lastGrow().isDone()) {
+                continue;
+            }
+            dirty.remove(state);
+            state.unlisted();
+            var unused = publish(state);
+        }
+    }
+
+    /** Inodes with something the MDS has not been told. */
+    public List<Long> unpublished() {
+        List<Long> inodes = new ArrayList<>();
+        dirty.forEach(s -> inodes.add(s.inode()));
+        return inodes;
+    }
+
+    /** A mutation with this client's clock in it. */
+    public static Mutation.Builder mutation() {
+        Instant now = Instant.now();
+        return Mutation.newBuilder()
+                .setTime(
+                        Timespec.newBuilder()
+                                .setSeconds(now.getEpochSecond())
+                                .setNanos(now.getNano()));
+    }
+}

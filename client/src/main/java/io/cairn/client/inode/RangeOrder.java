@@ -1,0 +1,155 @@
+package io.cairn.client.inode;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keeps the operations of one client on one file in the order they were issued where it matters:
+ * each starts when every earlier change of an overlapping range has finished. Changes (writes,
+ * truncations) stand in a list; reads and barriers only wait for it. Requests repeated after a lost
+ * connection may arrive in any order, so order on the wire is not enough.
+ *
+ * <p>Any thread. {@code start} runs without a lock held, on the thread that submitted or on one
+ * that finished an earlier operation.
+ */
+public final class RangeOrder {
+    /** One operation; its fields belong to the order it is submitted to. */
+    public abstract static class Entry {
+        private final long from;
+        private final long to;
+        private final boolean change;
+        private int blockers;
+        private @Nullable List<Entry> dependents;
+        private @Nullable Entry previous;
+        private @Nullable Entry next;
+
+        /**
+         * @param from first byte
+         * @param to byte after the last
+         * @param change whether later overlapping operations wait for this one
+         */
+        protected Entry(long from, long to, boolean change) {
+            this.from = from;
+            this.to = to;
+            this.change = change;
+        }
+
+        /** Begins the work; must not block. {@link #finish} is due once it is over. */
+        protected abstract void start();
+
+        /** Tells one that still waits the time; it may fail its caller, but stays in line. */
+        protected void waitingAt(long nowNanos) {}
+    }
+
+    private final ArrayDeque<Entry> ready = new ArrayDeque<>();
+    private @Nullable Entry first;
+    private @Nullable Entry last;
+    private int waiting;
+    private boolean draining;
+
+    public void submit(Entry entry) {
+        synchronized (this) {
+            for (Entry e = first; e != null; e = e.next) {
+                if (e.from < entry.to && entry.from < e.to) {
+                    if (e.dependents == null) {
+                        e.dependents = new ArrayList<>(2);
+                    }
+                    e.dependents.add(entry);
+                    entry.blockers++;
+                }
+            }
+            if (entry.change) {
+                append(entry);
+            }
+            if (entry.blockers > 0) {
+                waiting++;
+                return;
+            }
+        }
+        entry.start();
+    }
+
+    /** The operation is over, whatever came of it. Once per started entry. */
+    public void finish(Entry entry) {
+        if (!entry.change) {
+            return;
+        }
+        synchronized (this) {
+            unlink(entry);
+            List<Entry> dependents = entry.dependents;
+            if (dependents == null) {
+                return;
+            }
+            entry.dependents = null;
+            for (Entry d : dependents) {
+                if (--d.blockers == 0) {
+                    waiting--;
+                    ready.add(d);
+                }
+            }
+            if (draining) {
+                return; // by a frame below this one or by another thread; it starts ours too
+            }
+            draining = true;
+        }
+        for (Entry e = nextReady(); e != null; e = nextReady()) {
+            e.start();
+        }
+    }
+
+    /** Calls {@link Entry#waitingAt} of every change that waits, and of what waits for one. */
+    public void tick(long nowNanos) {
+        List<Entry> entries = new ArrayList<>();
+        synchronized (this) {
+            if (waiting == 0) {
+                return;
+            }
+            for (Entry e = first; e != null; e = e.next) {
+                if (e.dependents != null) {
+                    entries.addAll(e.dependents);
+                }
+            }
+        }
+        entries.forEach(e -> e.waitingAt(nowNanos));
+    }
+
+    /** True when no change is under way or waiting. */
+    public synchronized boolean idle() {
+        return first == null;
+    }
+
+    private synchronized @Nullable Entry nextReady() {
+        Entry e = ready.poll();
+        if (e == null) {
+            draining = false;
+        }
+        return e;
+    }
+
+    private void append(Entry entry) {
+        entry.previous = last;
+        if (last == null) {
+            first = entry;
+        } else {
+            last.next = entry;
+        }
+        last = entry;
+    }
+
+    private void unlink(Entry entry) {
+        if (entry.previous == null) {
+            first = entry.next;
+        } else {
+            entry.previous.next = entry.next;
+        }
+        if (entry.next == null) {
+            last = entry.previous;
+        } else {
+            entry.next.previous = entry.previous;
+        }
+        entry.previous = null;
+        entry.next = null;
+    }
+}

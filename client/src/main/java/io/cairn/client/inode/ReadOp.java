@@ -1,0 +1,158 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.Async;
+import io.cairn.client.ClientMeters;
+import io.cairn.client.data.DataView;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One read of a file: waits for overlapping writes of this client, is cut at the size, and puts the
+ * pieces together; what the data servers do not have is zeros.
+ */
+final class ReadOp extends RangeOrder.Entry {
+    private final FileServices services;
+    private final InodeState state;
+    private final long offset;
+    private final int wanted;
+    private final long startNanos = System.nanoTime();
+    private final long deadlineNanos;
+    final CompletableFuture<ByteBuf> future = new CompletableFuture<>();
+    private int length;
+    private int piecesLeft;
+    private @Nullable ByteBuf result;
+    private @Nullable FsException failure;
+
+    ReadOp(FileServices services, InodeState state, long offset, int length) {
+        super(offset, offset + length, false);
+        this.services = services;
+        this.state = state;
+        this.offset = offset;
+        this.wanted = length;
+        this.deadlineNanos = startNanos + services.ioNanos();
+    }
+
+    @Override
+    protected void start() {
+        if (future.isDone()) {
+            return;
+        }
+        // Another client may have made the file longer since we heard of its size.
+        if (offset + wanted > state.size()
+                && state.attrAgeNanos(startNanos) > services.attrFreshNanos()) {
+            state.refresh()
+                    .whenComplete((v, thrown) -> {
+                        if (thrown != null) {
+                            failure = Async.failure(thrown);
+                            finished();
+                        } else {
+                            begin();
+                        }
+                    });
+        } else {
+            begin();
+        }
+    }
+
+    private void begin() {
+        length = (int) Math.clamp(state.size() - offset, 0, wanted);
+        if (length == 0) {
+            result = Unpooled.EMPTY_BUFFER;
+            finished();
+        } else {
+            services.budget().acquire(length, this::send);
+        }
+    }
+
+    private void send() {
+        DataView view = state.view();
+        long end = offset + length;
+        synchronized (this) {
+            piecesLeft = 1;
+        }
+        for (long at = offset; at < end; ) {
+            int piece = view.pieceLength(at, end - at);
+            int position = (int) (at - offset);
+            synchronized (this) {
+                piecesLeft++;
+            }
+            services.data()
+                    .read(
+                            state,
+                            view.chunk(at),
+                            view.offsetInChunk(at),
+                            piece,
+                            deadlineNanos,
+                            (problem, data) -> pieceDone(position, piece, problem, data));
+            at += piece;
+        }
+        pieceDone(0, 0, null, Unpooled.EMPTY_BUFFER);
+    }
+
+    private void pieceDone(int position, int piece, @Nullable FsException problem, ByteBuf data) {
+        synchronized (this) {
+            if (problem != null) {
+                failure = failure == null ? problem : failure;
+            } else if (piece > 0) {
+                place(position, piece, data);
+            }
+            if (--piecesLeft > 0) {
+                return;
+            }
+        }
+        services.budget().release(length);
+        finished();
+    }
+
+    /** Copies a piece to its place; a piece that is the whole answer is handed on as it is. */
+    private void place(int position, int piece, ByteBuf data) {
+        int received = data.readableBytes();
+        if (piece == length && received == length) {
+            result = data.retainedSlice();
+            return;
+        }
+        ByteBuf whole = result;
+        if (whole == null) {
+            whole = PooledByteBufAllocator.DEFAULT.directBuffer(length).writerIndex(length);
+            result = whole;
+        }
+        whole.setBytes(position, data, data.readerIndex(), received);
+        whole.setZero(position + received, piece - received);
+    }
+
+    private void finished() {
+        ByteBuf read = result;
+        services.meters().finished(ClientMeters.Op.READ, startNanos, failure == null);
+        if (failure != null || read == null) {
+            if (read != null) {
+                read.release();
+            }
+            future.completeExceptionally(
+                    failure != null ? failure : new FsException(Errno.EIO, "read without data"));
+            return;
+        }
+        services.meters().read(length);
+        if (!future.complete(read)) {
+            read.release();
+        }
+    }
+
+    @Override
+    protected void waitingAt(long nowNanos) {
+        if (nowNanos - deadlineNanos >= 0) {
+            future.completeExceptionally(
+                    new FsException(
+                            Errno.EIO,
+                            "read at "
+                                    + offset
+                                    + " of inode "
+                                    + state.inode()
+                                    + " waited too long for an earlier write"));
+        }
+    }
+}

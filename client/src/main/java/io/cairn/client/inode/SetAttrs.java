@@ -1,0 +1,137 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.Async;
+import io.cairn.client.Backoff;
+import io.cairn.client.meta.PendingMutation;
+import io.cairn.client.meta.Results;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.Credentials;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.SetAttrOp;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Changes attributes in the right order with this client's own writes: what they made of size and
+ * mtime is published in front of the change, so that no later publication undoes it; a change of
+ * size stands among the writes like one that covers the whole file.
+ */
+public final class SetAttrs {
+    private final FileServices services;
+    private final InodeTable table;
+
+    public SetAttrs(FileServices services, InodeTable table) {
+        this.services = services;
+        this.table = table;
+    }
+
+    public CompletableFuture<Attr> apply(SetAttrOp change, Credentials who) {
+        InodeState state = table.find(change.getInode());
+        Change task = new Change(state, change, who);
+        if (state != null && change.hasSize()) {
+            state.order().submit(task);
+        } else {
+            task.attempt(1);
+        }
+        return task.future;
+    }
+
+    private final class Change extends RangeOrder.Entry {
+        private final @Nullable InodeState state;
+        private final SetAttrOp change;
+        private final Mutation mutation;
+        private final long deadlineNanos = System.nanoTime() + services.metadataNanos();
+        private final CompletableFuture<Attr> future = new CompletableFuture<>();
+
+        Change(@Nullable InodeState state, SetAttrOp change, Credentials who) {
+            super(0, Long.MAX_VALUE, true);
+            this.state = state;
+            this.change = change;
+            this.mutation = Publisher.mutation().setCredentials(who).setSetAttr(change).build();
+        }
+
+        @Override
+        protected void start() {
+            attempt(1);
+        }
+
+        void attempt(int number) {
+            PendingMutation pending;
+            InodeState own = state;
+            if (own == null) {
+                pending = services.meta().mutate(mutation, deadlineNanos);
+            } else {
+                synchronized (own) {
+                    var unused = services.publisher().publish(own);
+                    pending = services.meta().mutate(mutation, deadlineNanos);
+                }
+            }
+            pending.answer().whenComplete((result, thrown) -> answered(number, result, thrown));
+            // Later writes wait for the answer in truth; only the caller is told that it is late.
+            pending.reply()
+                    .whenComplete((result, thrown) -> {
+                        if (thrown != null && !pending.answer().isDone()) {
+                            future.completeExceptionally(Async.failure(thrown));
+                        }
+                    });
+        }
+
+        private void answered(
+                int number, @Nullable MutationResult result, @Nullable Throwable thrown) {
+            if (result != null && busy(result)) {
+                long delay = Backoff.delayNanos(number + 3);
+                if (System.nanoTime() + delay - deadlineNanos < 0) {
+                    CompletableFuture.delayedExecutor(delay, TimeUnit.NANOSECONDS, Runnable::run)
+                            .execute(() -> attempt(number + 1));
+                    return;
+                }
+            }
+            InodeState own = state;
+            if (own != null && result != null && result.getErrno() == 0) {
+                settle(own, result);
+            }
+            if (own != null && change.hasSize()) {
+                own.order().finish(this);
+            }
+            if (result == null) {
+                future.completeExceptionally(
+                        Async.failure(thrown == null ? new IllegalStateException() : thrown));
+            } else if (result.getErrno() != 0) {
+                future.completeExceptionally(Results.failed(result));
+            } else {
+                future.complete(table.merge(result.getAttr()));
+            }
+        }
+
+        /** Too many truncations are not yet applied everywhere. */
+        private boolean busy(MutationResult result) {
+            return change.hasSize() && Errno.of(result.getErrno()) == Errno.EAGAIN;
+        }
+
+        private void settle(InodeState own, MutationResult result) {
+            own.observe(result.getAttr());
+            if (change.hasSize()) {
+                own.sizeSet();
+            }
+            if (change.hasMtime()) {
+                own.mtimeSet();
+            }
+        }
+
+        @Override
+        protected void waitingAt(long nowNanos) {
+            if (nowNanos - deadlineNanos >= 0) {
+                future.completeExceptionally(
+                        new FsException(
+                                Errno.ETIMEDOUT,
+                                "size of inode "
+                                        + change.getInode()
+                                        + " not set: writes before it are not done"));
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package io.cairn.client.meta;
+
+import java.util.List;
+
+/**
+ * What a {@link MetaClient} is given.
+ *
+ * @param members configured addresses of MDS members, at least one
+ * @param clientUuid 16 bytes; opening a session is idempotent by it
+ * @param description of this client, for the administrator
+ * @param attemptNanos how long one attempt at a request may take
+ * @param pipeline batches of mutations in flight at once
+ */
+public record MetaOptions(
+        List<String> members,
+        byte[] clientUuid,
+        String description,
+        long attemptNanos,
+        int pipeline) {}

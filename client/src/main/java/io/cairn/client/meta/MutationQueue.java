@@ -1,0 +1,116 @@
+package io.cairn.client.meta;
+
+import io.cairn.common.proto.MutateRequest;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Iterator;
+import java.util.List;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The mutations of a session in their order: first without a number, waiting; then numbered, in a
+ * batch, outstanding until answered. A batch keeps its numbers and its members for ever, so that it
+ * can be sent again after a reconnect. Not thread-safe: guarded by the {@link MetaClient}'s lock.
+ */
+final class MutationQueue {
+    /** Mutations with consecutive numbers that travel in one request. */
+    record Batch(long firstNumber, List<PendingMutation> mutations) {
+        MutateRequest request(long session, long ackedBelow) {
+            MutateRequest.Builder request =
+                    MutateRequest.newBuilder()
+                            .setSession(session)
+                            .setFirstNumber(firstNumber)
+                            .setAckedBelow(ackedBelow);
+            mutations.forEach(m -> request.addMutations(m.mutation()));
+            return request.build();
+        }
+    }
+
+    private final int maxBatch;
+    private final int maxBatchBytes;
+    private final ArrayDeque<PendingMutation> waiting = new ArrayDeque<>();
+    private final ArrayDeque<Batch> outstanding = new ArrayDeque<>();
+    private long nextNumber = 1;
+
+    MutationQueue(int maxBatch, int maxBatchBytes) {
+        this.maxBatch = maxBatch;
+        this.maxBatchBytes = maxBatchBytes;
+    }
+
+    void add(PendingMutation mutation) {
+        waiting.add(mutation);
+    }
+
+    /** Numbers what waits and returns it as an outstanding batch; null when nothing waits. */
+    @Nullable Batch nextBatch() {
+        List<PendingMutation> members = new ArrayList<>();
+        int bytes = 0;
+        while (members.size() < maxBatch) {
+            PendingMutation next = waiting.peek();
+            if (next == null) {
+                break;
+            }
+            bytes += next.mutation().getSerializedSize();
+            if (!members.isEmpty() && bytes > maxBatchBytes) {
+                break;
+            }
+            members.add(waiting.remove());
+        }
+        if (members.isEmpty()) {
+            return null;
+        }
+        Batch batch = new Batch(nextNumber, List.copyOf(members));
+        nextNumber += members.size();
+        outstanding.add(batch);
+        return batch;
+    }
+
+    /** Batches without an answer, in the order of their numbers. */
+    Collection<Batch> outstanding() {
+        return outstanding;
+    }
+
+    /** False when it was answered before: requests repeated are answered twice. */
+    boolean answered(Batch batch) {
+        return outstanding.removeIf(b -> b == batch);
+    }
+
+    /** The lowest number without an answer. */
+    long ackedBelow() {
+        Batch oldest = outstanding.peek();
+        return oldest == null ? nextNumber : oldest.firstNumber;
+    }
+
+    /** Takes out those without a number that the test accepts. */
+    List<PendingMutation> dropWaiting(Predicate<PendingMutation> test) {
+        List<PendingMutation> dropped = new ArrayList<>();
+        for (Iterator<PendingMutation> i = waiting.iterator(); i.hasNext(); ) {
+            PendingMutation m = i.next();
+            if (test.test(m)) {
+                i.remove();
+                dropped.add(m);
+            }
+        }
+        return dropped;
+    }
+
+    /** Takes out everything: the session is over. */
+    List<PendingMutation> clear() {
+        List<PendingMutation> all = new ArrayList<>();
+        outstanding.forEach(b -> all.addAll(b.mutations));
+        all.addAll(waiting);
+        outstanding.clear();
+        waiting.clear();
+        return all;
+    }
+
+    int depth() {
+        int depth = waiting.size();
+        for (Batch b : outstanding) {
+            depth += b.mutations.size();
+        }
+        return depth;
+    }
+}

@@ -1,0 +1,66 @@
+package io.cairn.client.meta;
+
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A mutation from the moment it is queued to its answer. It has two ends: {@link #reply()} is for
+ * the caller and fails when the deadline passes; {@link #answer()} says what became of it in truth,
+ * because a mutation that has a number stays outstanding, and may still be executed, until the MDS
+ * answers or the session is lost. Any thread.
+ */
+public final class PendingMutation {
+    private final Mutation mutation;
+    private final long deadlineNanos;
+    private final CompletableFuture<MutationResult> answer = new CompletableFuture<>();
+    private final CompletableFuture<MutationResult> reply = new CompletableFuture<>();
+
+    PendingMutation(Mutation mutation, long deadlineNanos) {
+        this.mutation = mutation;
+        this.deadlineNanos = deadlineNanos;
+    }
+
+    Mutation mutation() {
+        return mutation;
+    }
+
+    long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    /**
+     * The MDS's result, whatever its errno; fails only when it will never be executed any more
+     * (dropped before it got a number) or when the session is lost. Completes before the reply.
+     */
+    public CompletableFuture<MutationResult> answer() {
+        return answer;
+    }
+
+    /** The result by the deadline; fails with the result's errno, or ETIMEDOUT. */
+    public CompletableFuture<MutationResult> reply() {
+        return reply;
+    }
+
+    void answered(MutationResult result) {
+        answer.complete(result);
+        FsException failure = Results.failure(result);
+        if (failure == null) {
+            reply.complete(result);
+        } else {
+            reply.completeExceptionally(failure);
+        }
+    }
+
+    /** It will not be executed, or nobody will ever know. */
+    void lost(FsException why) {
+        answer.completeExceptionally(why);
+        reply.completeExceptionally(why);
+    }
+
+    /** The caller is told; the mutation stays outstanding. */
+    void late(FsException why) {
+        reply.completeExceptionally(why);
+    }
+}

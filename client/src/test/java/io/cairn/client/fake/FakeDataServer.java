@@ -1,0 +1,155 @@
+package io.cairn.client.fake;
+
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpFormat;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.ReadReply;
+import io.cairn.common.data.ReadReplyFormat;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Role;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcServer;
+import io.cairn.common.rpc.RpcStatus;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+
+/** One data server; the chunks are the cluster's, as if replicated without delay. */
+public final class FakeDataServer implements AutoCloseable {
+    private final FakeCluster cluster;
+    private final RpcServer server;
+    private final List<RpcRequest> held = new ArrayList<>();
+    private final List<DataOp> received = new CopyOnWriteArrayList<>();
+    private volatile Function<DataOp, Fault> faults = op -> Fault.NONE;
+
+    FakeDataServer(FakeCluster cluster, RpcLoops loops) throws IOException {
+        this.cluster = cluster;
+        server =
+                RpcServer.bind(
+                        loops,
+                        new InetSocketAddress("127.0.0.1", 0),
+                        () ->
+                                Hello.newBuilder()
+                                        .setRole(Role.ROLE_DATA_SERVER)
+                                        .setClusterId(cluster.id())
+                                        .build(),
+                        HelloPolicy.ACCEPT,
+                        this::handle,
+                        RpcOptions.DEFAULT);
+    }
+
+    public String address() {
+        return RpcAddress.format(server.localAddress());
+    }
+
+    public void faults(Function<DataOp, Fault> decide) {
+        faults = decide;
+    }
+
+    /** Operations in the order of arrival, repeated ones included. */
+    public List<DataOp> received() {
+        return received;
+    }
+
+    public int held() {
+        synchronized (held) {
+            return held.size();
+        }
+    }
+
+    /** Handles the requests held, in an order drawn at random. */
+    public void letGo(Random random) {
+        List<RpcRequest> all;
+        synchronized (held) {
+            all = new ArrayList<>(held);
+            held.clear();
+        }
+        Collections.shuffle(all, random);
+        all.forEach(r -> serve(r, decode(r), false));
+    }
+
+    private static DataOp decode(RpcRequest request) {
+        return DataOpFormat.decode(request.head().duplicate());
+    }
+
+    private void handle(RpcRequest request) {
+        DataOp op = decode(request);
+        received.add(op);
+        switch (faults.apply(op)) {
+            case CUT_BEFORE -> {
+                request.peer().close("test");
+                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
+            }
+            case CUT_AFTER -> {
+                if (op.type() == DataOpType.WRITE) {
+                    var unused = cluster.chunks().write(op, request.payload());
+                }
+                request.peer().close("test");
+                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
+            }
+            case RETRY -> request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "test"));
+            case REFRESH_MAP ->
+                    request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "test"));
+            case FULL -> request.fail(RpcStatus.fail(Errno.ENOSPC, "test"));
+            case HOLD -> {
+                synchronized (held) {
+                    held.add(request);
+                }
+            }
+            case CORRUPT -> serve(request, op, true);
+            case NONE -> serve(request, op, false);
+        }
+    }
+
+    private void serve(RpcRequest request, DataOp op, boolean corrupt) {
+        RpcStatus refused = cluster.refusal(this, op);
+        if (!refused.ok()) {
+            request.fail(refused);
+        } else if (op.type() == DataOpType.WRITE) {
+            RpcStatus status = cluster.chunks().write(op, request.payload());
+            if (status.ok()) {
+                request.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER);
+            } else {
+                request.fail(status);
+            }
+        } else {
+            read(request, op, corrupt);
+        }
+    }
+
+    private void read(RpcRequest request, DataOp op, boolean corrupt) {
+        byte[] bytes = new byte[op.length()];
+        int length = cluster.chunks().read(op, bytes);
+        if (length < 0) {
+            request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_INODE, "truncated since"));
+            return;
+        }
+        ByteBuf payload = Unpooled.directBuffer(Math.max(1, length)).writeBytes(bytes, 0, length);
+        int[] crcs = BlockCrc.compute(payload, op.offset());
+        if (corrupt && length > 0) {
+            payload.setByte(length / 2, payload.getByte(length / 2) ^ 4);
+        }
+        ByteBuf head = Unpooled.buffer();
+        ReadReplyFormat.encode(new ReadReply(op.length(), length, crcs), head);
+        request.reply(head, payload);
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

@@ -1,0 +1,226 @@
+package io.cairn.client.fake;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.CloseSessionReply;
+import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.GetAttrReply;
+import io.cairn.common.proto.GetAttrRequest;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.LookupRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.OpenSessionReply;
+import io.cairn.common.proto.OpenSessionRequest;
+import io.cairn.common.proto.ReadDirRequest;
+import io.cairn.common.proto.RenewSessionReply;
+import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.Role;
+import io.cairn.common.proto.StatFsReply;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcPeer;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcServer;
+import io.cairn.common.rpc.RpcStatus;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
+
+/** One member of a fake MDS; all members share the cluster's namespace. */
+public final class FakeMds implements AutoCloseable {
+    private final FakeCluster cluster;
+    private final RpcServer server;
+    private final List<RpcRequest> held = new ArrayList<>();
+    private final List<MutateRequest> received = new CopyOnWriteArrayList<>();
+    private final List<RpcPeer> clients = new CopyOnWriteArrayList<>();
+    private volatile Function<Method, Fault> faults = method -> Fault.NONE;
+
+    FakeMds(FakeCluster cluster, RpcLoops loops) throws IOException {
+        this.cluster = cluster;
+        server =
+                RpcServer.bind(
+                        loops,
+                        new InetSocketAddress("127.0.0.1", 0),
+                        () ->
+                                Hello.newBuilder()
+                                        .setRole(Role.ROLE_MDS)
+                                        .setClusterId(cluster.id())
+                                        .build(),
+                        HelloPolicy.ACCEPT,
+                        this::handle,
+                        RpcOptions.DEFAULT);
+    }
+
+    public String address() {
+        return RpcAddress.format(server.localAddress());
+    }
+
+    /** Decides about each request before it is looked at. */
+    public void faults(Function<Method, Fault> decide) {
+        faults = decide;
+    }
+
+    /** MutateRequests in the order of arrival, repeated ones included. */
+    public List<MutateRequest> received() {
+        return received;
+    }
+
+    public int held() {
+        synchronized (held) {
+            return held.size();
+        }
+    }
+
+    /** Handles the requests held, in the order of arrival. */
+    public void letGo() {
+        List<RpcRequest> all;
+        synchronized (held) {
+            all = List.copyOf(held);
+            held.clear();
+        }
+        all.forEach(this::serve);
+    }
+
+    public void cutConnections() {
+        server.peers().forEach(p -> p.close("test"));
+    }
+
+    private void handle(RpcRequest request) {
+        Method method = Method.forNumber(request.method());
+        if (method == Method.MUTATE) {
+            received.add(Heads.parse(MutateRequest.parser(), request.head()));
+        }
+        switch (faults.apply(method)) {
+            case CUT_BEFORE -> {
+                request.peer().close("test");
+                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
+            }
+            case CUT_AFTER -> {
+                try {
+                    var unused = answer(request, method);
+                } catch (FsException e) {
+                    // nobody hears of it
+                }
+                request.peer().close("test");
+                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
+            }
+            case RETRY -> request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "test"));
+            case HOLD -> {
+                synchronized (held) {
+                    held.add(request);
+                }
+            }
+            default -> serve(request);
+        }
+    }
+
+    private void serve(RpcRequest request) {
+        Method method = Method.forNumber(request.method());
+        if (cluster.leader() != this) {
+            FakeMds leader = cluster.leader();
+            String named = leader == null || !cluster.redirects() ? "" : leader.address();
+            request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, named));
+            return;
+        }
+        try {
+            request.reply(answer(request, method));
+        } catch (FsException e) {
+            boolean session = method == Method.MUTATE || method == Method.RENEW_SESSION;
+            Advice advice =
+                    e.errno() == Errno.EAGAIN
+                            ? Advice.RETRY
+                            : session ? Advice.FENCED : Advice.GIVE_UP;
+            request.fail(RpcStatus.fail(e.errno(), advice, String.valueOf(e.getMessage())));
+        }
+    }
+
+    private MessageLite answer(RpcRequest request, Method method) {
+        FakeNamespace names = cluster.names();
+        return switch (method) {
+            case OPEN_SESSION -> {
+                clients.add(request.peer());
+                var open = Heads.parse(OpenSessionRequest.parser(), request.head());
+                yield OpenSessionReply.newBuilder()
+                        .setSession(names.openSession(open.getClientUuid()))
+                        .setRenewIntervalMillis(200)
+                        .setExpiryMillis(60_000)
+                        .setMap(cluster.fullMap())
+                        .build();
+            }
+            case RENEW_SESSION -> {
+                var renew = Heads.parse(RenewSessionRequest.parser(), request.head());
+                if (!names.knows(renew.getSession())) {
+                    throw new FsException(Errno.ESTALE, "session is not open");
+                }
+                clients.add(request.peer());
+                if (renew.getMapEpoch() < cluster.fullMap().getEpoch()) {
+                    request.peer().push(Method.MAP_PUSH_VALUE, cluster.fullMap());
+                }
+                yield RenewSessionReply.getDefaultInstance();
+            }
+            case CLOSE_SESSION -> {
+                names.endSession(
+                        Heads.parse(CloseSessionRequest.parser(), request.head()).getSession());
+                yield CloseSessionReply.getDefaultInstance();
+            }
+            case MUTATE -> {
+                var mutate = Heads.parse(MutateRequest.parser(), request.head());
+                MutateReply reply = names.mutate(mutate);
+                if (reply == null) {
+                    throw new FsException(Errno.EAGAIN, "a number is missing");
+                }
+                for (int i = 0; i < reply.getResultsCount(); i++) {
+                    if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()) {
+                        // The truncator catches up behind the refusal.
+                        cluster.chunks()
+                                .settleTruncations(mutate.getMutations(i).getSetAttr().getInode());
+                    }
+                }
+                yield reply;
+            }
+            case GET_ATTR ->
+                    GetAttrReply.newBuilder()
+                            .setAttr(
+                                    names.attr(
+                                            Heads.parse(GetAttrRequest.parser(), request.head())
+                                                    .getInode()))
+                            .build();
+            case LOOKUP -> {
+                var lookup = Heads.parse(LookupRequest.parser(), request.head());
+                yield LookupReply.newBuilder()
+                        .setAttr(names.lookup(lookup.getParent(), lookup.getName().toStringUtf8()))
+                        .build();
+            }
+            case READ_DIR ->
+                    names.readDir(Heads.parse(ReadDirRequest.parser(), request.head()).getInode());
+            case STAT_FS -> StatFsReply.newBuilder().setCapacityBytes(1 << 30).build();
+            default -> throw new FsException(Errno.ENOSYS, String.valueOf(method));
+        };
+    }
+
+    /** Sends the map to every client that opened or renewed here. */
+    void push(MapUpdate map) {
+        for (RpcPeer peer : clients) {
+            if (peer.connected()) {
+                peer.push(Method.MAP_PUSH_VALUE, map);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

@@ -1,0 +1,359 @@
+package io.cairn.client.fake;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.CreateOp;
+import io.cairn.common.proto.DirEntry;
+import io.cairn.common.proto.FileLayout;
+import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
+import io.cairn.common.proto.Truncation;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Just enough of the replicated namespace: directories, files, sessions with numbered mutations,
+ * sizes, ceilings, truncations. Any thread.
+ */
+public final class FakeNamespace {
+    private static final int MAX_TRUNCATIONS = 4;
+
+    private static final class Node {
+        final Attr.Builder attr;
+        final TreeMap<String, Long> children = new TreeMap<>();
+
+        Node(Attr.Builder attr) {
+            this.attr = attr;
+        }
+    }
+
+    private static final class Session {
+        long next = 1;
+        final Map<Long, MutationResult> answers = new HashMap<>();
+        final Map<Long, Integer> opens = new HashMap<>();
+        final ByteString uuid;
+
+        Session(ByteString uuid) {
+            this.uuid = uuid;
+        }
+    }
+
+    private final Map<Long, Node> nodes = new HashMap<>();
+    private final Map<Long, Session> sessions = new TreeMap<>();
+    private final FileLayout layout;
+    private final List<String> executed = new ArrayList<>();
+    private long nextInode = 2;
+    private long nextSession = 100;
+
+    FakeNamespace(FileLayout layout) {
+        this.layout = layout;
+        nodes.put(
+                1L,
+                new Node(Attr.newBuilder().setInode(1).setMode(0040755).setNlink(2).setParent(1)));
+    }
+
+    // ---- sessions
+
+    synchronized long openSession(ByteString uuid) {
+        for (Map.Entry<Long, Session> s : sessions.entrySet()) {
+            if (s.getValue().uuid.equals(uuid)) {
+                return s.getKey();
+            }
+        }
+        sessions.put(nextSession, new Session(uuid));
+        return nextSession++;
+    }
+
+    synchronized boolean knows(long session) {
+        return sessions.containsKey(session);
+    }
+
+    public synchronized void endSession(long session) {
+        sessions.remove(session);
+    }
+
+    /** The only session there is. */
+    public synchronized long onlySession() {
+        if (sessions.size() != 1) {
+            throw new AssertionError(sessions.keySet() + " are open, not one session");
+        }
+        return sessions.keySet().iterator().next();
+    }
+
+    public synchronized int sessions() {
+        return sessions.size();
+    }
+
+    /** Opens of an inode, over all sessions. */
+    public synchronized int opens(long inode) {
+        return sessions.values().stream().mapToInt(s -> s.opens.getOrDefault(inode, 0)).sum();
+    }
+
+    /** What was executed, in order: "number KIND". */
+    public synchronized List<String> executed() {
+        return List.copyOf(executed);
+    }
+
+    // ---- mutations
+
+    /** Null when the first number is not the next one. */
+    synchronized @Nullable MutateReply mutate(MutateRequest request) {
+        Session session = sessions.get(request.getSession());
+        if (session == null) {
+            throw new FsException(Errno.ESTALE, "session " + request.getSession() + " is not open");
+        }
+        session.answers.keySet().removeIf(n -> n < request.getAckedBelow());
+        MutateReply.Builder reply = MutateReply.newBuilder();
+        long number = request.getFirstNumber();
+        for (Mutation mutation : request.getMutationsList()) {
+            if (number > session.next) {
+                return null;
+            }
+            if (number == session.next) {
+                MutationResult result;
+                try {
+                    result = apply(session, mutation);
+                } catch (FsException e) {
+                    result =
+                            MutationResult.newBuilder()
+                                    .setErrno(e.errno().number())
+                                    .setDetail(String.valueOf(e.getMessage()))
+                                    .build();
+                }
+                executed.add(number + " " + mutation.getOpCase());
+                session.answers.put(number, result);
+                session.next++;
+            }
+            MutationResult answer = session.answers.get(number);
+            if (answer == null) {
+                throw new FsException(Errno.EINVAL, "number " + number + " was acknowledged");
+            }
+            reply.addResults(answer);
+            number++;
+        }
+        return reply.build();
+    }
+
+    private MutationResult apply(Session session, Mutation m) {
+        return switch (m.getOpCase()) {
+            case CREATE -> create(session, m.getCreate());
+            case MKDIR ->
+                    made(
+                            add(
+                                    m.getMkdir().getParent(),
+                                    m.getMkdir().getName().toStringUtf8(),
+                                    0040000 | m.getMkdir().getMode()));
+            case UNLINK -> {
+                Node parent = node(m.getUnlink().getParent());
+                Long inode = parent.children.remove(m.getUnlink().getName().toStringUtf8());
+                if (inode == null) {
+                    throw new FsException(Errno.ENOENT, "no such name");
+                }
+                Node node = node(inode);
+                node.attr.setNlink(node.attr.getNlink() - 1);
+                touched(node);
+                forgetUnused(inode);
+                yield MutationResult.getDefaultInstance();
+            }
+            case SET_ATTR -> setAttr(m.getSetAttr(), m.getTime());
+            case OPEN -> {
+                Node node = node(m.getOpen().getInode());
+                session.opens.merge(m.getOpen().getInode(), 1, Integer::sum);
+                yield made(node);
+            }
+            case RELEASE -> {
+                long inode = m.getRelease().getInode();
+                if (m.getRelease().hasGrow()) {
+                    grow(m.getRelease().getGrow());
+                }
+                int left = session.opens.getOrDefault(inode, 0) - m.getRelease().getOpens();
+                if (left < 0) {
+                    throw new AssertionError("inode " + inode + " released too often");
+                }
+                session.opens.put(inode, left);
+                MutationResult result = made(node(inode));
+                forgetUnused(inode);
+                yield result;
+            }
+            case GROW -> made(grow(m.getGrow()));
+            case RAISE_CEILING -> {
+                Node node = node(m.getRaiseCeiling().getInode());
+                node.attr.setSizeCeiling(
+                        Math.max(node.attr.getSizeCeiling(), m.getRaiseCeiling().getSizeCeiling()));
+                touched(node);
+                yield made(node);
+            }
+            default -> throw new FsException(Errno.ENOSYS, m.getOpCase().toString());
+        };
+    }
+
+    private MutationResult create(Session session, CreateOp op) {
+        String name = op.getName().toStringUtf8();
+        Long known = node(op.getParent()).children.get(name);
+        if (known != null && op.getExclusive()) {
+            throw new FsException(Errno.EEXIST, name);
+        }
+        Node node = known == null ? add(op.getParent(), name, op.getMode()) : node(known);
+        if (op.getOpen()) {
+            session.opens.merge(node.attr.getInode(), 1, Integer::sum);
+        }
+        return made(node).toBuilder().setCreated(known == null).build();
+    }
+
+    private Node add(long parent, String name, int mode) {
+        Node directory = node(parent);
+        if (directory.children.containsKey(name)) {
+            throw new FsException(Errno.EEXIST, name);
+        }
+        long inode = nextInode++;
+        Attr.Builder attr = Attr.newBuilder().setInode(inode).setMode(mode).setNlink(1);
+        if ((mode & 0170000) == 0100000) {
+            attr.setLayout(layout)
+                    .setSizeCeiling((long) layout.getChunkSize() * layout.getStripeCount());
+        }
+        Node node = new Node(attr);
+        touched(node);
+        nodes.put(inode, node);
+        directory.children.put(name, inode);
+        return node;
+    }
+
+    private MutationResult setAttr(SetAttrOp op, Timespec time) {
+        Node node = node(op.getInode());
+        Attr.Builder attr = node.attr;
+        if (op.hasSize()) {
+            if (op.getSize() < attr.getSize()) {
+                if (attr.getPendingTruncationsCount() >= MAX_TRUNCATIONS) {
+                    throw new FsException(Errno.EAGAIN, "still being truncated");
+                }
+                attr.setTruncateSequence(attr.getTruncateSequence() + 1)
+                        .addPendingTruncations(
+                                Truncation.newBuilder()
+                                        .setSequence(attr.getTruncateSequence())
+                                        .setSize(op.getSize()));
+            }
+            attr.setSize(op.getSize()).setMtime(time);
+        }
+        if (op.hasMode()) {
+            attr.setMode(attr.getMode() & 0170000 | op.getMode());
+        }
+        if (op.hasMtime()) {
+            attr.setMtime(op.getMtime());
+        }
+        touched(node);
+        return made(node);
+    }
+
+    private Node grow(GrowOp op) {
+        Node node = node(op.getInode());
+        if (op.getSize() > node.attr.getSizeCeiling()) {
+            throw new AssertionError("size " + op.getSize() + " is above the ceiling");
+        }
+        node.attr.setSize(Math.max(node.attr.getSize(), op.getSize()));
+        if (op.hasMtime() && nanos(op.getMtime()) > nanos(node.attr.getMtime())) {
+            node.attr.setMtime(op.getMtime());
+        }
+        if (op.getKillSuidSgid()) {
+            node.attr.setMode(node.attr.getMode() & ~06000);
+        }
+        touched(node);
+        return node;
+    }
+
+    private static long nanos(Timespec t) {
+        return t.getSeconds() * 1_000_000_000L + t.getNanos();
+    }
+
+    private static void touched(Node node) {
+        node.attr.setChange(node.attr.getChange() + 1);
+    }
+
+    private static MutationResult made(Node node) {
+        return MutationResult.newBuilder().setAttr(node.attr.build()).build();
+    }
+
+    private void forgetUnused(long inode) {
+        if (node(inode).attr.getNlink() == 0 && opens(inode) == 0) {
+            nodes.remove(inode);
+        }
+    }
+
+    // ---- reads, and what tests do behind the client's back
+
+    private Node node(long inode) {
+        Node node = nodes.get(inode);
+        if (node == null) {
+            throw new FsException(Errno.ENOENT, "inode " + inode);
+        }
+        return node;
+    }
+
+    public synchronized Attr attr(long inode) {
+        return node(inode).attr.build();
+    }
+
+    public synchronized boolean exists(long inode) {
+        return nodes.containsKey(inode);
+    }
+
+    synchronized Attr lookup(long parent, String name) {
+        if (name.equals(".")) {
+            return attr(parent);
+        }
+        Long inode = node(parent).children.get(name);
+        if (inode == null) {
+            throw new FsException(Errno.ENOENT, name);
+        }
+        return attr(inode);
+    }
+
+    synchronized ReadDirReply readDir(long inode) {
+        ReadDirReply.Builder reply = ReadDirReply.newBuilder().setEnd(true);
+        node(inode)
+                .children
+                .forEach((name, child) ->
+                        reply.addEntries(
+                                DirEntry.newBuilder()
+                                        .setName(ByteString.copyFromUtf8(name))
+                                        .setInode(child)
+                                        .setAttr(attr(child))));
+        return reply.build();
+    }
+
+    /** As another client: publishes a size. */
+    public synchronized void growBehind(long inode, long size) {
+        grow(GrowOp.newBuilder().setInode(inode).setSize(size).build());
+    }
+
+    /** As another client: sets a size. */
+    public synchronized void resizeBehind(long inode, long size) {
+        setAttr(
+                SetAttrOp.newBuilder().setInode(inode).setSize(size).build(),
+                Timespec.getDefaultInstance());
+    }
+
+    /** As the leader: a truncation is applied everywhere. */
+    synchronized void truncated(long inode, long sequence) {
+        Node node = nodes.get(inode);
+        if (node == null) {
+            return;
+        }
+        List<Truncation> left =
+                node.attr.getPendingTruncationsList().stream()
+                        .filter(t -> t.getSequence() > sequence)
+                        .toList();
+        node.attr.clearPendingTruncations().addAllPendingTruncations(left);
+    }
+}
