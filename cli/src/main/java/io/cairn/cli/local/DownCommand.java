@@ -3,7 +3,7 @@ package io.cairn.cli.local;
 import io.cairn.cli.CommandException;
 import io.cairn.cli.ExitCode;
 import io.cairn.cli.GlobalOptions;
-import io.cairn.fuse.mount.FuseMount;
+import io.cairn.fuse.mount.MountPoints;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -107,7 +107,7 @@ public final class DownCommand implements Callable<ExitCode> {
     private static void cleanDeadMount(ClusterDirectory cluster, PrintWriter out)
             throws IOException {
         Optional<Path> mountPoint = cluster.mountPoint();
-        if (mountPoint.isPresent() && FuseMount.removeDead(mountPoint.get())) {
+        if (mountPoint.isPresent() && MountPoints.removeDead(mountPoint.get())) {
             out.println("Removed the dead mount on " + mountPoint.get() + ".");
         }
     }

@@ -6,7 +6,7 @@ import io.cairn.cli.ExitCode;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
 import io.cairn.dataserver.DataServerConfig;
-import io.cairn.fuse.mount.FuseMount;
+import io.cairn.fuse.mount.MountPoints;
 import io.cairn.mds.server.MdsConfig;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -125,9 +125,9 @@ final class LocalCluster {
         started.add(new Started(part, launch.start(part, arguments)));
     }
 
-    private void awaitMounted() {
+    private void awaitMounted() throws IOException {
         long end = System.nanoTime() + START.toNanos();
-        while (!FuseMount.isMounted(mountPoint)) {
+        while (!MountPoints.isMounted(mountPoint)) {
             for (Started s : started) {
                 if (!s.process().isAlive()) {
                     throw failed(s.part(), "ended with exit code " + s.process().exitValue());

@@ -5,7 +5,8 @@ import io.cairn.cli.ExitCode;
 import io.cairn.cli.GlobalOptions;
 import io.cairn.cli.Output;
 import io.cairn.common.config.ByteSize;
-import io.cairn.fuse.mount.FuseMount;
+import io.cairn.fuse.mount.MountOptions;
+import io.cairn.fuse.mount.MountPoints;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -14,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -84,9 +86,10 @@ public final class UpCommand implements Callable<ExitCode> {
                         directory == null
                                 ? ClusterDirectory.defaultPath(System.getenv())
                                 : directory);
+        refuseIfRunning(cluster);
+        prepareMountPoint(mount);
         try (ClusterLock lock = ClusterLock.take(cluster)) {
             refuseIfRunning(cluster);
-            prepareMountPoint(mount);
             prepareDirectory(cluster);
             boolean separate = processes || cluster.parts(PartKind.MDS).size() > 1;
             LocalCluster local = new LocalCluster(cluster, mount, mountOptions, separate);
@@ -127,7 +130,7 @@ public final class UpCommand implements Callable<ExitCode> {
     }
 
     private void prepareMountPoint(Path mount) throws IOException {
-        if (FuseMount.removeDead(mount)) {
+        if (MountPoints.removeDead(mount)) {
             Objects.requireNonNull(spec)
                     .commandLine()
                     .getErr()
@@ -139,9 +142,11 @@ public final class UpCommand implements Callable<ExitCode> {
                             ? "mount point " + mount + " is not a directory"
                             : "mount point " + mount + " does not exist: mkdir -p " + mount);
         }
-        FuseMount.checkMountPoint(mount).ifPresent(problem -> {
-            throw new CommandException(ExitCode.BUSY, problem);
-        });
+        Optional<String> problem =
+                MountPoints.problem(mount, MountOptions.DEFAULT.with(mountOptions));
+        if (problem.isPresent()) {
+            throw new CommandException(ExitCode.BUSY, problem.get());
+        }
     }
 
     private void prepareDirectory(ClusterDirectory cluster) throws IOException {
