@@ -72,7 +72,7 @@ public final class ClusterDirectory {
     public List<HostPort> mdsAddresses() throws IOException {
         List<HostPort> addresses = new ArrayList<>();
         for (Part part : parts(PartKind.MDS)) {
-            addresses.add(Config.load(part.config(), MdsConfig.class).listen());
+            addresses.add(self(Config.load(part.config(), MdsConfig.class)).address());
         }
         return addresses;
     }
@@ -87,6 +87,14 @@ public final class ClusterDirectory {
 
     void rememberMountPoint(Path mountPoint) throws IOException {
         Files.writeString(path.resolve("mountpoint"), mountPoint + "\n");
+    }
+
+    /** The member that the configuration is of. */
+    static MdsConfig.Member self(MdsConfig config) {
+        return config.members().stream()
+                .filter(m -> m.id() == config.memberId())
+                .findFirst()
+                .orElseThrow();
     }
 
     /** The parts whose process is alive. */

@@ -75,9 +75,10 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                # Written by 'cairn up'. Every key is explained in docs/configuration.md.
                cluster_id = "%s"
                member_id = %d
-               listen = "127.0.0.1:%d"
                data_dir = "state"
-               metrics = "127.0.0.1:%d"
+               metrics_address = "127.0.0.1:%d"
+
+               [data_servers]
                bootstrap_disks = %d
 
                [pool]
@@ -88,7 +89,6 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                 .formatted(
                         id,
                         member,
-                        mdsPorts.get(member - 1),
                         metrics,
                         data,
                         Math.min(3, data),

@@ -163,12 +163,9 @@ final class LocalCluster {
     private void refuseBusyPorts() throws IOException {
         for (Part part : cluster.parts(PartKind.MDS)) {
             MdsConfig config = Config.load(part.config(), MdsConfig.class);
-            refuseIfBusy(part, config.listen());
-            for (MdsConfig.Member member : config.members()) {
-                if (member.id() == config.memberId()) {
-                    refuseIfBusy(part, member.raftAddress());
-                }
-            }
+            MdsConfig.Member self = ClusterDirectory.self(config);
+            refuseIfBusy(part, self.address());
+            refuseIfBusy(part, self.raftAddress());
         }
         for (Part part : cluster.parts(PartKind.DATA)) {
             refuseIfBusy(part, Config.load(part.config(), DataServerConfig.class).listen());
