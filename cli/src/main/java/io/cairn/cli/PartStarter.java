@@ -6,8 +6,10 @@ import io.cairn.common.config.HostPort;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.ProcessMetrics;
 import io.cairn.common.metrics.PrometheusEndpoint;
+import io.cairn.common.time.BootClock;
 import io.cairn.dataserver.DataServer;
 import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.DiskOpener;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountOptions;
 import io.cairn.mds.server.MdsConfig;
@@ -31,15 +33,17 @@ public final class PartStarter {
 
     public MdsServer mds(MdsConfig config) throws Exception {
         Meters meters = metrics.part("mds-" + config.memberId());
-        MdsServer server = process.add("mds", MdsServer.start(config, meters));
-        endpoint(config.metrics());
+        MdsServer server = process.add("mds", 
+                                MdsServer.start(
+                                        config, meters, BootClock.INSTANCE, FatalExit::now));
+        endpoint(config.metricsAddress());
         return server;
     }
 
     public DataServer dataServer(String name, DataServerConfig config) throws Exception {
         DataServer server =
                 process.add(
-                        name, DataServer.start(config, metrics.part(name)));
+                        name, DataServer.start(config, DiskOpener.local(), metrics.part(name)));
         endpoint(config.metrics());
         return server;
     }
@@ -52,7 +56,7 @@ public final class PartStarter {
         FuseMount mount =
                 process.add(
                         "mount on " + mountPoint,
-                        FuseMount.mount(client, mountPoint, options, meters));
+                        FuseMount.mount(client, mountPoint, options, meters.registry()));
         endpoint(config.metrics());
         return mount;
     }

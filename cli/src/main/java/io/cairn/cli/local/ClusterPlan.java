@@ -52,9 +52,9 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
         for (int i = 1; i <= data; i++) {
             save(
                     cluster.part(PartKind.DATA, i),
-                    dataConfig(id, i, mdsList, ports.free(), ports.free()));
+                    dataConfig(i, mdsList, ports.free(), ports.free()));
         }
-        save(cluster.part(PartKind.MOUNT, 1), mountConfig(id, mdsList, ports.free()));
+        save(cluster.part(PartKind.MOUNT, 1), mountConfig(id.replace("-", ""), mdsList, ports.free()));
     }
 
     private String mdsConfig(
@@ -96,10 +96,9 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                         members);
     }
 
-    private String dataConfig(String id, int number, String mdsList, int port, int metrics) {
+    private String dataConfig(int number, String mdsList, int port, int metrics) {
         return """
                # Written by 'cairn up'. Every key is explained in docs/configuration.md.
-               cluster_id = "%s"
                state_dir = "state"
                listen = "127.0.0.1:%d"
                mds = [%s]
@@ -114,7 +113,7 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                wal_size = "%s"
                wal_segment = "16MiB"
                """
-                .formatted(id, port, mdsList, metrics, number, capacity, walSize);
+                .formatted(port, mdsList, metrics, number, capacity, walSize);
     }
 
     private static String mountConfig(String id, String mdsList, int metrics) {

@@ -37,7 +37,7 @@ record Part(Path clusterDirectory, PartKind kind, int number) {
 
     /**
      * The running process of this part. A pid file left over from a crash names nothing, or another
-     * program: the process must have been started with this folder on its command line.
+     * program: the process must have been started with the cluster's directory on its command line.
      */
     Optional<ProcessHandle> process() throws IOException {
         long pid;
@@ -55,11 +55,11 @@ record Part(Path clusterDirectory, PartKind kind, int number) {
                     new String(
                             Files.readAllBytes(Path.of("/proc", "" + process.pid(), "cmdline")),
                             StandardCharsets.ISO_8859_1);
-            String folder =
+            String directory =
                     new String(
-                            folder().toString().getBytes(StandardCharsets.UTF_8),
+                            clusterDirectory.toString().getBytes(StandardCharsets.UTF_8),
                             StandardCharsets.ISO_8859_1);
-            return commandLine.contains(folder);
+            return commandLine.contains(directory);
         } catch (IOException e) {
             return false; // ended meanwhile, or somebody else's
         }
