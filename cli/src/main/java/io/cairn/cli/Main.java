@@ -1,5 +1,8 @@
 package io.cairn.cli;
 
+import io.cairn.cli.local.DownCommand;
+import io.cairn.cli.local.EmbeddedCommand;
+import io.cairn.cli.local.UpCommand;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -16,7 +19,18 @@ import picocli.CommandLine.Command;
         description = "A shared POSIX file system.",
         synopsisSubcommandLabel = "COMMAND",
         mixinStandardHelpOptions = false,
-        subcommands = {VersionCommand.class, CommandLine.HelpCommand.class},
+        subcommands = {
+            UpCommand.class,
+            DownCommand.class,
+            StatusCommand.class,
+            MountCommand.class,
+            UmountCommand.class,
+            MdsCommand.class,
+            DataServerCommand.class,
+            EmbeddedCommand.class,
+            VersionCommand.class,
+            CommandLine.HelpCommand.class
+        },
         exitCodeListHeading = "%nExit codes:%n",
         footer = {"", "Start with: cairn up MOUNTPOINT%n"})
 public final class Main implements Callable<ExitCode> {

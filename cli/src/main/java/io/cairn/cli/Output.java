@@ -5,20 +5,20 @@ import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What a command prints on standard output: text, or one JSON document. */
-final class Output {
+public final class Output {
     private final PrintWriter out;
 
-    Output(PrintWriter out) {
+    public Output(PrintWriter out) {
         this.out = out;
     }
 
-    void line(String text) {
+    public void line(String text) {
         out.println(text);
         out.flush();
     }
 
     /** Prints maps, lists, records and scalars; keys as they are. */
-    void json(Object document) {
+    public void json(Object document) {
         JsonMapper mapper = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
         line(mapper.writeValueAsString(document));
     }

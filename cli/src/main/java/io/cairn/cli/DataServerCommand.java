@@ -1,0 +1,33 @@
+package io.cairn.cli;
+
+import io.cairn.common.config.Config;
+import io.cairn.dataserver.DataServerConfig;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+@Command(name = "dataserver", description = "Run a data server.")
+final class DataServerCommand implements Callable<ExitCode> {
+    @Mixin private final GlobalOptions options = new GlobalOptions();
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            required = true,
+            description = "Configuration; see config/dataserver.toml.")
+    private @Nullable Path config;
+
+    @Override
+    public ExitCode call() throws Exception {
+        DataServerConfig server = Config.load(Objects.requireNonNull(config), DataServerConfig.class);
+        try (ServerProcess process = new ServerProcess()) {
+            new PartStarter(process).dataServer("data", server);
+            process.awaitStop();
+        }
+        return ExitCode.SUCCESS;
+    }
+}

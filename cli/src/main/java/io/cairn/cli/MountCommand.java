@@ -1,0 +1,85 @@
+package io.cairn.cli;
+
+import io.cairn.common.config.Config;
+import io.cairn.fuse.mount.FuseMount;
+import io.cairn.fuse.mount.MountException;
+import io.cairn.fuse.mount.MountOptions;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+@Command(
+        name = "mount",
+        description = {
+            "Mount a Cairn file system and serve it until it is unmounted or told to stop.",
+            "Stays in the foreground."
+        })
+final class MountCommand implements Callable<ExitCode> {
+    @Mixin private final GlobalOptions options = new GlobalOptions();
+
+    @Parameters(
+            index = "0",
+            paramLabel = "MDS[,MDS...][:/PATH]",
+            description = {
+                "Addresses (HOST:PORT) of metadata servers, one that answers is enough;",
+                "and the directory of the file system to mount."
+            })
+    private String source = "";
+
+    @Parameters(index = "1", paramLabel = "MOUNTPOINT", description = "An empty directory.")
+    private @Nullable Path mountPoint;
+
+    @Option(
+            names = "-o",
+            paramLabel = "OPTIONS",
+            split = ",",
+            description = "ro, allow_other, subdir=/PATH, entry_timeout=SECONDS and others.")
+    private List<String> mountOptions = List.of();
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description = "Configuration; see config/mount.toml.")
+    private @Nullable Path config;
+
+    @Override
+    public ExitCode call() throws Exception {
+        MountSource from = MountSource.parse(source);
+        MountOptions with = parsedOptions(from);
+        try (ServerProcess process = new ServerProcess()) {
+            FuseMount mount =
+                    new PartStarter(process)
+                            .mount(configuration(from), Objects.requireNonNull(mountPoint), with);
+            mount.awaitUnmounted();
+        }
+        return ExitCode.SUCCESS;
+    }
+
+    private MountOptions parsedOptions(MountSource from) {
+        try {
+            return MountOptions.DEFAULT
+                    .with("fsname=" + from.name())
+                    .with("subdir=" + from.path())
+                    .with(String.join(",", mountOptions));
+        } catch (MountException e) {
+            throw new CommandException(ExitCode.USAGE, e.getMessage(), e);
+        }
+    }
+
+    /** The file's, or all defaults; the addresses of the command line count in both cases. */
+    private MountConfig configuration(MountSource from) throws Exception {
+        String text = config == null ? "" : Files.readString(config);
+        if (text.lines().anyMatch(line -> line.strip().startsWith("[client]"))) {
+            return Config.load(Objects.requireNonNull(config), MountConfig.class);
+        }
+        String name = config == null ? "command line" : config.toString();
+        return Config.parse(name, text + "\n[client]\n" + from.toToml(), MountConfig.class);
+    }
+}

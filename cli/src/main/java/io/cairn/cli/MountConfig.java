@@ -1,0 +1,14 @@
+package io.cairn.cli;
+
+import io.cairn.client.ClientConfig;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.config.Key;
+import java.util.Optional;
+
+/** {@code mount.toml}: one mount. */
+public record MountConfig(
+        @Key(
+                        value = "Address of the Prometheus endpoint; none if it is not given.",
+                        example = "127.0.0.1:9102")
+                Optional<HostPort> metrics,
+        @Key("The session with the cluster.") ClientConfig client) {}

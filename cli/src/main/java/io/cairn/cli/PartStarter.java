@@ -1,0 +1,71 @@
+package io.cairn.cli;
+
+import io.cairn.client.CairnClient;
+import io.cairn.client.CairnClients;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.ProcessMetrics;
+import io.cairn.common.metrics.PrometheusEndpoint;
+import io.cairn.common.time.BootClock;
+import io.cairn.dataserver.DataServer;
+import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.DiskOpener;
+import io.cairn.fuse.mount.FuseMount;
+import io.cairn.fuse.mount.MountOptions;
+import io.cairn.mds.server.MdsConfig;
+import io.cairn.mds.server.MdsServer;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/**
+ * Starts parts in this process and has them closed with it. The embedded cluster starts several, a
+ * server's own command one: what a part is and does is the same. Used by the main thread.
+ */
+public final class PartStarter {
+    private final ServerProcess process;
+    private final ProcessMetrics metrics;
+
+    public PartStarter(ServerProcess process) {
+        this.process = process;
+        this.metrics = process.add("metrics", new ProcessMetrics());
+    }
+
+    public MdsServer mds(MdsConfig config) throws Exception {
+        Meters meters = metrics.part("mds-" + config.memberId());
+        MdsServer server = process.add("mds", 
+                                MdsServer.start(
+                                        config, meters, BootClock.INSTANCE, FatalExit::now));
+        endpoint(config.metricsAddress());
+        return server;
+    }
+
+    public DataServer dataServer(String name, DataServerConfig config) throws Exception {
+        DataServer server =
+                process.add(
+                        name, DataServer.start(config, DiskOpener.local(), metrics.part(name)));
+        endpoint(config.metrics());
+        return server;
+    }
+
+    public FuseMount mount(MountConfig config, Path mountPoint, MountOptions options)
+            throws Exception {
+        Meters meters = metrics.part("mount");
+        CairnClient client =
+                process.add("client", CairnClients.connect(config.client(), meters));
+        FuseMount mount =
+                process.add(
+                        "mount on " + mountPoint,
+                        FuseMount.mount(client, mountPoint, options, meters.registry()));
+        endpoint(config.metrics());
+        return mount;
+    }
+
+    private void endpoint(Optional<HostPort> address) throws IOException {
+        if (address.isPresent()) {
+            process.add(
+                    "metrics endpoint " + address.get(),
+                    new PrometheusEndpoint(address.get(), metrics::scrape));
+        }
+    }
+}

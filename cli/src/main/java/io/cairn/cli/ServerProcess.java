@@ -1,0 +1,75 @@
+package io.cairn.cli;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The parts that run in this process. They are closed in reverse order when the process is told to
+ * stop (SIGTERM, SIGINT; exit code 0) or when the command ends. Used by the main thread; the shutdown
+ * hook closes.
+ */
+public final class ServerProcess implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerProcess.class);
+
+    private final Deque<Running> parts = new ArrayDeque<>();
+    private final CountDownLatch closed = new CountDownLatch(1);
+    private boolean closing;
+
+    private record Running(String name, AutoCloseable part) {}
+
+    public ServerProcess() {
+        Runtime.getRuntime().addShutdownHook(new Thread(this::stopBySignal, "cairn-shutdown"));
+    }
+
+    /** From now on the part is closed with the process. */
+    public synchronized <P extends AutoCloseable> P add(String name, P part) {
+        if (closing) {
+            throw new CommandException(ExitCode.FAILURE, "told to stop while starting " + name);
+        }
+        parts.push(new Running(name, part));
+        return part;
+    }
+
+    /** Waits until the process is told to stop. */
+    public void awaitStop() {
+        try {
+            closed.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @Override
+    public void close() {
+        closeParts();
+    }
+
+    private void stopBySignal() {
+        if (closeParts()) {
+            LOG.info("stopped");
+            Runtime.getRuntime().halt(ExitCode.SUCCESS.number());
+        }
+    }
+
+    /** False if somebody else closed them. */
+    private synchronized boolean closeParts() {
+        if (closing) {
+            return false;
+        }
+        closing = true;
+        while (!parts.isEmpty()) {
+            Running running = parts.pop();
+            try {
+                LOG.info("stopping {}", running.name());
+                running.part().close();
+            } catch (Exception e) {
+                LOG.error("stopping {} failed", running.name(), e);
+            }
+        }
+        closed.countDown();
+        return true;
+    }
+}

@@ -1,0 +1,183 @@
+package io.cairn.cli.local;
+
+import io.cairn.cli.AdminClient;
+import io.cairn.cli.CommandException;
+import io.cairn.cli.ExitCode;
+import io.cairn.common.config.Config;
+import io.cairn.common.config.HostPort;
+import io.cairn.dataserver.DataServerConfig;
+import io.cairn.fuse.mount.MountPoints;
+import io.cairn.mds.server.MdsConfig;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+
+/** Starts the processes of a local cluster and waits until it can be used. One thread. */
+final class LocalCluster {
+    private static final Duration START = Duration.ofSeconds(120);
+    private static final long POLL_MILLIS = 50;
+
+    private final ClusterDirectory cluster;
+    private final Path mountPoint;
+    private final String mountOptions;
+    private final boolean separate;
+    private final Launch launch;
+    private final List<Started> started = new ArrayList<>();
+
+    private record Started(Part part, Process process) {}
+
+    LocalCluster(
+            ClusterDirectory cluster, Path mountPoint, String mountOptions, boolean separate) {
+        this.cluster = cluster;
+        this.mountPoint = mountPoint;
+        this.mountOptions = mountOptions;
+        this.separate = separate;
+        String launcher = System.getenv("CAIRN_LAUNCHER");
+        if (launcher == null) {
+            throw new CommandException(
+                    ExitCode.CONFIGURATION,
+                    "CAIRN_LAUNCHER is not set: use the launcher 'cairn' of the repository");
+        }
+        this.launch = new Launch(Path.of(launcher));
+    }
+
+    /** Returns when the file system is mounted; on failure nothing is left running. */
+    void start() throws IOException {
+        refuseBusyPorts();
+        cluster.rememberMountPoint(mountPoint);
+        try {
+            if (separate) {
+                startServers();
+                startMount();
+            } else {
+                Part part = cluster.part(PartKind.EMBEDDED, 1);
+                Files.createDirectories(part.folder());
+                run(part, embeddedArguments());
+            }
+            awaitMounted();
+        } catch (CommandException | IOException e) {
+            DownCommand.stop(started.stream().map(Started::part).toList());
+            throw e;
+        }
+    }
+
+    /** Ends when a part ends, or by the process being told to stop; then everything is stopped. */
+    void serveUntilStopped() throws IOException {
+        Thread stop =
+                new Thread(
+                        () -> {
+                            try {
+                                DownCommand.stop(started.stream().map(Started::part).toList());
+                            } catch (IOException e) {
+                                System.err.println("cairn: stopping failed: " + e.getMessage());
+                            }
+                        });
+        Runtime.getRuntime().addShutdownHook(stop);
+        started.getFirst().process().onExit().join();
+        for (Started s : started) {
+            s.process().destroy();
+        }
+    }
+
+    private List<String> embeddedArguments() {
+        List<String> arguments =
+                new ArrayList<>(List.of("--dir", cluster.path().toString(), mountPoint.toString()));
+        if (!mountOptions.isEmpty()) {
+            arguments.addAll(List.of("-o", mountOptions));
+        }
+        return arguments;
+    }
+
+    private void startServers() throws IOException {
+        for (Part part : cluster.parts(PartKind.MDS)) {
+            run(part, List.of("--config", part.config().toString()));
+        }
+        for (Part part : cluster.parts(PartKind.DATA)) {
+            run(part, List.of("--config", part.config().toString()));
+        }
+    }
+
+    private void startMount() throws IOException {
+        Part part = cluster.part(PartKind.MOUNT, 1);
+        String source =
+                cluster.mdsAddresses().stream()
+                        .map(HostPort::toString)
+                        .collect(Collectors.joining(","));
+        List<String> arguments =
+                new ArrayList<>(
+                        List.of(
+                                source,
+                                mountPoint.toString(),
+                                "--config",
+                                part.config().toString()));
+        if (!mountOptions.isEmpty()) {
+            arguments.addAll(List.of("-o", mountOptions));
+        }
+        run(part, arguments);
+    }
+
+    private void run(Part part, List<String> arguments) throws IOException {
+        started.add(new Started(part, launch.start(part, arguments)));
+    }
+
+    private void awaitMounted() throws IOException {
+        long end = System.nanoTime() + START.toNanos();
+        while (!MountPoints.isMounted(mountPoint)) {
+            for (Started s : started) {
+                if (!s.process().isAlive()) {
+                    throw failed(s.part(), "ended with exit code " + s.process().exitValue());
+                }
+            }
+            if (System.nanoTime() > end) {
+                throw failed(
+                        started.getLast().part(), "did not mount within " + START.toSeconds() + " s");
+            }
+            pause();
+        }
+    }
+
+    /** Between two looks at other processes, for which there is nothing to wait on. */
+    private void pause() {
+        try {
+            if (started.getLast().process().waitFor(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
+                return; // ended: the next look finds out
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new CommandException(ExitCode.FAILURE, "interrupted", e);
+        }
+    }
+
+    private static CommandException failed(Part part, String what) {
+        return new CommandException(
+                ExitCode.FAILURE,
+                "%s %s; its log %s ends with: %s"
+                        .formatted(part.name(), what, part.log(), part.lastLogLine()));
+    }
+
+    private void refuseBusyPorts() throws IOException {
+        for (Part part : cluster.parts(PartKind.MDS)) {
+            MdsConfig config = Config.load(part.config(), MdsConfig.class);
+            MdsConfig.Member self = ClusterDirectory.self(config);
+            refuseIfBusy(part, self.address());
+            refuseIfBusy(part, self.raftAddress());
+        }
+        for (Part part : cluster.parts(PartKind.DATA)) {
+            refuseIfBusy(part, Config.load(part.config(), DataServerConfig.class).listen());
+        }
+    }
+
+    private static void refuseIfBusy(Part part, HostPort address) {
+        if (!Ports.isFree(address.port())) {
+            throw new CommandException(
+                    ExitCode.BUSY,
+                    "%s: port %d is in use by another program; stop that, or change the port in %s"
+                            .formatted(part.name(), address.port(), part.config()));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+package io.cairn.cli.local;
+
+import io.cairn.cli.CommandException;
+import io.cairn.cli.ExitCode;
+import io.cairn.cli.GlobalOptions;
+import io.cairn.cli.Output;
+import io.cairn.common.config.ByteSize;
+import io.cairn.fuse.mount.MountOptions;
+import io.cairn.fuse.mount.MountPoints;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Makes a local cluster the first time, starts it, mounts it, and says what to do next. */
+@Command(
+        name = "up",
+        description = {
+            "Start a cluster on this machine and mount it.",
+            "Started again on the same directory it has all its data."
+        })
+public final class UpCommand implements Callable<ExitCode> {
+    @Mixin private final GlobalOptions options = new GlobalOptions();
+
+    @Spec private @Nullable CommandSpec spec;
+
+    @Parameters(paramLabel = "MOUNTPOINT", description = "An empty directory.")
+    private @Nullable Path mountPoint;
+
+    @Option(
+            names = "--dir",
+            paramLabel = "DIR",
+            description = "State of the cluster (default: $XDG_STATE_HOME/cairn).")
+    private @Nullable Path directory;
+
+    @Option(
+            names = "--mds",
+            paramLabel = "N",
+            description = "Metadata servers: 1, 3 or 5 (default 1); more than one implies --processes.")
+    private @Nullable Integer mds;
+
+    @Option(names = "--data", paramLabel = "N", description = "Data servers (default 3).")
+    private @Nullable Integer data;
+
+    @Option(names = "--processes", description = "One process per part instead of one for all.")
+    private boolean processes;
+
+    @Option(names = "--foreground", description = "Stay, and stop the cluster on Ctrl-C.")
+    private boolean foreground;
+
+    @Option(
+            names = "--capacity",
+            paramLabel = "SIZE",
+            description = "Space of each data server (default: its share of 90%% of the free space).")
+    private @Nullable String capacity;
+
+    @Option(
+            names = "--wal-size",
+            paramLabel = "SIZE",
+            defaultValue = "256MiB",
+            description = "Write-ahead log of each data server (default ${DEFAULT-VALUE}).")
+    private String walSize = "";
+
+    @Option(names = "-o", paramLabel = "OPTIONS", description = "Mount options.")
+    private String mountOptions = "";
+
+    @Override
+    public ExitCode call() throws Exception {
+        Path mount = checkedMountPoint();
+        ClusterDirectory cluster =
+                new ClusterDirectory(
+                        directory == null
+                                ? ClusterDirectory.defaultPath(System.getenv())
+                                : directory);
+        refuseIfRunning(cluster);
+        prepareMountPoint(mount);
+        try (ClusterLock lock = ClusterLock.take(cluster)) {
+            refuseIfRunning(cluster);
+            prepareDirectory(cluster);
+            boolean separate = processes || cluster.parts(PartKind.MDS).size() > 1;
+            LocalCluster local = new LocalCluster(cluster, mount, mountOptions, separate);
+            local.start();
+            report(cluster, mount, separate);
+            if (foreground) {
+                local.serveUntilStopped();
+            }
+        }
+        return ExitCode.SUCCESS;
+    }
+
+    private Path checkedMountPoint() {
+        Path mount = Objects.requireNonNull(mountPoint).toAbsolutePath().normalize();
+        if (mds != null && mds != 1 && mds != 3 && mds != 5) {
+            throw usage("--mds " + mds + ": 1, 3 or 5 metadata servers can be started");
+        }
+        if (data != null && (data < 1 || data > 64)) {
+            throw usage("--data " + data + ": 1 to 64 data servers can be started");
+        }
+        return mount;
+    }
+
+    private static void refuseIfRunning(ClusterDirectory cluster) throws IOException {
+        List<Part> running = cluster.running();
+        if (!running.isEmpty()) {
+            Part first = running.getFirst();
+            throw new CommandException(
+                    ExitCode.BUSY,
+                    "%s: a cluster is already running there (%s is process %d%s); stop it with 'cairn down --dir %s'"
+                            .formatted(
+                                    cluster.path(),
+                                    first.name(),
+                                    first.process().map(ProcessHandle::pid).orElse(0L),
+                                    cluster.mountPoint().map(p -> ", mounted on " + p).orElse(""),
+                                    cluster.path()));
+        }
+    }
+
+    private void prepareMountPoint(Path mount) throws IOException {
+        if (MountPoints.removeDead(mount)) {
+            Objects.requireNonNull(spec)
+                    .commandLine()
+                    .getErr()
+                    .println("cairn: removed the dead mount on " + mount);
+        }
+        if (!Files.isDirectory(mount)) {
+            throw usage(
+                    Files.exists(mount)
+                            ? "mount point " + mount + " is not a directory"
+                            : "mount point " + mount + " does not exist: mkdir -p " + mount);
+        }
+        Optional<String> problem =
+                MountPoints.problem(mount, MountOptions.DEFAULT.with(mountOptions));
+        if (problem.isPresent()) {
+            throw new CommandException(ExitCode.BUSY, problem.get());
+        }
+    }
+
+    private void prepareDirectory(ClusterDirectory cluster) throws IOException {
+        int members = cluster.parts(PartKind.MDS).size();
+        int servers = cluster.parts(PartKind.DATA).size();
+        if (members > 0) {
+            if ((mds != null && mds != members) || (data != null && data != servers)) {
+                throw usage(
+                        "%s holds a cluster of %d MDS and %d data servers; start it without --mds and --data, or choose another --dir"
+                                .formatted(cluster.path(), members, servers));
+            }
+            return;
+        }
+        int number = data == null ? 3 : data;
+        ByteSize size =
+                capacity == null
+                        ? ClusterPlan.defaultCapacity(cluster.path(), number)
+                        : size("--capacity", capacity);
+        new ClusterPlan(mds == null ? 1 : mds, number, size, size("--wal-size", walSize))
+                .write(cluster);
+    }
+
+    private ByteSize size(String option, String text) {
+        try {
+            return ByteSize.parse(text);
+        } catch (IllegalArgumentException e) {
+            throw usage(option + " " + text + ": write a size such as 10GiB");
+        }
+    }
+
+    private void report(ClusterDirectory cluster, Path mount, boolean separate)
+            throws IOException {
+        PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
+        List<Part> running = cluster.running();
+        if (options.json()) {
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("mount_point", mount.toString());
+            json.put("directory", cluster.path().toString());
+            Map<String, Long> pids = new LinkedHashMap<>();
+            for (Part part : running) {
+                part.process().ifPresent(p -> pids.put(part.name(), p.pid()));
+            }
+            json.put("processes", pids);
+            new Output(out).json(json);
+            return;
+        }
+        String dir = directory == null ? "" : " --dir " + cluster.path();
+        out.printf("Cairn is mounted on %s.%n", mount);
+        out.printf(
+                "  %d metadata server%s and %d data servers run in %s.%n",
+                cluster.parts(PartKind.MDS).size(),
+                cluster.parts(PartKind.MDS).size() == 1 ? "" : "s",
+                cluster.parts(PartKind.DATA).size(),
+                separate ? running.size() + " processes" : "one process");
+        out.printf("  Data, configuration and logs: %s%n", cluster.path());
+        out.printf("Try next:%n");
+        out.printf("  cp -r ~/project %s/%n", mount);
+        out.printf("  cairn status%s%n", dir);
+        out.printf("  cairn down%s        (all data stay)%n", dir);
+        out.flush();
+    }
+
+    private ParameterException usage(String message) {
+        return new ParameterException(Objects.requireNonNull(spec).commandLine(), message);
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.cli.local;
+
+import org.jspecify.annotations.NullMarked;

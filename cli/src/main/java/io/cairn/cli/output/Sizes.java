@@ -1,0 +1,23 @@
+package io.cairn.cli.output;
+
+import java.util.Locale;
+
+/** Byte counts for people. */
+final class Sizes {
+    private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+    private Sizes() {}
+
+    /** Three significant digits: {@code 1.50 GiB}, {@code 512 MiB}. */
+    static String text(long bytes) {
+        double value = bytes;
+        int unit = 0;
+        while (value >= 1000 && unit < UNITS.length - 1) {
+            value /= 1024;
+            unit++;
+        }
+        String number =
+                unit == 0 || value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f";
+        return String.format(Locale.ROOT, number, value) + " " + UNITS[unit];
+    }
+}

@@ -1,0 +1,221 @@
+package io.cairn.cli.output;
+
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import io.cairn.common.proto.ServerStatus;
+import io.cairn.common.proto.SessionStatus;
+import io.cairn.common.proto.StatusReply;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What {@code cairn status} shows, as text or as JSON. */
+public final class StatusReport {
+    private final StatusReply status;
+    private final List<String> warnings;
+
+    private StatusReport(StatusReply status) {
+        this.status = status;
+        this.warnings = warnings(status);
+    }
+
+    public static StatusReport of(StatusReply status) {
+        return new StatusReport(status);
+    }
+
+    /** {@code ok} when everything serves, {@code degraded} while something is missing or full. */
+    public String health() {
+        return warnings.isEmpty() ? "ok" : "degraded";
+    }
+
+    public Map<String, Object> asMap() {
+        MapUpdate map = status.getMap();
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("health", health());
+        json.put("warnings", warnings);
+        json.put("cluster_id", HexFormat.of().formatHex(status.getClusterId().toByteArray()));
+        json.put("leader", status.getLeader());
+        json.put("term", status.getTerm());
+        json.put("map_epoch", map.getEpoch());
+        json.put("capacity_bytes", status.getSpace().getCapacityBytes());
+        json.put("used_bytes", usedBytes());
+        json.put("free_bytes", status.getSpace().getFreeBytes());
+        json.put("inodes_used", status.getSpace().getInodesUsed());
+        json.put("deletion_backlog_inodes", status.getDeletionBacklogInodes());
+        json.put("deletion_backlog_bytes", status.getDeletionBacklogBytes());
+        List<Object> mds = new ArrayList<>();
+        for (MdsMember member : status.getMembersList()) {
+            Map<String, Object> m = new LinkedHashMap<>();
+            m.put("id", member.getId());
+            m.put("address", member.getAddress());
+            m.put("raft_address", member.getRaftAddress());
+            m.put("leader", member.getId() == status.getLeader());
+            mds.add(m);
+        }
+        json.put("mds", mds);
+        List<Object> servers = new ArrayList<>();
+        for (Server server : map.getServersList()) {
+            Map<String, Object> s = new LinkedHashMap<>();
+            s.put("id", server.getId());
+            s.put("address", server.getAddress());
+            s.put("up", server.getUp());
+            s.put("host", server.getHost());
+            s.put("rack", server.getRack());
+            s.put("disks", disks(server));
+            servers.add(s);
+        }
+        json.put("data_servers", servers);
+        List<Object> pools = new ArrayList<>();
+        for (Pool pool : map.getPoolsList()) {
+            Map<String, Object> p = new LinkedHashMap<>();
+            p.put("id", pool.getId());
+            p.put("name", pool.getName());
+            p.put("size", pool.getSize());
+            p.put("min_size", pool.getMinSize());
+            p.put("pg_count", pool.getPgCount());
+            p.put("placed_pgs", placedPgs(pool));
+            pools.add(p);
+        }
+        json.put("pools", pools);
+        List<Object> mounts = new ArrayList<>();
+        for (SessionStatus session : status.getSessionsList()) {
+            Map<String, Object> m = new LinkedHashMap<>();
+            m.put("session", session.getSession());
+            m.put("description", session.getDescription());
+            m.put("address", session.getAddress());
+            m.put("age_millis", session.getAgeMillis());
+            m.put("since_renewal_millis", session.getSinceRenewalMillis());
+            m.put("open_files", session.getOpenFiles());
+            mounts.add(m);
+        }
+        json.put("mounts", mounts);
+        return json;
+    }
+
+    public void print(PrintWriter out) {
+        MapUpdate map = status.getMap();
+        out.printf("health    %s%n", health());
+        warnings.forEach(w -> out.printf("          %s%n", w));
+        out.printf(
+                "space     %s used of %s, %s free, %,d inodes%n",
+                Sizes.text(usedBytes()),
+                Sizes.text(status.getSpace().getCapacityBytes()),
+                Sizes.text(status.getSpace().getFreeBytes()),
+                status.getSpace().getInodesUsed());
+        if (status.getDeletionBacklogInodes() > 0) {
+            out.printf(
+                    "deleting  %,d files, %s%n",
+                    status.getDeletionBacklogInodes(),
+                    Sizes.text(status.getDeletionBacklogBytes()));
+        }
+        for (MdsMember member : status.getMembersList()) {
+            out.printf(
+                    "mds       %d  %s%s%n",
+                    member.getId(),
+                    member.getAddress(),
+                    member.getId() == status.getLeader() ? "  leader" : "");
+        }
+        for (Server server : map.getServersList()) {
+            out.printf(
+                    "data      %d  %s  %s%n",
+                    server.getId(), server.getAddress(), server.getUp() ? "up" : "DOWN");
+            for (Disk disk : map.getDisksList()) {
+                if (disk.getServer() == server.getId()) {
+                    DiskStatus d = diskStatus(server, disk);
+                    out.printf(
+                            "          disk %d  %s used of %s, WAL %s of %s%n",
+                            disk.getId(),
+                            Sizes.text(d.getUsedBytes()),
+                            Sizes.text(disk.getCapacityBytes()),
+                            Sizes.text(d.getWalUsedBytes()),
+                            Sizes.text(d.getWalCapacityBytes()));
+                }
+            }
+        }
+        for (Pool pool : map.getPoolsList()) {
+            out.printf(
+                    "pool      %s  %d replicas (at least %d), %d of %d placement groups placed%n",
+                    pool.getName(),
+                    pool.getSize(),
+                    pool.getMinSize(),
+                    placedPgs(pool),
+                    pool.getPgCount());
+        }
+        for (SessionStatus session : status.getSessionsList()) {
+            out.printf(
+                    "mount     %d  %s  %d open files, heard of %.1f s ago%n",
+                    session.getSession(),
+                    session.getDescription(),
+                    session.getOpenFiles(),
+                    session.getSinceRenewalMillis() / 1000.0);
+        }
+    }
+
+    private static List<String> warnings(StatusReply status) {
+        List<String> warnings = new ArrayList<>(status.getWarningsList());
+        for (Server server : status.getMap().getServersList()) {
+            if (!server.getUp()) {
+                warnings.add(
+                        "data server %d (%s) is down: start it, its placement groups wait for it"
+                                .formatted(server.getId(), server.getAddress()));
+            }
+        }
+        return warnings.stream().distinct().toList();
+    }
+
+    private long usedBytes() {
+        return Math.max(
+                0, status.getSpace().getCapacityBytes() - status.getSpace().getFreeBytes());
+    }
+
+    private long placedPgs(Pool pool) {
+        return status.getMap().getPgsList().stream()
+                .filter(pg -> pg.getPg() >>> 16 == pool.getId())
+                .filter(pg -> isPlaced(pg, pool))
+                .count();
+    }
+
+    private static boolean isPlaced(PlacementGroup pg, Pool pool) {
+        return pg.getInSyncCount() >= pool.getMinSize();
+    }
+
+    private List<Object> disks(Server server) {
+        List<Object> disks = new ArrayList<>();
+        for (Disk disk : status.getMap().getDisksList()) {
+            if (disk.getServer() != server.getId()) {
+                continue;
+            }
+            DiskStatus d = diskStatus(server, disk);
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("id", disk.getId());
+            json.put("capacity_bytes", disk.getCapacityBytes());
+            json.put("used_bytes", d.getUsedBytes());
+            json.put("free_bytes", d.getFreeBytes());
+            json.put("wal_used_bytes", d.getWalUsedBytes());
+            json.put("wal_capacity_bytes", d.getWalCapacityBytes());
+            disks.add(json);
+        }
+        return disks;
+    }
+
+    private DiskStatus diskStatus(Server server, Disk disk) {
+        for (ServerStatus s : status.getServersList()) {
+            if (s.getServer() == server.getId()) {
+                for (DiskStatus d : s.getDisksList()) {
+                    if (d.getDisk() == disk.getId()) {
+                        return d;
+                    }
+                }
+            }
+        }
+        return DiskStatus.getDefaultInstance();
+    }
+}

@@ -1,0 +1,196 @@
+package io.cairn.system;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * A cluster made with {@code cairn up} below a directory of its own, as a user makes one. Closing it
+ * stops it and removes everything.
+ */
+final class Cluster implements AutoCloseable {
+    /** The repository's top: the launcher lies there. */
+    static final Path REPOSITORY = repository();
+
+    private final Path base;
+    private final Path state;
+    private final Path mountPoint;
+    private final List<String> upOptions;
+
+    /**
+     * @param state directory for the cluster's state; made if missing, not removed
+     * @param upOptions of {@code cairn up}, besides the mount point and the directory
+     */
+    Cluster(Path base, Path state, String... upOptions) {
+        this.base = base;
+        this.state = state;
+        this.mountPoint = base.resolve("mnt");
+        this.upOptions = List.of(upOptions);
+        try {
+            Files.createDirectories(mountPoint);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A cluster with all of its state in a new temporary directory. */
+    static Cluster temporary(String... upOptions) {
+        try {
+            Path base = Files.createTempDirectory("cairn-it");
+            return new Cluster(base, base.resolve("state"), upOptions);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    Path base() {
+        return base;
+    }
+
+    Path state() {
+        return state;
+    }
+
+    /** The mount point. */
+    Path mnt() {
+        return mountPoint;
+    }
+
+    static Shell.Result cairn(String... arguments) {
+        return cairn(List.of(arguments));
+    }
+
+    static Shell.Result cairn(List<String> arguments) {
+        List<String> command = new ArrayList<>();
+        command.add(REPOSITORY.resolve("cairn").toString());
+        command.addAll(arguments);
+        return Shell.run(new ProcessBuilder(command), Duration.ofMinutes(3));
+    }
+
+    Cluster up() {
+        tryUp().ok();
+        return this;
+    }
+
+    Shell.Result tryUp() {
+        List<String> arguments =
+                new ArrayList<>(
+                        List.of("up", mountPoint.toString(), "--dir", state.toString()));
+        arguments.addAll(upOptions);
+        Shell.Result result = cairn(arguments);
+        if (result.exitCode() != 0) {
+            return new Shell.Result(result.exitCode(), result.out(), result.err() + logs());
+        }
+        return result;
+    }
+
+    void down() {
+        cairn("down", "--dir", state.toString()).ok();
+    }
+
+    JsonNode status() {
+        Shell.Result result = cairn("status", "--json", "--dir", state.toString()).ok();
+        return JsonMapper.shared().readTree(result.out());
+    }
+
+    /** Processes of all parts, by their pid files. */
+    List<ProcessHandle> processes() {
+        return parts().stream().flatMap(p -> process(p).stream()).toList();
+    }
+
+    Optional<ProcessHandle> process(String part) {
+        try {
+            Path pid = state.resolve(part).resolve("pid");
+            if (!Files.exists(pid)) {
+                return Optional.empty();
+            }
+            return ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
+                    .filter(ProcessHandle::isAlive);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** kill -9 of everything at once; returns when all are gone. */
+    void kill9() {
+        List<ProcessHandle> victims = processes();
+        if (victims.isEmpty()) {
+            throw new AssertionError("nothing to kill in " + state);
+        }
+        victims.forEach(ProcessHandle::destroyForcibly);
+        victims.forEach(Cluster::awaitEnd);
+    }
+
+    /** kill -9 of what still runs; it may all have ended already. */
+    void kill9IfAlive() {
+        List<ProcessHandle> victims = processes();
+        victims.forEach(ProcessHandle::destroyForcibly);
+        victims.forEach(Cluster::awaitEnd);
+    }
+
+    static void awaitEnd(ProcessHandle process) {
+        try {
+            process.onExit().get(60, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new AssertionError("process " + process.pid() + " does not end", e);
+        }
+    }
+
+    /** Detaches the mount point whatever state it is in. */
+    void detach() {
+        Shell.run("umount", "-l", mountPoint.toString());
+    }
+
+    List<String> parts() {
+        try (Stream<Path> folders = Files.exists(state) ? Files.list(state) : Stream.of()) {
+            return folders.filter(Files::isDirectory)
+                    .map(p -> p.getFileName().toString())
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The end of every part's log, for failure messages. */
+    String logs() {
+        StringBuilder text = new StringBuilder();
+        for (String part : parts()) {
+            Path log = state.resolve(part).resolve("log");
+            if (Files.exists(log)) {
+                text.append("\n---- ").append(log).append('\n');
+                text.append(Shell.run("tail", "-n", "40", log.toString()).out());
+            }
+        }
+        return text.toString();
+    }
+
+    @Override
+    public void close() {
+        cairn("down", "--dir", state.toString());
+        processes().forEach(ProcessHandle::destroyForcibly);
+        detach();
+        Shell.run("rm", "-rf", "--one-file-system", base.toString());
+    }
+
+    private static Path repository() {
+        Path here = Path.of("").toAbsolutePath();
+        while (!Files.exists(here.resolve("cairn"))) {
+            Path parent = here.getParent();
+            if (parent == null) {
+                throw new AssertionError("no launcher 'cairn' above " + Path.of("").toAbsolutePath());
+            }
+            here = parent;
+        }
+        return here;
+    }
+}

@@ -1,0 +1,109 @@
+package io.cairn.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every mistake gets one clear line and its exit code. */
+class ErrorsTest {
+    private static final int USAGE = 2;
+    private static final int CONFIGURATION = 3;
+    private static final int UNREACHABLE = 4;
+    private static final int BUSY = 5;
+
+    @TempDir Path temporary;
+
+    @Test
+    void usage() {
+        assertThat(Cluster.cairn("nonsense").exitCode()).isEqualTo(USAGE);
+        assertThat(Cluster.cairn("up").exitCode()).isEqualTo(USAGE);
+        assertThat(Cluster.cairn("version").ok().out()).startsWith("cairn ");
+        assertThat(Cluster.cairn("--help").ok().out()).contains("up").contains("status");
+    }
+
+    @Test
+    void badConfigurationNamesFileLineAndKey() throws IOException {
+        Path file = temporary.resolve("mds.toml");
+        Files.writeString(file, "# nothing right\nnonsense = 1\n");
+        for (String role : new String[] {"mds", "dataserver"}) {
+            Shell.Result result = Cluster.cairn(role, "--config", file.toString());
+            assertOneLine(result, CONFIGURATION, file + ":2: nonsense");
+        }
+        Shell.Result missing =
+                Cluster.cairn("mds", "--config", temporary.resolve("none").toString());
+        assertOneLine(missing, CONFIGURATION, "none");
+    }
+
+    @Test
+    void unreachableMds() throws IOException {
+        Path mnt = Files.createDirectory(temporary.resolve("mnt"));
+        Shell.Result mount = Cluster.cairn("mount", "127.0.0.1:1", mnt.toString());
+        assertOneLine(mount, UNREACHABLE, "127.0.0.1:1");
+        Shell.Result status = Cluster.cairn("status", "--mds", "127.0.0.1:1");
+        assertOneLine(status, UNREACHABLE, "127.0.0.1:1");
+    }
+
+    @Test
+    void unwritableDirectory() {
+        Shell.Result result = Cluster.cairn("up", temporary.toString(), "--dir", "/proc/cairn");
+        assertThat(result.exitCode()).isNotZero();
+        assertThat(result.err()).contains("/proc/cairn");
+        assertThat(result.err().lines()).hasSize(1);
+    }
+
+    @Test
+    void mountPointThatIsNotEmptyOrNotThere() throws IOException {
+        Path state = temporary.resolve("state");
+        Path full = Files.createDirectory(temporary.resolve("full"));
+        Files.createFile(full.resolve("file"));
+        assertOneLine(
+                Cluster.cairn("up", full.toString(), "--dir", state.toString()), BUSY, "not empty");
+        Shell.Result missing =
+                Cluster.cairn("up", temporary + "/missing", "--dir", state.toString());
+        assertOneLine(missing, USAGE, "missing");
+        assertThat(state).doesNotExist();
+    }
+
+    @Test
+    void secondUpBusyPortWrongClusterAndDeadMount() throws IOException {
+        try (Cluster cluster = Cluster.temporary("--processes")) {
+            cluster.up();
+            assertOneLine(cluster.tryUp(), BUSY, "already running");
+
+            String port = cluster.status().path("mds").get(0).path("address").asString();
+            Path config = cluster.state().resolve("data-1/config.toml");
+            Path other = temporary.resolve("other.toml");
+            Files.writeString(
+                    other,
+                    Files.readString(config)
+                            .replaceFirst(
+                                    "cluster_id = \"[^\"]*\"",
+                                    "cluster_id = \"00000000-0000-4000-8000-000000000001\""));
+            Shell.Result wrong = Cluster.cairn("dataserver", "--config", other.toString());
+            assertThat(wrong.exitCode()).isNotZero();
+            assertThat(wrong.err()).contains("cluster");
+
+            Files.writeString(cluster.mnt().resolve("f"), "kept");
+            cluster.kill9(); // leaves a dead mount, which the next up cleans
+            String number = port.substring(port.indexOf(':') + 1);
+            try (var taken = new java.net.ServerSocket(Integer.parseInt(number))) {
+                assertThat(taken.isBound()).isTrue();
+                assertOneLine(cluster.tryUp(), BUSY, number);
+            }
+            cluster.up();
+            assertThat(Files.readString(cluster.mnt().resolve("f"))).isEqualTo("kept");
+        }
+    }
+
+    private static void assertOneLine(Shell.Result result, int exitCode, String text) {
+        assertThat(result.exitCode()).as(result.err()).isEqualTo(exitCode);
+        assertThat(result.err().lines().findFirst().orElse("")).contains(text);
+        assertThat(result.err().lines().takeWhile(l -> !l.startsWith("----")).filter(l -> !l.isBlank()))
+                .as(result.err())
+                .hasSize(1);
+    }
+}

@@ -1,0 +1,361 @@
+package io.cairn.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What people do on a file system, on one mounted embedded cluster. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class FileSystemTest {
+    private final Cluster cluster = Cluster.temporary();
+
+    @BeforeAll
+    void up() {
+        cluster.up();
+    }
+
+    @AfterAll
+    void down() {
+        cluster.close();
+    }
+
+    @Test
+    void treeOfThousandsOfFilesComesBackIdenticalAfterKill9() {
+        Path source = Path.of("/usr/include");
+        Path copy = cluster.mnt().resolve("include");
+        Shell.run("cp", "-a", source.toString(), copy.toString()).ok();
+        // Links, owners and attributes that /usr/include does not have.
+        Path extra = cluster.mnt().resolve("extra");
+        Path local = cluster.base().resolve("extra");
+        Shell.bash(
+                        "mkdir -p '%1$s' && cd '%1$s' && echo a >a && ln a b && ln -s a c && ln -s nowhere d"
+                                        .formatted(local)
+                                + " && mkdir e && mkfifo e/f && mknod e/g c 1 3 && chown 12:34 a"
+                                + " && chmod 4711 a && chmod 2770 e && touch -d 2001-02-03T04:05:06.789012345 e/f"
+                                + " && setfattr -n user.colour -v blue a && setfattr -n user.empty e && cp -a '%1$s' '%2$s'"
+                                        .formatted(local, extra))
+                .ok();
+        TreeSnapshot original = TreeSnapshot.of(source);
+        TreeSnapshot originalExtra = TreeSnapshot.of(local);
+        assertThat(original.size()).isGreaterThan(1000);
+        TreeSnapshot.of(copy).assertSameAs(original);
+        TreeSnapshot.of(extra).assertSameAs(originalExtra);
+
+        Shell.run("sync", "-f", cluster.mnt().toString()).ok();
+        cluster.kill9();
+        cluster.up();
+        TreeSnapshot.of(copy).assertSameAs(original);
+        TreeSnapshot.of(extra).assertSameAs(originalExtra);
+
+        cluster.down();
+        cluster.up();
+        TreeSnapshot.of(copy).assertSameAs(original);
+        TreeSnapshot.of(extra).assertSameAs(originalExtra);
+    }
+
+    @Test
+    void gitRepositoryIsClonedAndChecked() {
+        Path w = work("git");
+        Shell.bash(
+                        ("set -e; cd '%s'; export GIT_CONFIG_GLOBAL=/dev/null; git init -q origin; cd origin;"
+                                        + " git config user.email a@b; git config user.name n; git config gc.auto 0;"
+                                        + " for i in $(seq 1 12); do mkdir -p d$i; for j in $(seq 1 60); do"
+                                        + " echo \"$i $j $RANDOM\" >d$i/f$j; done; git add -A;"
+                                        + " git commit -qm \"commit $i\"; done;"
+                                        + " find .git/objects -type f | wc -l; git fsck --strict;"
+                                        + " cd ..; git clone -q --no-hardlinks origin clone; cd clone;"
+                                        + " git fsck --strict; git gc -q; git fsck --strict;"
+                                        + " diff -r --exclude=.git ../origin .")
+                                .formatted(w))
+                .ok();
+    }
+
+    @Test
+    void programIsCompiledAndRun() throws IOException {
+        Path w = work("compile");
+        Files.writeString(
+                w.resolve("main.c"),
+                "#include <stdio.h>\nint main(void) { puts(\"built on Cairn\"); return 0; }\n");
+        Files.writeString(
+                w.resolve("Makefile"), "main: main.o\n\tcc -o $@ $<\nmain.o: main.c\n\tcc -c -o $@ $<\n");
+        Shell.run("make", "-s", "-C", w.toString()).ok();
+        assertThat(Shell.run(w.resolve("main").toString()).ok().out()).isEqualTo("built on Cairn\n");
+    }
+
+    @Test
+    void sqliteWritesAndChecks() {
+        Path db = work("sqlite").resolve("test.db");
+        String sql =
+                "PRAGMA journal_mode=%s; CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, v BLOB);"
+                        + " BEGIN; WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<5000)"
+                        + " INSERT INTO t(v) SELECT randomblob(200) FROM c; COMMIT;"
+                        + " DELETE FROM t WHERE id %% 7 = 0; VACUUM; PRAGMA integrity_check;";
+        for (String mode : List.of("delete", "truncate", "persist")) {
+            String out = Shell.run("sqlite3", db.toString(), sql.formatted(mode)).ok().out();
+            assertThat(out).endsWith("ok\n");
+        }
+    }
+
+    @Test
+    void fioVerifiesRandomBlockSizes() {
+        Path w = work("fio");
+        Shell.run(
+                        "fio",
+                        "--name=verify",
+                        "--directory=" + w,
+                        "--size=48M",
+                        "--rw=randwrite",
+                        "--bsrange=512-128k",
+                        "--bs_unaligned",
+                        "--verify=crc32c",
+                        "--do_verify=1",
+                        "--verify_fatal=1",
+                        "--fsync=64",
+                        "--ioengine=psync")
+                .ok();
+        Shell.run(
+                        "fio",
+                        "--name=direct",
+                        "--directory=" + w,
+                        "--size=64M",
+                        "--rw=randwrite",
+                        "--bsrange=4k-256k",
+                        "--blockalign=4k",
+                        "--verify=crc32c",
+                        "--do_verify=1",
+                        "--verify_fatal=1",
+                        "--direct=1",
+                        "--ioengine=libaio",
+                        "--iodepth=32")
+                .ok();
+    }
+
+    @Test
+    void mmapReadsAndWrites() throws IOException {
+        Path file = work("mmap").resolve("f");
+        int size = 3 << 20;
+        try (FileChannel c =
+                FileChannel.open(
+                        file,
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.READ,
+                        StandardOpenOption.WRITE)) {
+            c.write(ByteBuffer.wrap(new byte[] {1}), size - 1L);
+            var map = c.map(FileChannel.MapMode.READ_WRITE, 0, size);
+            for (int i = 0; i < size; i += 997) {
+                map.put(i, (byte) (i % 251));
+            }
+            map.force();
+        }
+        byte[] back = Files.readAllBytes(file);
+        assertThat(back).hasSize(size);
+        for (int i = 0; i < size; i += 997) {
+            assertThat(back[i]).isEqualTo((byte) (i % 251));
+        }
+    }
+
+    @Test
+    void hundredThousandFilesInOneDirectory() throws IOException {
+        int count = Integer.getInteger("cairn.test.many", 100_000);
+        Path w = work("many");
+        Shell.run(
+                        "python3",
+                        "-c",
+                        "import os,sys,concurrent.futures as f\n"
+                                + "d,n=sys.argv[1],int(sys.argv[2])\n"
+                                + "def make(i):\n"
+                                + " os.close(os.open(f'{d}/f{i:06d}',os.O_CREAT|os.O_EXCL|os.O_WRONLY))\n"
+                                + "with f.ThreadPoolExecutor(32) as p: list(p.map(make,range(n),chunksize=100))\n",
+                        w.toString(),
+                        "" + count)
+                .ok();
+        Set<String> names = new HashSet<>();
+        int listed = 0;
+        try (Stream<Path> list = Files.list(w)) {
+            for (Path p : (Iterable<Path>) list::iterator) {
+                names.add(p.getFileName().toString());
+                listed++;
+            }
+        }
+        assertThat(listed).isEqualTo(count);
+        assertThat(names).hasSize(count);
+        Shell.run("rm", "-rf", w.toString()).ok();
+        assertThat(w).doesNotExist();
+    }
+
+    @Test
+    void readdirStaysRightWhileEntriesComeAndGo() throws Exception {
+        Path w = work("cursor");
+        for (int i = 0; i < 500; i++) {
+            Files.createFile(w.resolve("stays" + i));
+        }
+        AtomicBoolean stop = new AtomicBoolean();
+        CountDownLatch churned = new CountDownLatch(1);
+        AtomicBoolean failed = new AtomicBoolean();
+        Thread churn =
+                new Thread(
+                        () -> {
+                            try {
+                                for (int i = 0; i < 10_000 && !stop.get(); i++) {
+                                    Path p = w.resolve("comes" + i);
+                                    Files.createFile(p);
+                                    if (i >= 50) {
+                                        Files.delete(w.resolve("comes" + (i - 50)));
+                                    }
+                                }
+                            } catch (IOException e) {
+                                failed.set(true);
+                            } finally {
+                                churned.countDown();
+                            }
+                        });
+        churn.start();
+        int rounds = 0;
+        while (churned.getCount() > 0 || rounds < 3) {
+            List<String> names;
+            try (Stream<Path> list = Files.list(w)) {
+                names = list.map(p -> p.getFileName().toString()).toList();
+            }
+            assertThat(names).as("no name twice").doesNotHaveDuplicates();
+            assertThat(names.stream().filter(n -> n.startsWith("stays")).count())
+                    .as("every name that stays is listed")
+                    .isEqualTo(500);
+            rounds++;
+        }
+        stop.set(true);
+        assertThat(churned.await(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(failed).isFalse();
+    }
+
+    @Test
+    void sparseFileOfTenGibibytes() throws IOException {
+        Path file = work("sparse").resolve("f");
+        long size = 10L << 30;
+        try (RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw")) {
+            f.setLength(size);
+            f.seek(size / 2 + 123);
+            f.write("middle".getBytes());
+            f.seek(size - 3);
+            f.write("end".getBytes());
+            f.getFD().sync();
+            byte[] bytes = new byte[4096];
+            for (long at : new long[] {0, 1L << 32, size / 2 - 4096, size - 8192}) {
+                f.seek(at);
+                f.readFully(bytes);
+                assertThat(bytes).containsOnly(0);
+            }
+            f.seek(size / 2 + 120);
+            byte[] middle = new byte[12];
+            f.readFully(middle);
+            assertThat(new String(middle)).isEqualTo("\0\0\0middle\0\0\0");
+        }
+        assertThat(Files.size(file)).isEqualTo(size);
+        Files.delete(file);
+    }
+
+    @Test
+    void namesOfAnyBytes() {
+        Path w = work("names");
+        Shell.run(
+                        "python3",
+                        "-c",
+                        "import os,sys\n"
+                                + "d=sys.argv[1].encode()\n"
+                                + "names=[bytes([b]) for b in range(1,256) if b not in b'/.']\n"
+                                + "names+=[b'x'*255,bytes([0xff])*255,b'\\xc3('+b'\\n',b' ',b'...']\n"
+                                + "for n in names:\n"
+                                + " f=os.open(d+b'/'+n,os.O_CREAT|os.O_EXCL|os.O_WRONLY);os.write(f,n);os.close(f)\n"
+                                + "assert sorted(os.listdir(d))==sorted(names)\n"
+                                + "for n in names:\n"
+                                + " assert open(d+b'/'+n,'rb').read()==n\n"
+                                + "try: os.mkdir(d+b'/'+b'y'*256); assert False\n"
+                                + "except OSError as e: assert e.errno==36,e\n"
+                                + "for n in names: os.unlink(d+b'/'+n)\n"
+                                + "assert os.listdir(d)==[]\n",
+                        w.toString())
+                .ok();
+    }
+
+    @Test
+    void unlinkedOpenFileStaysUntilTheLastClose() throws IOException {
+        Path dir = work("unlinked").resolve("d");
+        Files.createDirectory(dir);
+        Path file = dir.resolve("f");
+        try (RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw")) {
+            f.write("before".getBytes());
+            Files.delete(file);
+            Files.delete(dir); // nothing hidden is left in it
+            f.write(" after".getBytes());
+            f.seek(0);
+            byte[] all = new byte[12];
+            f.readFully(all);
+            assertThat(new String(all)).isEqualTo("before after");
+        }
+    }
+
+    @Test
+    void truncateAndGrowthAreRightToTheByte() {
+        Path w = work("truncate");
+        Shell.run(
+                        "python3",
+                        "-c",
+                        "import os,sys,random\n"
+                                + "seed=int(sys.argv[2]);print('seed',seed);r=random.Random(seed)\n"
+                                + "f=os.open(sys.argv[1]+'/f',os.O_RDWR|os.O_CREAT)\n"
+                                + "model=bytearray()\n"
+                                + "top=9<<20\n"
+                                + "for i in range(300):\n"
+                                + " k=r.randrange(3)\n"
+                                + " if k==0:\n"
+                                + "  n=r.randrange(top);os.ftruncate(f,n)\n"
+                                + "  model=model[:n]+bytes(max(0,n-len(model)))\n"
+                                + " elif k==1:\n"
+                                + "  at=r.randrange(top);b=r.randbytes(r.choice([1,100,4096,5000,300000]))\n"
+                                + "  assert os.pwrite(f,b,at)==len(b)\n"
+                                + "  model.extend(bytes(max(0,at+len(b)-len(model))));model[at:at+len(b)]=b\n"
+                                + " else:\n"
+                                + "  at=r.randrange(top);n=r.choice([1,4096,70000,2<<20])\n"
+                                + "  assert os.pread(f,n,at)==bytes(model[at:at+n]),(i,at,n)\n"
+                                + " assert os.fstat(f).st_size==len(model),i\n"
+                                + "assert os.pread(f,len(model)+1,0)==bytes(model)\n",
+                        w.toString(),
+                        "" + Long.getLong("cairn.test.seed", System.nanoTime()))
+                .ok();
+    }
+
+    @Test
+    void statusSaysWhatRunsAndWhereEverythingIs() {
+        var status = cluster.status();
+        assertThat(status.path("health").asString()).isEqualTo("ok");
+        assertThat(status.path("mds").size()).isEqualTo(1);
+        assertThat(status.path("data_servers").size()).isEqualTo(3);
+        assertThat(status.path("mounts").size()).isEqualTo(1);
+        assertThat(status.path("capacity_bytes").asLong()).isPositive();
+        assertThat(status.path("mds").get(0).path("address").asString()).startsWith("127.0.0.1:");
+    }
+
+    private Path work(String name) {
+        try {
+            return Files.createDirectory(cluster.mnt().resolve(name));
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

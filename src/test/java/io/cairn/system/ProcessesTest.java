@@ -1,0 +1,142 @@
+package io.cairn.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What needs the parts as separate processes: three MDS members, stopped and paused servers. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ProcessesTest {
+    private final Cluster cluster = Cluster.temporary("--mds", "3", "--processes");
+
+    @BeforeAll
+    void up() {
+        cluster.up();
+    }
+
+    @AfterAll
+    void down() {
+        cluster.close();
+    }
+
+    @Test
+    void statusNamesEveryProcess() {
+        var status = cluster.status();
+        assertThat(status.path("mds").size()).isEqualTo(3);
+        assertThat(status.path("data_servers").size()).isEqualTo(3);
+        assertThat(cluster.processes()).hasSize(7);
+    }
+
+    @Test
+    void interruptEndsAProcessBlockedInARead() throws IOException {
+        Path file = cluster.mnt().resolve("blocked");
+        Files.write(file, new byte[1 << 20]);
+        Shell.bash("echo 3 >/proc/sys/vm/drop_caches").ok();
+        for (int i = 1; i <= 3; i++) {
+            signal("data-" + i, "STOP");
+        }
+        try {
+            for (String signal : new String[] {"INT", "KILL"}) {
+                Process reader =
+                        new ProcessBuilder("cat", file.toString())
+                                .redirectOutput(Path.of("/dev/null").toFile())
+                                .start();
+                Awaitility.await("cat waits in a read")
+                        .atMost(Duration.ofSeconds(30))
+                        .until(() -> isInRead(reader));
+                Shell.run("kill", "-" + signal, "" + reader.pid()).ok();
+                assertThat(waitFor(reader)).as("SIG" + signal + " ends a blocked read").isTrue();
+            }
+        } finally {
+            for (int i = 1; i <= 3; i++) {
+                signal("data-" + i, "CONT");
+            }
+        }
+        assertThat(Shell.run("cmp", "-n", "1048576", file.toString(), "/dev/zero").exitCode())
+                .isZero();
+    }
+
+    @Test
+    void leaderWithoutFollowersRefusesReadsUntilTheyReturn() throws Exception {
+        int leader = cluster.status().path("leader").asInt();
+        Files.writeString(cluster.mnt().resolve("lease"), "x");
+        for (int i = 1; i <= 3; i++) {
+            if (i != leader) {
+                signal("mds-" + i, "STOP");
+            }
+        }
+        Process stat;
+        try {
+            // The lease ends within a second or two; from then on no read is answered.
+            Awaitility.await("reads stop")
+                    .atMost(Duration.ofSeconds(60))
+                    .until(
+                            () ->
+                                    Shell.run(
+                                                    "timeout",
+                                                    "-s",
+                                                    "KILL",
+                                                    "2",
+                                                    "stat",
+                                                    cluster.mnt().resolve("lease").toString())
+                                            .exitCode()
+                                            != 0);
+            stat =
+                    new ProcessBuilder("stat", cluster.mnt().resolve("lease").toString())
+                            .redirectOutput(Path.of("/dev/null").toFile())
+                            .start();
+        } finally {
+            for (int i = 1; i <= 3; i++) {
+                if (i != leader) {
+                    signal("mds-" + i, "CONT");
+                }
+            }
+        }
+        assertThat(stat.waitFor(120, TimeUnit.SECONDS)).isTrue();
+        assertThat(stat.exitValue()).as("the waiting stat is answered").isZero();
+    }
+
+    @Test
+    void pausedLeaderIsFollowedAndServesNothingStale() throws IOException {
+        Path file = cluster.mnt().resolve("paused");
+        Files.writeString(file, "before");
+        int leader = cluster.status().path("leader").asInt();
+        signal("mds-" + leader, "STOP");
+        try {
+            Files.writeString(file, "after"); // waits for the new leader
+            assertThat(Files.readString(file)).isEqualTo("after");
+        } finally {
+            signal("mds-" + leader, "CONT");
+        }
+        for (int i = 0; i < 50; i++) {
+            assertThat(Files.readString(file)).isEqualTo("after");
+        }
+    }
+
+    private void signal(String part, String name) {
+        long pid = cluster.process(part).orElseThrow().pid();
+        Shell.run("kill", "-" + name, "" + pid).ok();
+    }
+
+    private static boolean isInRead(Process process) throws IOException {
+        Path stack = Path.of("/proc/" + process.pid() + "/wchan");
+        return Files.exists(stack) && !Files.readString(stack).equals("0");
+    }
+
+    private static boolean waitFor(Process process) {
+        try {
+            return process.waitFor(20, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package io.cairn.system;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** Runs programs and collects what they say. Any thread. */
+final class Shell {
+    private static final Duration LIMIT = Duration.ofMinutes(10);
+
+    private Shell() {}
+
+    record Result(int exitCode, String out, String err) {
+        /** Fails the test with everything the program said unless it exited with 0. */
+        Result ok() {
+            if (exitCode != 0) {
+                throw new AssertionError("exit code " + exitCode + "\n" + out + err);
+            }
+            return this;
+        }
+    }
+
+    static Result run(String... command) {
+        return run(List.of(command));
+    }
+
+    /** Runs one line of bash. */
+    static Result bash(String line) {
+        return run("bash", "-c", line);
+    }
+
+    static Result run(List<String> command) {
+        return run(new ProcessBuilder(command), LIMIT);
+    }
+
+    static Result run(ProcessBuilder builder, Duration limit) {
+        try {
+            Path out = Files.createTempFile("cairn-out", ".txt");
+            Path err = Files.createTempFile("cairn-err", ".txt");
+            Process process =
+                    builder.redirectOutput(out.toFile())
+                            .redirectError(err.toFile())
+                            .redirectInput(Path.of("/dev/null").toFile())
+                            .start();
+            boolean ended = process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
+            if (!ended) {
+                process.descendants().forEach(ProcessHandle::destroyForcibly);
+                process.destroyForcibly();
+            }
+            Result result =
+                    new Result(ended ? process.exitValue() : -1, read(out), read(err));
+            Files.delete(out);
+            Files.delete(err);
+            if (!ended) {
+                throw new AssertionError(
+                        builder.command() + " took longer than " + limit + "\n" + result);
+            }
+            return result;
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot run " + builder.command(), e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted while running " + builder.command(), e);
+        }
+    }
+
+    static List<String> concat(List<String> head, String... tail) {
+        List<String> all = new ArrayList<>(head);
+        all.addAll(List.of(tail));
+        return all;
+    }
+
+    private static String read(Path file) throws IOException {
+        return new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+    }
+}
