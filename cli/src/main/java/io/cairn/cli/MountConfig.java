@@ -10,5 +10,5 @@ public record MountConfig(
         @Key(
                         value = "Address of the Prometheus endpoint; none if it is not given.",
                         example = "127.0.0.1:9102")
-                Optional<HostPort> metrics,
+                Optional<HostPort> metricsAddress,
         @Key("The session with the cluster.") ClientConfig client) {}

@@ -6,10 +6,13 @@ import io.cairn.common.config.HostPort;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.ProcessMetrics;
 import io.cairn.common.metrics.PrometheusEndpoint;
+import io.cairn.common.rocks.RocksMemory;
+import io.cairn.common.rocks.RocksMemoryConfig;
 import io.cairn.common.time.BootClock;
 import io.cairn.dataserver.DataServer;
 import io.cairn.dataserver.DataServerConfig;
 import io.cairn.dataserver.DiskOpener;
+import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountOptions;
 import io.cairn.mds.server.MdsConfig;
@@ -17,6 +20,7 @@ import io.cairn.mds.server.MdsServer;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Starts parts in this process and has them closed with it. The embedded cluster starts several, a
@@ -25,6 +29,7 @@ import java.util.Optional;
 public final class PartStarter {
     private final ServerProcess process;
     private final ProcessMetrics metrics;
+    private @Nullable RocksMemory rocksMemory;
 
     public PartStarter(ServerProcess process) {
         this.process = process;
@@ -35,16 +40,21 @@ public final class PartStarter {
         Meters meters = metrics.part("mds-" + config.memberId());
         MdsServer server = process.add("mds", 
                                 MdsServer.start(
-                                        config, meters, BootClock.INSTANCE, FatalExit::now));
+                                        config,
+                                        memory(config.rocksdbMemory()),
+                                        meters, BootClock.INSTANCE, FatalExit::now));
         endpoint(config.metricsAddress());
         return server;
     }
 
     public DataServer dataServer(String name, DataServerConfig config) throws Exception {
+        Meters meters = metrics.part(name);
+        IndexDatabases databases =
+                new IndexDatabases(config.rocksdb(), memory(config.rocksdbMemory()), meters);
         DataServer server =
                 process.add(
-                        name, DataServer.start(config, DiskOpener.local(), metrics.part(name)));
-        endpoint(config.metrics());
+                        name, DataServer.start(config, DiskOpener.local(databases), meters));
+        endpoint(config.metricsAddress());
         return server;
     }
 
@@ -56,9 +66,17 @@ public final class PartStarter {
         FuseMount mount =
                 process.add(
                         "mount on " + mountPoint,
-                        FuseMount.mount(client, mountPoint, options, meters.registry()));
-        endpoint(config.metrics());
+                        FuseMount.mount(client, mountPoint, options, meters));
+        endpoint(config.metricsAddress());
         return mount;
+    }
+
+    /** Made with the settings of the part that needs it first, shared by all that follow. */
+    private RocksMemory memory(RocksMemoryConfig config) {
+        if (rocksMemory == null) {
+            rocksMemory = process.add("database memory", new RocksMemory(config));
+        }
+        return rocksMemory;
     }
 
     private void endpoint(Optional<HostPort> address) throws IOException {

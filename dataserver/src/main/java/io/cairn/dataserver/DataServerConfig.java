@@ -4,6 +4,8 @@ import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.config.Key;
 import io.cairn.common.config.KeyException;
+import io.cairn.common.rocks.RocksConfig;
+import io.cairn.common.rocks.RocksMemoryConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -34,7 +36,7 @@ public record DataServerConfig(
         @Key(
                         value = "Address of the Prometheus endpoint; none if it is not given.",
                         example = "127.0.0.1:9101")
-                Optional<HostPort> metrics,
+                Optional<HostPort> metricsAddress,
         @Key(
                         value = "Network threads; 0 takes one per core, at most 4.",
                         defaultValue = "0",
@@ -73,7 +75,9 @@ public record DataServerConfig(
                         min = "0B",
                         max = "16GiB")
                 ByteSize reserve,
-        @Key("The disks this process serves, at least one.") List<DiskTable> disk) {
+        @Key("The disks this process serves, at least one.") List<DiskTable> disk,
+        @Key("The chunk indexes.") RocksConfig rocksdb,
+        @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory) {
 
     public DataServerConfig {
         KeyException.require(!disk.isEmpty(), "disk", "must be given at least once");

@@ -1,8 +1,10 @@
 package io.cairn.dataserver;
 
+import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.store.DiskStore;
+import io.cairn.dataserver.store.DiskRuntime;
 import io.cairn.dataserver.store.LocalDiskStore;
 import java.util.UUID;
 
@@ -17,11 +19,16 @@ public interface DiskOpener {
      */
     DiskStore open(DataServerConfig.DiskTable disk, UUID cluster) throws DataServerException;
 
-    /** Disks of this machine. */
-    static DiskOpener local() {
+    /**
+     * Disks of this machine.
+     *
+     * @param databases how their chunk indexes are opened
+     */
+    static DiskOpener local(IndexDatabases databases) {
         return (disk, cluster) -> {
             try {
-                return LocalDiskStore.open(config(disk), cluster);
+                return LocalDiskStore.open(
+                        config(disk), cluster, DiskRuntime.of(databases));
             } catch (DiskOpenException | IllegalArgumentException e) {
                 throw new DataServerException(String.valueOf(e.getMessage()), e);
             }

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import io.cairn.common.config.ByteSize;
+import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
@@ -13,9 +14,13 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.rocks.RocksConfig;
+import io.cairn.common.rocks.RocksMemory;
+import io.cairn.common.rocks.RocksMemoryConfig;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
+import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
@@ -95,7 +100,13 @@ final class TestCluster implements AutoCloseable {
                                 ByteSize.ofMiB(1),
                                 ByteSize.ofMiB(0),
                                 Duration.ofSeconds(1),
-                                1)));
+                                1)),
+                rocks(),
+                new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)));
+    }
+
+    private static RocksConfig rocks() {
+        return Config.parse("test.toml", "", RocksConfig.class);
     }
 
     static DiskOpener opener(MemoryDisk disk) {
@@ -107,6 +118,12 @@ final class TestCluster implements AutoCloseable {
         realDisks = true;
         return this;
     }
+
+    private final IndexDatabases databases =
+            new IndexDatabases(
+                    rocks(),
+                    new RocksMemory(ByteSize.ofMiB(16), ByteSize.ofMiB(4)),
+                    Meters.unpublished());
 
     TestCluster startAll() throws DataServerException {
         for (int i = 0; i < SERVERS; i++) {
@@ -121,7 +138,7 @@ final class TestCluster implements AutoCloseable {
         servers[i] =
                 DataServer.start(
                         config(stateDir(i), List.of(mds.address())),
-                        realDisks ? DiskOpener.local() : opener(disks.get(i)),
+                        realDisks ? DiskOpener.local(databases) : opener(disks.get(i)),
                         Meters.unpublished());
     }
 

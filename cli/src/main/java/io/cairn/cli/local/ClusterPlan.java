@@ -102,7 +102,7 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                state_dir = "state"
                listen = "127.0.0.1:%d"
                mds = [%s]
-               metrics = "127.0.0.1:%d"
+               metrics_address = "127.0.0.1:%d"
                host = "server-%d"
 
                [[disk]]
@@ -119,7 +119,7 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
     private static String mountConfig(String id, String mdsList, int metrics) {
         return """
                # Written by 'cairn up'. Every key is explained in docs/configuration.md.
-               metrics = "127.0.0.1:%d"
+               metrics_address = "127.0.0.1:%d"
 
                [client]
                cluster_id = "%s"
