@@ -18,7 +18,7 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = false,
         subcommands = {VersionCommand.class, CommandLine.HelpCommand.class},
         exitCodeListHeading = "%nExit codes:%n",
-        footer = {"", "Start with: cairn up MOUNTPOINT"})
+        footer = {"", "Start with: cairn up MOUNTPOINT%n"})
 public final class Main implements Callable<ExitCode> {
     @CommandLine.Spec private CommandLine.Model.@Nullable CommandSpec spec;
 

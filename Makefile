@@ -1,0 +1,55 @@
+# What CI does, by the same commands. A JDK 25 is found beside the default one (tools/java-home).
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
+# Quiet but for the results of tests and for errors.
+MVN := JAVA_HOME="$$(tools/java-home)" mvn -B -ntp
+SHOW := 2>&1 | grep --line-buffered -vE '^(\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(--- |Copying|Nothing to compile|skip non existing|os\.detected|Toolchain|Using auto|Compiling|Changes detected|Recompiling|Building jar|Results:|T E S T S|Found [0-9]+ possible))|WARNING: .*(Unsafe|consider reporting))'
+IN_RULES := -Dtest='io.cairn.rules.*Test' -Dsurefire.failIfNoSpecifiedTests=false
+
+.PHONY: help setup fmt check unit it test bench docs clean
+
+help:
+	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
+	@echo 'make fmt     format all Java sources'
+	@echo 'make check   format, Error Prone, architecture and tidiness'
+	@echo 'make unit    tests beside the code'
+	@echo 'make it      system tests: real mounts and processes (root, /dev/fuse)'
+	@echo 'make test    check + unit + it, as CI runs them'
+	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
+	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
+
+setup:
+	.ci/setup
+
+fmt:
+	@$(MVN) -q spotless:apply
+
+check:
+	@$(MVN) spotless:check test $(IN_RULES) $(SHOW)
+
+unit:
+	@$(MVN) -pl '!src' test $(SHOW)
+
+it: can-mount
+	@CAIRN_NO_BUILD=1 $(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false verify $(SHOW)
+
+# One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests.
+test: can-mount
+	@CAIRN_NO_BUILD=1 $(MVN) -Dskip.system=false spotless:check verify $(SHOW)
+
+bench:
+	bench/run
+
+docs:
+	@$(MVN) -q -pl cli -am test -Dtest=GeneratedDocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dcairn.docs.write=true
+
+clean:
+	@$(MVN) -q clean
+
+.PHONY: can-mount
+can-mount:
+	@[ "$$(id -u)" = 0 ] || { echo 'system tests mount file systems: run them as root' >&2; exit 1; }
+	@[ -c /dev/fuse ] || { echo 'system tests need /dev/fuse: modprobe fuse, or give the container the device' >&2; exit 1; }
+	@for tool in fusermount3 fio git gcc sqlite3 getfattr getfacl mkfs.xfs xfs_io mkfs.ext4 python3; do \
+	    command -v $$tool >/dev/null || { echo "system tests need $$tool: make setup" >&2; exit 1; }; done
