@@ -5,7 +5,7 @@ SHELL := /bin/bash
 # Quiet but for the results of tests and for errors.
 MVN := JAVA_HOME="$$(tools/java-home)" mvn -B -ntp
 SHOW := 2>&1 | grep --line-buffered -vE '^(\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(--- |Copying|Nothing to compile|skip non existing|os\.detected|Toolchain|Using auto|Compiling|Changes detected|Recompiling|Building jar|Results:|T E S T S|Found [0-9]+ possible))|WARNING: .*(Unsafe|consider reporting))'
-IN_RULES := -Dtest='io.cairn.rules.*Test' -Dsurefire.failIfNoSpecifiedTests=false
+IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 
 .PHONY: help setup fmt check unit it test bench docs clean
 
@@ -42,7 +42,7 @@ bench:
 	bench/run
 
 docs:
-	@$(MVN) -q -pl cli -am test -Dtest=GeneratedDocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dcairn.docs.write=true
+	@$(MVN) -q -pl src -am test -Dtest=GeneratedDocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dcairn.docs.write=true
 
 clean:
 	@$(MVN) -q clean

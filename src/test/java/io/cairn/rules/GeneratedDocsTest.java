@@ -1,0 +1,136 @@
+package io.cairn.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.config.ConfigDoc;
+import io.cairn.common.metrics.MeterDoc;
+import io.cairn.common.metrics.MeterSpec;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The manual of configuration and metrics is generated from the code; this compares the files with
+ * what would be generated. {@code make docs} writes them.
+ */
+class GeneratedDocsTest {
+    private static final boolean WRITE = Boolean.getBoolean("cairn.docs.write");
+
+    /**
+     * The configuration files: name in config/ and the record that reads it. Found by their names
+     * in the sources.
+     */
+    private static Map<String, Class<? extends Record>> configurations() {
+        Map<String, Class<? extends Record>> found = new LinkedHashMap<>();
+        put(found, "mds", "MdsConfig");
+        put(found, "dataserver", "DataServerConfig");
+        put(found, "mount", "MountConfig");
+        return found;
+    }
+
+    private static void put(
+            Map<String, Class<? extends Record>> found, String name, String className) {
+        for (Class<?> type : mainClasses(className + ".java")) {
+            found.put(name, type.asSubclass(Record.class));
+        }
+    }
+
+    @Test
+    void configuration() {
+        StringBuilder manual =
+                new StringBuilder(
+                        """
+                        # Configuration
+
+                        Generated from the records that read the files (`make docs`). Unknown keys, wrong types, bad units and
+                        impossible combinations are refused with file, line and key. Relative paths are taken from the directory
+                        of the file. There is no default data directory.
+
+                        """);
+        configurations()
+                .forEach((name, type) -> {
+                    manual.append(
+                                    ConfigDoc.markdown(
+                                            "`cairn " + name + " --config " + name + ".toml`",
+                                            type))
+                            .append('\n');
+                    String title =
+                            "Configuration of `cairn "
+                                    + name
+                                    + "`: every key, those with a default commented out.";
+                    compare("config/" + name + ".toml", ConfigDoc.exampleToml(title, type));
+                });
+        compare("docs/configuration.md", manual.toString());
+    }
+
+    @Test
+    void metrics() {
+        StringBuilder manual =
+                new StringBuilder(
+                        """
+                        # Metrics
+
+                        Generated from the enums that define them (`make docs`). JMX has the same meters in the domain `cairn`,
+                        named in camel case. Every meter has the tag `part` (`mds-1`, `data-1`, `mount`). Latencies have a
+                        `quantile` of 0.5, 0.99, 0.999 and 1 (the longest since the start).
+
+                        """);
+        List<Class<?>> enums = new ArrayList<>(mainClasses("Meter.java"));
+        enums.sort(Comparator.comparing(Class::getName));
+        for (Class<?> type : enums) {
+            if (type.isEnum() && MeterSpec.class.isAssignableFrom(type)) {
+                List<MeterSpec> meters = new ArrayList<>();
+                for (Object constant : type.getEnumConstants()) {
+                    meters.add((MeterSpec) constant);
+                }
+                manual.append(MeterDoc.markdown(type.getSimpleName(), meters)).append('\n');
+            }
+        }
+        compare("docs/metrics.md", manual.toString());
+    }
+
+    /** Classes of the modules whose file name ends like this. */
+    private static List<Class<?>> mainClasses(String ending) {
+        List<Class<?>> classes = new ArrayList<>();
+        for (Path file : SourceTree.files(ending)) {
+            String path = file.toString();
+            int start = path.indexOf("src/main/java/");
+            if (start >= 0) {
+                String name =
+                        path.substring(
+                                start + "src/main/java/".length(),
+                                path.length() - ".java".length());
+                try {
+                    classes.add(
+                            Class.forName(
+                                    name.replace('/', '.'),
+                                    false,
+                                    GeneratedDocsTest.class.getClassLoader()));
+                } catch (ClassNotFoundException e) {
+                    throw new IllegalStateException(e);
+                }
+            }
+        }
+        return classes;
+    }
+
+    private static void compare(String file, String generated) {
+        Path path = SourceTree.ROOT.resolve(file);
+        if (WRITE) {
+            try {
+                Files.createDirectories(path.getParent());
+                Files.writeString(path, generated);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+        assertThat(path).as("run: make docs").exists().hasContent(generated);
+    }
+}

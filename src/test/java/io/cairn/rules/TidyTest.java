@@ -1,0 +1,150 @@
+package io.cairn.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** Rules of style that a compiler does not know. */
+class TidyTest {
+    private static final Pattern WORD = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+    private static final Pattern LINK = Pattern.compile("]\\(([^)#:]+)\\)");
+    private static final Pattern VAGUE_PACKAGE =
+            Pattern.compile("/(utils?|impl|helpers?|managers?|interfaces?|misc)/");
+
+    /** Files other than this one, which must name what it bans. */
+    private static List<Path> java() {
+        return SourceTree.files(".java").stream()
+                .filter(p -> !p.endsWith("TidyTest.java"))
+                .toList();
+    }
+
+    private static void banned(String regex, Predicate<Path> where, String instead) {
+        Pattern pattern = Pattern.compile(regex);
+        List<String> found = new ArrayList<>();
+        for (Path file : java()) {
+            if (where.test(file)) {
+                List<String> lines = SourceTree.read(file).lines().toList();
+                for (int i = 0; i < lines.size(); i++) {
+                    if (pattern.matcher(lines.get(i)).find()) {
+                        found.add(file + ":" + (i + 1) + ": " + lines.get(i).strip());
+                    }
+                }
+            }
+        }
+        assertThat(found).as(instead).isEmpty();
+    }
+
+    @Test
+    void nothingSleeps() {
+        banned(
+                "Thread\\.sleep\\(|TimeUnit\\.\\w+\\.sleep\\(",
+                p -> true,
+                "wait for a condition, or own the clock");
+    }
+
+    @Test
+    void onlyTheExecutableEndsTheProcess() {
+        banned(
+                "System\\.exit\\(|\\.halt\\(",
+                p -> !p.startsWith("cli") && !p.startsWith("src"),
+                "report a fatal error to whoever started the part");
+    }
+
+    @Test
+    void stacksAreLoggedNotPrinted() {
+        banned(
+                "printStackTrace\\(\\)|System\\.(out|err)\\.print",
+                p -> p.toString().contains("src/main/"),
+                "use a logger");
+    }
+
+    @Test
+    void nothingIsLeftForLater() {
+        banned("\\b(TODO|FIXME|XXX|HACK)\\b|@Disabled\\b", p -> true, "do it, or open an issue");
+    }
+
+    @Test
+    void randomnessHasASeed() {
+        banned(
+                "new Random\\(\\)|Math\\.random\\(\\)",
+                p -> true,
+                "random tests print their seed and take it back");
+    }
+
+    @Test
+    void packagesSayWhatIsInThem() {
+        assertThat(java()).noneMatch(p -> VAGUE_PACKAGE.matcher(p.toString()).find());
+    }
+
+    @Test
+    void everyPackageIsNullMarked() {
+        for (Path file : java()) {
+            if (file.toString().contains("src/main/java")) {
+                Path info = SourceTree.ROOT.resolve(file).resolveSibling("package-info.java");
+                assertThat(info).as("of %s", file).exists().content().contains("@NullMarked");
+            }
+        }
+    }
+
+    @Test
+    void everyClassIsUsed() {
+        Map<String, Integer> filesNaming = new HashMap<>();
+        List<Path> texts = new ArrayList<>(SourceTree.files(".java"));
+        texts.addAll(SourceTree.files("pom.xml"));
+        texts.addAll(SourceTree.files(".Configurator"));
+        texts.add(Path.of("cairn"));
+        for (Path file : texts) {
+            Matcher words = WORD.matcher(SourceTree.read(file));
+            words.results()
+                    .map(m -> m.group())
+                    .distinct()
+                    .forEach(w -> filesNaming.merge(w, 1, Integer::sum));
+        }
+        assertThat(java())
+                .filteredOn(p ->
+                        p.toString().contains("src/main/java") && !p.endsWith("package-info.java"))
+                .filteredOn(p -> filesNaming.getOrDefault(className(p), 0) < 2)
+                .as("named by no other file")
+                .isEmpty();
+    }
+
+    @Test
+    void everyFormatIsDescribed() {
+        StringBuilder described = new StringBuilder();
+        SourceTree.files(".md").forEach(p -> described.append(SourceTree.read(p)));
+        assertThat(java())
+                .filteredOn(p ->
+                        p.toString().contains("src/main/java")
+                                && p.toString().endsWith("Format.java"))
+                .filteredOn(
+                        p -> !p.toString().contains("io/cairn/fuse/")) // the kernel's, described by
+                // <linux/fuse.h>
+                .filteredOn(p -> described.indexOf(className(p)) < 0)
+                .as("in no file below docs/")
+                .isEmpty();
+    }
+
+    @Test
+    void linksOfTheDocumentationLeadSomewhere() {
+        for (Path file : SourceTree.files(".md")) {
+            Matcher link = LINK.matcher(SourceTree.read(file));
+            while (link.find()) {
+                Path target = SourceTree.ROOT.resolve(file).resolveSibling(link.group(1).strip());
+                assertThat(Files.exists(target)).as("%s -> %s", file, link.group(1)).isTrue();
+            }
+        }
+    }
+
+    private static String className(Path file) {
+        return file.getFileName().toString().replace(".java", "");
+    }
+}
