@@ -3,9 +3,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
 # Quiet but for the results of tests and for errors.
-MVN := JAVA_HOME="$$(tools/java-home)" mvn -B -ntp
+MVN := home=$$(tools/java-home) && JAVA_HOME=$$home mvn -B -ntp
 SHOW := 2>&1 | grep --line-buffered -vE '^(\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(--- |Copying|Nothing to compile|skip non existing|os\.detected|Toolchain|Using auto|Compiling|Changes detected|Recompiling|Building jar|Results:|T E S T S|Found [0-9]+ possible))|WARNING: .*(Unsafe|consider reporting))'
 IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
+
+# System tests run the Cairn that was just packaged.
+it test: export CAIRN_NO_BUILD := 1
 
 .PHONY: help setup fmt check unit it test bench docs clean
 
@@ -32,11 +35,11 @@ unit:
 	@$(MVN) -pl '!src' test $(SHOW)
 
 it: can-mount
-	@CAIRN_NO_BUILD=1 $(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false verify $(SHOW)
+	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false verify $(SHOW)
 
 # One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests.
 test: can-mount
-	@CAIRN_NO_BUILD=1 $(MVN) -Dskip.system=false spotless:check verify $(SHOW)
+	@$(MVN) -Dskip.system=false spotless:check verify $(SHOW)
 
 bench:
 	bench/run
