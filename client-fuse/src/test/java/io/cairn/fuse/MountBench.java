@@ -1,9 +1,9 @@
 package io.cairn.fuse;
 
+import io.cairn.common.metrics.Meters;
 import io.cairn.fuse.memory.MemoryClient;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountOptions;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 
 /**
@@ -19,7 +19,7 @@ public final class MountBench {
         try (MemoryClient client = new MemoryClient();
                 FuseMount mount =
                         FuseMount.mount(
-                                client, Path.of(args[0]), options, new SimpleMeterRegistry())) {
+                                client, Path.of(args[0]), options, Meters.unpublished())) {
             Runtime.getRuntime().addShutdownHook(new Thread(mount::close));
             System.out.println("mounted " + mount.mountPoint());
             mount.awaitUnmounted();

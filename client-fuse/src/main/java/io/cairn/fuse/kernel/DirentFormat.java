@@ -22,7 +22,7 @@ public final class DirentFormat {
 
     /** Bytes an entry takes. */
     public static int bytes(int nameBytes) {
-        return SIZE + nameBytes + 7 & ~7;
+        return (SIZE + nameBytes + 7) & ~7;
     }
 
     /** Bytes an entry with attributes takes. */

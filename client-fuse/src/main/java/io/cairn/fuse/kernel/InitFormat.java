@@ -54,7 +54,7 @@ public final class InitFormat {
     public static long flags(MemorySegment in) {
         long low = Integer.toUnsignedLong(Native.u32(in, 12));
         boolean extended = (low & InitFlag.INIT_EXT) != 0 && in.byteSize() >= 20;
-        return extended ? low | (long) Native.u32(in, 16) << 32 : low;
+        return extended ? low | ((long) Native.u32(in, 16) << 32) : low;
     }
 
     /**

@@ -50,8 +50,8 @@ public final class StatxFormat {
         putTime(stat, 80, attr.getBtime());
         putTime(stat, 96, attr.getCtime());
         putTime(stat, 112, attr.getMtime());
-        Native.u32(stat, 128, attr.getRdev() >>> 8 & 0xfff);
-        Native.u32(stat, 132, attr.getRdev() & 0xff | attr.getRdev() >>> 12 & 0xfff00);
+        Native.u32(stat, 128, (attr.getRdev() >>> 8) & 0xfff);
+        Native.u32(stat, 132, (attr.getRdev() & 0xff) | ((attr.getRdev() >>> 12) & 0xfff00));
     }
 
     private static void putTime(MemorySegment stat, long at, Timespec time) {

@@ -3,6 +3,7 @@ package io.cairn.fuse.mount;
 import io.cairn.client.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.FileMode;
 import io.cairn.fuse.libc.Libc;
@@ -12,7 +13,6 @@ import io.cairn.fuse.session.FuseMeters;
 import io.cairn.fuse.session.FuseSession;
 import io.cairn.fuse.session.RequestBuffers;
 import io.cairn.fuse.session.SessionOptions;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.concurrent.CompletionException;
@@ -51,7 +51,7 @@ public final class FuseMount implements AutoCloseable {
 
     /** Mounts, and returns when the file system can be used. */
     public static FuseMount mount(
-            CairnClient client, Path mountPoint, MountOptions options, MeterRegistry registry)
+            CairnClient client, Path mountPoint, MountOptions options, Meters meters)
             throws MountException {
         Mounter mounter = Mounter.forThisUser();
         Path path = MountPoint.prepare(mountPoint, mounter, options);
@@ -59,7 +59,7 @@ public final class FuseMount implements AutoCloseable {
         FuseDevice device = mounter.mount(path, options);
         RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES, WRITES_UNDER_WAY_BYTES);
         FuseSession session =
-                new FuseSession(device, buffers, sessionOptions(options), new FuseMeters(registry));
+                new FuseSession(device, buffers, sessionOptions(options), new FuseMeters(meters));
         FuseMount mount = new FuseMount(path, mounter, session);
         session.start(
                 new Operations(
@@ -99,7 +99,7 @@ public final class FuseMount implements AutoCloseable {
     private static long rootInode(CairnClient client, String subdir) throws MountException {
         long inode = CairnClient.ROOT_INODE;
         try {
-            for (String name : subdir.split("/")) {
+            for (String name : subdir.split("/", -1)) {
                 if (name.isEmpty()) {
                     continue;
                 }

@@ -41,7 +41,7 @@ final class MountTable {
                 new String(
                         mountPoint.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1);
         @Nullable Entry found = null;
-        for (String line : table.split("\n")) {
+        for (String line : table.split("\n", -1)) {
             int separator = line.indexOf(" - ");
             String[] before = line.split(" ", 6);
             if (separator > 0 && before.length == 6 && unescape(before[4]).equals(wanted)) {

@@ -25,7 +25,7 @@ final class DataOperations {
         MemorySegment in = body.segment();
         FileHandle handle = handles.get(FileFormat.handle(in));
         handle.reading(mount.cache());
-        handle.file()
+        var _ = handle.file()
                 .read(FileFormat.offset(in), FileFormat.size(in))
                 .whenComplete((data, failure) -> {
                     if (failure == null) {
@@ -56,7 +56,7 @@ final class DataOperations {
         CompletableFuture<Void> written = file.write(offset, data, kill);
         CompletableFuture<Void> done =
                 sync ? written.thenCompose(nothing -> file.fsync()) : written;
-        done.whenComplete((nothing, failure) -> {
+        var _ = done.whenComplete((nothing, failure) -> {
             mount.buffers().finished(counted);
             if (failure == null) {
                 replyWritten(request, size);

@@ -61,7 +61,7 @@ final class EntryOperations {
                         .mkdir(
                                 mount.inode(request),
                                 body.string(NameFormat.MKDIR_SIZE),
-                                FileMode.DIRECTORY | mode & FileMode.PERMISSIONS,
+                                FileMode.DIRECTORY | (mode & FileMode.PERMISSIONS),
                                 MountContext.credentials(request));
         mount.then(request, made, attr -> mount.replyEntry(request, attr));
     }

@@ -37,7 +37,7 @@ record MountContext(
 
     /** Answers with what the future brings, or with its failure. */
     <T> void then(FuseRequest request, CompletableFuture<T> result, Consumer<T> answer) {
-        result.whenComplete((value, failure) -> {
+        var _ = result.whenComplete((value, failure) -> {
             if (failure != null) {
                 request.fail(failure);
                 return;
@@ -51,7 +51,7 @@ record MountContext(
     }
 
     void thenEmpty(FuseRequest request, CompletableFuture<Void> result) {
-        result.whenComplete((nothing, failure) -> {
+        var _ = result.whenComplete((nothing, failure) -> {
             if (failure == null) {
                 request.replyEmpty();
             } else {

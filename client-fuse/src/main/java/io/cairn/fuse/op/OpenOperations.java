@@ -75,7 +75,7 @@ final class OpenOperations {
                                 FileMode.REGULAR | mode,
                                 true,
                                 MountContext.credentials(request));
-        created.whenComplete((file, failure) -> {
+        var _ = created.whenComplete((file, failure) -> {
             if (failure == null) {
                 replyCreate(request, file, flags);
             } else if ((flags & FileMode.O_EXCL) == 0 && isExisting(failure)) {
@@ -142,7 +142,7 @@ final class OpenOperations {
 
     /** The process no longer waits for the open, so nobody will ever close this. */
     private void abandon(long handle) {
-        handles.remove(handle)
+        var _ = handles.remove(handle)
                 .file()
                 .release()
                 .exceptionally(failure -> {

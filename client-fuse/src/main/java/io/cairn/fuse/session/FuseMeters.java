@@ -1,56 +1,42 @@
 package io.cairn.fuse.session;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.OperationTimer;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Timer;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
 
-/** The meters of one mount, one per operation where they are by operation. Any thread. */
+/** The meters of one mount; an operation has its own from its first request on. Any thread. */
 public final class FuseMeters {
-    private final MeterRegistry registry;
-    private final Timer[] timers;
-    private final Counter[] errors;
+    private final Meters meters;
+    private final ConcurrentHashMap<FuseOpcode, OperationTimer> operations =
+            new ConcurrentHashMap<>();
     private final Counter interrupts;
 
-    public FuseMeters(MeterRegistry registry) {
-        this.registry = registry;
-        FuseOpcode[] opcodes = FuseOpcode.values();
-        timers = new Timer[opcodes.length];
-        errors = new Counter[opcodes.length];
-        for (FuseOpcode opcode : opcodes) {
-            timers[opcode.ordinal()] =
-                    Timer.builder(FuseMeter.REQUESTS.meterName())
-                            .description(FuseMeter.REQUESTS.description())
-                            .tag("op", opcode.label())
-                            .publishPercentiles(0.5, 0.99)
-                            .register(registry);
-            errors[opcode.ordinal()] =
-                    Counter.builder(FuseMeter.ERRORS.meterName())
-                            .description(FuseMeter.ERRORS.description())
-                            .tag("op", opcode.label())
-                            .register(registry);
-        }
-        interrupts =
-                Counter.builder(FuseMeter.INTERRUPTS.meterName())
-                        .description(FuseMeter.INTERRUPTS.description())
-                        .register(registry);
+    public FuseMeters(Meters meters) {
+        this.meters = meters;
+        this.interrupts = meters.counter(FuseMeter.INTERRUPTS);
     }
 
     void inFlight(IntSupplier now) {
-        Gauge.builder(FuseMeter.IN_FLIGHT.meterName(), now, IntSupplier::getAsInt)
-                .description(FuseMeter.IN_FLIGHT.description())
-                .strongReference(true)
-                .register(registry);
+        meters.gauge(FuseMeter.IN_FLIGHT, now::getAsInt);
     }
 
+    /** ENOENT and ENODATA are answers, not failures: looking for a name that is free is normal. */
     void answered(FuseOpcode opcode, long nanos, int error) {
-        timers[opcode.ordinal()].record(nanos, TimeUnit.NANOSECONDS);
-        if (error != 0 && error != Errno.ENOENT.number()) {
-            errors[opcode.ordinal()].increment();
+        @Nullable OperationTimer timer = operations.get(opcode);
+        if (timer == null) {
+            timer =
+                    operations.computeIfAbsent(
+                            opcode, op -> meters.timer(FuseMeter.OPERATION, op.label()));
+        }
+        if (error == 0 || error == Errno.ENOENT.number() || error == Errno.ENODATA.number()) {
+            timer.record(nanos);
+        } else {
+            timer.recordError(nanos);
         }
     }
 

@@ -37,8 +37,8 @@ final class FuseReader implements Runnable {
                 if (n >= HeaderFormat.IN_SIZE) {
                     serve(memory, n);
                 }
-            } while (n >= 0 || passing((int) -n));
-            if (n != -LinuxError.ENODEV) {
+            } while (n > 0 || passing((int) -n));
+            if (n != 0 && n != -LinuxError.ENODEV) {
                 LOG.error("reading /dev/fuse failed: {}", LinuxError.describe((int) -n));
             }
         } finally {

@@ -29,7 +29,7 @@ final class Interrupts {
                     Thread.ofPlatform().daemon().name("cairn-fuse-interrupts").factory());
 
     Interrupts() {
-        timer.scheduleWithFixedDelay(
+        var _ = timer.scheduleWithFixedDelay(
                 this::endFlushesOfTheDying, GRACE_MILLIS, GRACE_MILLIS, TimeUnit.MILLISECONDS);
     }
 
@@ -60,7 +60,7 @@ final class Interrupts {
         if (CallingProcess.dying(request.pid())) {
             request.fail(Errno.EINTR);
         } else {
-            timer.schedule(() -> request.fail(Errno.EINTR), GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            var _ = timer.schedule(() -> request.fail(Errno.EINTR), GRACE_MILLIS, TimeUnit.MILLISECONDS);
         }
         return true;
     }

@@ -145,7 +145,7 @@ public final class MemoryClient implements CairnClient {
             node.killPrivileges();
         }
         if (change.hasMode()) {
-            node.mode = node.mode & MemoryNode.TYPE | change.getMode();
+            node.mode = (node.mode & MemoryNode.TYPE) | change.getMode();
         }
         if (change.hasUid()) {
             node.uid = change.getUid();

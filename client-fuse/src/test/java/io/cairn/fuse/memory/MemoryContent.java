@@ -3,6 +3,7 @@ package io.cairn.fuse.memory;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +48,7 @@ final class MemoryContent {
             ByteBuf chunk =
                     chunks.computeIfAbsent(
                             at / CHUNK_BYTES,
-                            n -> Unpooled.directBuffer(CHUNK_BYTES).writeZero(CHUNK_BYTES));
+                            n -> Unpooled.wrappedBuffer(ByteBuffer.allocateDirect(CHUNK_BYTES)));
             data.readBytes(chunk.duplicate().setIndex(0, inChunk), part);
             at += part;
         }
