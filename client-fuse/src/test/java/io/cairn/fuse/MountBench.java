@@ -18,8 +18,7 @@ public final class MountBench {
                 args.length > 1 ? MountOptions.DEFAULT.with(args[1]) : MountOptions.DEFAULT;
         try (MemoryClient client = new MemoryClient();
                 FuseMount mount =
-                        FuseMount.mount(
-                                client, Path.of(args[0]), options, Meters.unpublished())) {
+                        FuseMount.mount(client, Path.of(args[0]), options, Meters.unpublished())) {
             Runtime.getRuntime().addShutdownHook(new Thread(mount::close));
             System.out.println("mounted " + mount.mountPoint());
             mount.awaitUnmounted();

@@ -25,15 +25,16 @@ final class DataOperations {
         MemorySegment in = body.segment();
         FileHandle handle = handles.get(FileFormat.handle(in));
         handle.reading(mount.cache());
-        var _ = handle.file()
-                .read(FileFormat.offset(in), FileFormat.size(in))
-                .whenComplete((data, failure) -> {
-                    if (failure == null) {
-                        request.reply(data);
-                    } else {
-                        request.fail(failure);
-                    }
-                });
+        var _ =
+                handle.file()
+                        .read(FileFormat.offset(in), FileFormat.size(in))
+                        .whenComplete((data, failure) -> {
+                            if (failure == null) {
+                                request.reply(data);
+                            } else {
+                                request.fail(failure);
+                            }
+                        });
     }
 
     /**
@@ -56,14 +57,15 @@ final class DataOperations {
         CompletableFuture<Void> written = file.write(offset, data, kill);
         CompletableFuture<Void> done =
                 sync ? written.thenCompose(nothing -> file.fsync()) : written;
-        var _ = done.whenComplete((nothing, failure) -> {
-            mount.buffers().finished(counted);
-            if (failure == null) {
-                replyWritten(request, size);
-            } else {
-                request.fail(failure);
-            }
-        });
+        var _ =
+                done.whenComplete((nothing, failure) -> {
+                    mount.buffers().finished(counted);
+                    if (failure == null) {
+                        replyWritten(request, size);
+                    } else {
+                        request.fail(failure);
+                    }
+                });
     }
 
     private static void replyWritten(FuseRequest request, int size) {

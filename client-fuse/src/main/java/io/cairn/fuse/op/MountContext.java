@@ -37,27 +37,29 @@ record MountContext(
 
     /** Answers with what the future brings, or with its failure. */
     <T> void then(FuseRequest request, CompletableFuture<T> result, Consumer<T> answer) {
-        var _ = result.whenComplete((value, failure) -> {
-            if (failure != null) {
-                request.fail(failure);
-                return;
-            }
-            try {
-                answer.accept(value);
-            } catch (RuntimeException e) {
-                request.fail(e);
-            }
-        });
+        var _ =
+                result.whenComplete((value, failure) -> {
+                    if (failure != null) {
+                        request.fail(failure);
+                        return;
+                    }
+                    try {
+                        answer.accept(value);
+                    } catch (RuntimeException e) {
+                        request.fail(e);
+                    }
+                });
     }
 
     void thenEmpty(FuseRequest request, CompletableFuture<Void> result) {
-        var _ = result.whenComplete((nothing, failure) -> {
-            if (failure == null) {
-                request.replyEmpty();
-            } else {
-                request.fail(failure);
-            }
-        });
+        var _ =
+                result.whenComplete((nothing, failure) -> {
+                    if (failure == null) {
+                        request.replyEmpty();
+                    } else {
+                        request.fail(failure);
+                    }
+                });
     }
 
     void replyEntry(FuseRequest request, Attr attr) {

@@ -75,15 +75,16 @@ final class OpenOperations {
                                 FileMode.REGULAR | mode,
                                 true,
                                 MountContext.credentials(request));
-        var _ = created.whenComplete((file, failure) -> {
-            if (failure == null) {
-                replyCreate(request, file, flags);
-            } else if ((flags & FileMode.O_EXCL) == 0 && isExisting(failure)) {
-                request.fail(Errno.ESTALE);
-            } else {
-                request.fail(failure);
-            }
-        });
+        var _ =
+                created.whenComplete((file, failure) -> {
+                    if (failure == null) {
+                        replyCreate(request, file, flags);
+                    } else if ((flags & FileMode.O_EXCL) == 0 && isExisting(failure)) {
+                        request.fail(Errno.ESTALE);
+                    } else {
+                        request.fail(failure);
+                    }
+                });
     }
 
     private static boolean isExisting(Throwable failure) {
@@ -142,12 +143,13 @@ final class OpenOperations {
 
     /** The process no longer waits for the open, so nobody will ever close this. */
     private void abandon(long handle) {
-        var _ = handles.remove(handle)
-                .file()
-                .release()
-                .exceptionally(failure -> {
-                    LOG.warn("closing a file whose open was interrupted", failure);
-                    return null;
-                });
+        var _ =
+                handles.remove(handle)
+                        .file()
+                        .release()
+                        .exceptionally(failure -> {
+                            LOG.warn("closing a file whose open was interrupted", failure);
+                            return null;
+                        });
     }
 }

@@ -29,8 +29,12 @@ final class Interrupts {
                     Thread.ofPlatform().daemon().name("cairn-fuse-interrupts").factory());
 
     Interrupts() {
-        var _ = timer.scheduleWithFixedDelay(
-                this::endFlushesOfTheDying, GRACE_MILLIS, GRACE_MILLIS, TimeUnit.MILLISECONDS);
+        var _ =
+                timer.scheduleWithFixedDelay(
+                        this::endFlushesOfTheDying,
+                        GRACE_MILLIS,
+                        GRACE_MILLIS,
+                        TimeUnit.MILLISECONDS);
     }
 
     void received(FuseRequest request) {
@@ -60,7 +64,9 @@ final class Interrupts {
         if (CallingProcess.dying(request.pid())) {
             request.fail(Errno.EINTR);
         } else {
-            var _ = timer.schedule(() -> request.fail(Errno.EINTR), GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            var _ =
+                    timer.schedule(
+                            () -> request.fail(Errno.EINTR), GRACE_MILLIS, TimeUnit.MILLISECONDS);
         }
         return true;
     }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Sparse bytes of a file in direct memory; what was never written is zero. Any thread. */
 final class MemoryContent {
-    private static final int CHUNK_BYTES = 1 << 20;
+    private static final int CHUNK_BYTES = 128 << 10;
     private static final ByteBuf ZEROS =
             Unpooled.unreleasableBuffer(
                     Unpooled.directBuffer(CHUNK_BYTES).writeZero(CHUNK_BYTES).asReadOnly());

@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Mounts a file system in memory for each test, in this process, and unmounts it after. Where that
@@ -45,8 +45,7 @@ public final class MountedMemory implements BeforeEachCallback, AfterEachCallbac
                             Meters.unpublished());
         } catch (MountException e) {
             throw new AssertionError(
-                    "these tests mount: run them as root where /dev/fuse exists. "
-                            + e.getMessage(),
+                    "these tests mount: run them as root where /dev/fuse exists. " + e.getMessage(),
                     e);
         }
     }

@@ -66,9 +66,7 @@ class RandomOperationsTest {
     }
 
     private byte[] root(int side) {
-        return side == 0
-                ? memory.path("").clone()
-                : MountedMemory.join(local, new byte[0]);
+        return side == 0 ? memory.path("").clone() : MountedMemory.join(local, new byte[0]);
     }
 
     @Test
@@ -301,8 +299,7 @@ class RandomOperationsTest {
                 same("ftruncate", new byte[0], side -> Posix.call("ftruncate", pair[side], size));
             }
             case 1 -> same("fsync", new byte[0], side -> Posix.call("fsync", pair[side]));
-            case 2 ->
-                    same("fchmod", new byte[0], side -> Posix.call("fchmod", pair[side], 06755));
+            case 2 -> same("fchmod", new byte[0], side -> Posix.call("fchmod", pair[side], 06755));
             default -> same("fstat", new byte[0], side -> comparable(Posix.fstat(pair[side])));
         }
     }
@@ -347,8 +344,13 @@ class RandomOperationsTest {
             } else if ((s.mode() & 0xf000) == 0x8000) {
                 compareContent(path, (int) s.size());
             } else if ((s.mode() & 0xf000) == 0xa000) {
-                same("readlink", path, side -> new String(
-                        Posix.readlink(on(side, path)).bytes(), StandardCharsets.ISO_8859_1));
+                same(
+                        "readlink",
+                        path,
+                        side ->
+                                new String(
+                                        Posix.readlink(on(side, path)).bytes(),
+                                        StandardCharsets.ISO_8859_1));
             }
             same("listxattr", path, side -> xattrNames(on(side, path)));
         }
@@ -356,7 +358,10 @@ class RandomOperationsTest {
 
     private static List<String> xattrNames(byte[] path) {
         String all = new String(Posix.listxattr(path).bytes(), StandardCharsets.ISO_8859_1);
-        return Arrays.stream(all.split("\0", -1)).filter(n -> n.startsWith("user.")).sorted().toList();
+        return Arrays.stream(all.split("\0", -1))
+                .filter(n -> n.startsWith("user."))
+                .sorted()
+                .toList();
     }
 
     private void compareContent(byte[] path, int size) {

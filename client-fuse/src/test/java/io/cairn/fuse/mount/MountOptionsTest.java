@@ -1,0 +1,69 @@
+package io.cairn.fuse.mount;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class MountOptionsTest {
+    @Test
+    void allOptions() throws MountException {
+        MountOptions options =
+                MountOptions.DEFAULT.with(
+                        "ro,allow_other,nonempty,suid,dev,noexec,debug,max_background=7,"
+                                + "entry_timeout=0.5,attr_timeout=2,fsname=a:/b,subdir=/b,_netdev");
+        assertThat(options)
+                .isEqualTo(
+                        new MountOptions(
+                                true,
+                                true,
+                                true,
+                                true,
+                                true,
+                                false,
+                                true,
+                                7,
+                                500_000_000L,
+                                2_000_000_000L,
+                                "a:/b",
+                                "/b"));
+        assertThat(options.with("rw,nosuid").readOnly()).isFalse();
+        assertThat(MountOptions.DEFAULT.with("")).isEqualTo(MountOptions.DEFAULT);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "allow_root",
+                "colour=red",
+                "fsname",
+                "fsname=",
+                "max_background=0",
+                "max_background=65536",
+                "max_background=x",
+                "entry_timeout=-1",
+                "entry_timeout=1s",
+                "attr_timeout=100000"
+            })
+    void badOptionsAreNamed(String option) {
+        assertThatThrownBy(() -> MountOptions.DEFAULT.with("ro," + option))
+                .isInstanceOf(MountException.class)
+                .hasMessageContaining(option.split("=", 2)[0]);
+    }
+
+    @Test
+    void mountTable() {
+        String table =
+                "22 27 0:21 / /proc rw - proc proc rw\n"
+                        + "42 27 0:39 / /mnt/a\\040b rw,nosuid shared:1 - fuse.cairn m:/x rw\n"
+                        + "43 27 0:40 / /mnt/a\\040b rw - ext4 /dev/sda rw\n";
+        assertThat(MountTable.find(table, "/proc"))
+                .isEqualTo(new MountTable.Entry("0:21", "proc", "proc"));
+        assertThat(MountTable.find(table, "/mnt/a b"))
+                .as("the topmost")
+                .isEqualTo(new MountTable.Entry("0:40", "ext4", "/dev/sda"));
+        assertThat(MountTable.find(table, "/mnt")).isNull();
+    }
+}

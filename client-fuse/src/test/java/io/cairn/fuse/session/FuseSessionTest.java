@@ -1,0 +1,234 @@
+package io.cairn.fuse.session;
+
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.cairn.common.metrics.Meters;
+import io.cairn.fuse.kernel.FuseOpcode;
+import io.cairn.fuse.memory.MemoryClient;
+import io.cairn.fuse.op.Operations;
+import io.cairn.fuse.posix.Posix;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The session with this test in the place of the kernel, over a socket that keeps messages apart.
+ */
+class FuseSessionTest {
+    private static final int SOCK_SEQPACKET = 5;
+    private static final int EINVAL = 22;
+    private static final int ENOSYS = 38;
+    private static final int EPROTO = 71;
+    private static final int EAGAIN = 11;
+    private static final int ESTALE = 116;
+    private static final int HEADER = 40;
+
+    private final Arena arena = Arena.ofAuto();
+    private final MemoryClient client = new MemoryClient();
+    private int kernel = -1;
+    private FuseSession session = newSession();
+    private long unique = 2;
+
+    private FuseSession newSession() {
+        MemorySegment pair = arena.allocate(8, 4);
+        assertThat(Posix.call("socketpair", 1, SOCK_SEQPACKET, 0, pair)).isZero();
+        kernel = pair.get(JAVA_INT, 0);
+        RequestBuffers buffers = new RequestBuffers(1 << 20, 8 << 20);
+        SessionOptions options = new SessionOptions(2, 512, 1 << 20, 1 << 20, false, false);
+        FuseSession made =
+                new FuseSession(
+                        new FuseDevice(pair.get(JAVA_INT, 4)),
+                        buffers,
+                        options,
+                        new FuseMeters(Meters.unpublished()));
+        made.start(new Operations(client, 1, made.notifier(), buffers, 0, 1_000_000_000));
+        return made;
+    }
+
+    @BeforeEach
+    void hello() {
+        assertThat(kernel).isNotNegative();
+    }
+
+    @AfterEach
+    void hangUp() throws InterruptedException {
+        Posix.call("shutdown", kernel, 2);
+        Posix.close(kernel);
+        assertThat(session.awaitEnd(10_000)).isTrue();
+    }
+
+    private ByteBuffer request(int opcode, long node, byte[] body) {
+        return ByteBuffer.allocate(HEADER + body.length)
+                .order(ByteOrder.nativeOrder())
+                .putInt(HEADER + body.length)
+                .putInt(opcode)
+                .putLong(unique)
+                .putLong(node)
+                .putInt(0)
+                .putInt(0)
+                .putInt(0)
+                .putInt(0)
+                .put(body);
+    }
+
+    private void send(byte[] message) {
+        assertThat(Posix.write(kernel, message)).isEqualTo(message.length);
+    }
+
+    private ByteBuffer receive() {
+        MemorySegment buffer = arena.allocate(1 << 16);
+        long n = Posix.callLong("read", kernel, buffer, buffer.byteSize());
+        assertThat(n).isGreaterThanOrEqualTo(16);
+        ByteBuffer answer =
+                ByteBuffer.wrap(buffer.asSlice(0, n).toArray(JAVA_BYTE))
+                        .order(ByteOrder.nativeOrder());
+        assertThat(answer.getInt(0)).isEqualTo((int) n);
+        return answer;
+    }
+
+    private ByteBuffer exchange(int opcode, long node, byte[] body) {
+        unique += 2;
+        send(request(opcode, node, body).array());
+        ByteBuffer answer = receive();
+        assertThat(answer.getLong(8)).isEqualTo(unique);
+        return answer;
+    }
+
+    private static byte[] init(int major, int minor, int flags, int flags2) {
+        return ByteBuffer.allocate(64)
+                .order(ByteOrder.nativeOrder())
+                .putInt(major)
+                .putInt(minor)
+                .putInt(131_072)
+                .putInt(flags)
+                .putInt(flags2)
+                .array();
+    }
+
+    @Test
+    void initAgreesOnVersionAndFlags() throws Exception {
+        ByteBuffer answer = exchange(26, 0, init(7, 45, -1, -1));
+        session.awaitInit(10_000);
+        assertThat(answer.capacity()).isEqualTo(16 + 64);
+        assertThat(answer.getInt(4)).isZero();
+        assertThat(answer.getInt(16)).isEqualTo(7);
+        assertThat(answer.getInt(20)).isEqualTo(45);
+        assertThat(answer.getInt(28) & (1 << 16)).as("no write-back cache").isZero();
+        assertThat(answer.getInt(28) & (1 << 30)).as("second word of flags").isNotZero();
+        assertThat(answer.getShort(32)).isEqualTo((short) 512);
+        assertThat(answer.getInt(36)).isEqualTo(1 << 20);
+        assertThat(answer.getInt(48)).as("direct I/O may be mapped").isEqualTo(1 << 4);
+    }
+
+    @Test
+    void flagsTheKernelLacksAreNotAskedFor() throws Exception {
+        ByteBuffer answer = exchange(26, 0, init(7, 31, 1 << 15, 0));
+        session.awaitInit(10_000);
+        assertThat(answer.getInt(20)).isEqualTo(31);
+        assertThat(answer.getInt(28)).isEqualTo(1 << 15);
+        assertThat(answer.getInt(48)).isZero();
+    }
+
+    @Test
+    void newerMajorVersionIsAnsweredWithOurs() throws Exception {
+        ByteBuffer answer = exchange(26, 0, init(8, 0, -1, 0));
+        assertThat(answer.getInt(16)).isEqualTo(7);
+        exchange(26, 0, init(7, 45, -1, 0));
+        session.awaitInit(10_000);
+    }
+
+    @Test
+    void tooOldKernelIsRefused() {
+        assertThat(exchange(26, 0, init(7, 19, 0, 0)).getInt(4)).isEqualTo(-EPROTO);
+        assertThatThrownBy(() -> session.awaitInit(10_000))
+                .isInstanceOf(ExecutionException.class)
+                .hasMessageContaining("7.31");
+        // Only the first reader runs; hanging up must still end the session.
+    }
+
+    @Test
+    void everyShortenedRequestIsAnsweredWithEinval() {
+        exchange(26, 0, init(7, 45, -1, -1));
+        for (FuseOpcode opcode : FuseOpcode.values()) {
+            if (!opcode.answered() || opcode == FuseOpcode.INIT) {
+                continue;
+            }
+            for (int length = 0; length < opcode.minimumBytes(); length++) {
+                assertThat(exchange(opcode.number(), 1, new byte[length]).getInt(4))
+                        .as(opcode + " of " + length + " bytes")
+                        .isEqualTo(-EINVAL);
+            }
+        }
+    }
+
+    @Test
+    void requestsThatLieAboutTheirLengthOrNamesAreRefused() {
+        exchange(26, 0, init(7, 45, -1, -1));
+        ByteBuffer lie = request(FuseOpcode.LOOKUP.number(), 1, "ab\0".getBytes(US_ASCII));
+        send(lie.putInt(0, 999).array());
+        assertThat(receive().getInt(4)).isEqualTo(-EINVAL);
+        byte[] endless = "abcd".getBytes(US_ASCII);
+        assertThat(exchange(FuseOpcode.LOOKUP.number(), 1, endless).getInt(4)).isEqualTo(-EINVAL);
+        byte[] oneName = "\0\0\0\0\0\0\0\0abcd\0".getBytes(US_ASCII);
+        assertThat(exchange(FuseOpcode.RENAME.number(), 1, oneName).getInt(4)).isEqualTo(-EINVAL);
+    }
+
+    @Test
+    void unknownOpcodesAreAnsweredWithEnosys() {
+        exchange(26, 0, init(7, 45, -1, -1));
+        for (int opcode : new int[] {0, 7, 19, 60, 4096, -1}) {
+            assertThat(exchange(opcode, 1, new byte[8]).getInt(4)).isEqualTo(-ENOSYS);
+        }
+        assertThat(exchange(FuseOpcode.LSEEK.number(), 1, new byte[24]).getInt(4))
+                .isEqualTo(-ENOSYS);
+    }
+
+    @Test
+    void interruptOfAnUnknownRequestIsAskedForAgain() {
+        exchange(26, 0, init(7, 45, -1, -1));
+        byte[] target = ByteBuffer.allocate(8).order(ByteOrder.nativeOrder()).putLong(40).array();
+        send(request(FuseOpcode.INTERRUPT.number(), 0, target).array());
+        ByteBuffer answer = receive();
+        assertThat(answer.getInt(4)).isEqualTo(-EAGAIN);
+        assertThat(answer.getLong(8)).isEqualTo(41);
+    }
+
+    /** Another client made the file after the kernel found the name free. */
+    @Test
+    void creatingWhatExistsMakesTheKernelLookAgain() {
+        exchange(26, 0, init(7, 45, -1, -1));
+        client.createElsewhere("a".getBytes(US_ASCII), 0600);
+        byte[] body =
+                ByteBuffer.allocate(18)
+                        .order(ByteOrder.nativeOrder())
+                        .putInt(Posix.O_CREAT | Posix.O_RDWR)
+                        .putInt(0100644)
+                        .putInt(0)
+                        .putInt(0)
+                        .put("a\0".getBytes(US_ASCII))
+                        .array();
+        assertThat(exchange(FuseOpcode.CREATE.number(), 1, body).getInt(4)).isEqualTo(-ESTALE);
+        assertThat(client.openCount()).isZero();
+    }
+
+    @Test
+    void dotAndDotDotAreLookedUpForNfs() {
+        exchange(26, 0, init(7, 45, -1, -1));
+        client.createElsewhere("a".getBytes(US_ASCII), 0600);
+        int lookup = FuseOpcode.LOOKUP.number();
+        long node = exchange(lookup, 1, "a\0".getBytes(US_ASCII)).getLong(16);
+        ByteBuffer self = exchange(lookup, node, ".\0".getBytes(US_ASCII));
+        assertThat(self.getLong(16)).isEqualTo(node);
+        ByteBuffer up = exchange(lookup, 1, "..\0".getBytes(US_ASCII));
+        assertThat(up.getLong(16)).isEqualTo(1);
+    }
+}
