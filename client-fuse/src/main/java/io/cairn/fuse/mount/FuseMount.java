@@ -41,12 +41,17 @@ public final class FuseMount implements AutoCloseable {
     private final Path mountPoint;
     private final Mounter mounter;
     private final FuseSession session;
+
+    /** Of our mount, major:minor: whether what is mounted there later is still ours. */
+    private final String device;
+
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private FuseMount(Path mountPoint, Mounter mounter, FuseSession session) {
+    private FuseMount(Path mountPoint, Mounter mounter, FuseSession session, String device) {
         this.mountPoint = mountPoint;
         this.mounter = mounter;
         this.session = session;
+        this.device = device;
     }
 
     /** Mounts, and returns when the file system can be used. */
@@ -60,7 +65,9 @@ public final class FuseMount implements AutoCloseable {
         RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES, WRITES_UNDER_WAY_BYTES);
         FuseSession session =
                 new FuseSession(device, buffers, sessionOptions(options), new FuseMeters(meters));
-        FuseMount mount = new FuseMount(path, mounter, session);
+        MountTable.@Nullable Entry mounted = MountTable.at(path);
+        FuseMount mount =
+                new FuseMount(path, mounter, session, mounted == null ? "" : mounted.device());
         session.start(
                 new Operations(
                         client,
@@ -157,11 +164,11 @@ public final class FuseMount implements AutoCloseable {
             return;
         }
         try {
-            if (!unmountGently()) {
+            if (isMounted() && !unmountGently() && isMounted()) {
                 mounter.unmount(mountPoint, true);
             }
         } catch (MountException e) {
-            LOG.debug("unmounting {}", mountPoint, e);
+            LOG.warn("{} could not be unmounted: {}", mountPoint, e.getMessage());
         }
         try {
             if (!session.awaitEnd(END_TIMEOUT_MILLIS)) {
@@ -173,6 +180,12 @@ public final class FuseMount implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** False where somebody unmounted it, or mounted something else over it. */
+    private boolean isMounted() throws MountException {
+        MountTable.@Nullable Entry entry = MountTable.at(mountPoint);
+        return entry != null && entry.isCairn() && entry.device().equals(device);
     }
 
     /** Fails where it is in use; then at least what is dirty is written back. */
@@ -211,8 +224,7 @@ public final class FuseMount implements AutoCloseable {
     /** A connection that was aborted leaves its mount behind. */
     private void removeDeadMount() {
         try {
-            MountTable.@Nullable Entry entry = MountTable.at(mountPoint);
-            if (entry != null && entry.isCairn() && MountPoint.isDead(mountPoint)) {
+            if (isMounted() && MountPoint.isDead(mountPoint)) {
                 mounter.unmount(mountPoint, true);
             }
         } catch (MountException e) {

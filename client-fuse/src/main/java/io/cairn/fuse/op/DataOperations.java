@@ -54,7 +54,13 @@ final class DataOperations {
         boolean sync = (FileFormat.writeFlags(in) & FileMode.O_DSYNC) != 0;
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
         int counted = mount.buffers().started(size);
-        CompletableFuture<Void> written = file.write(offset, data, kill);
+        CompletableFuture<Void> written;
+        try {
+            written = file.write(offset, data, kill);
+        } catch (RuntimeException e) {
+            mount.buffers().finished(counted);
+            throw e;
+        }
         CompletableFuture<Void> done =
                 sync ? written.thenCompose(nothing -> file.fsync()) : written;
         var _ =

@@ -88,7 +88,7 @@ class RandomOperationsTest {
             case 3 -> closeFile();
             case 4, 5, 6 -> writeFile();
             case 7, 8 -> readFile();
-            case 9 -> both("mkdir", path, 02777 & random.nextInt(02000) | sgid());
+            case 9 -> both("mkdir", path, (02777 & random.nextInt(02000)) | sgid());
             case 10 -> both("rmdir", path);
             case 11, 12 -> both("unlink", path);
             case 13, 14 -> rename(path, path());

@@ -58,10 +58,10 @@ class BackupTest {
         PgReplica replica = backup(3);
         Answer older = prepare(replica, 2, 0, 0, Ops.entry(2, 1));
         assertThat(older.failure).isNotNull();
-        assertThat(older.failure.advice()).isEqualTo(Advice.REFRESH_MAP);
+        assertThat(older.refusal().advice()).isEqualTo(Advice.REFRESH_MAP);
         Answer newer = prepare(replica, 4, 0, 0, Ops.entry(4, 1));
         assertThat(newer.failure).isNotNull();
-        assertThat(newer.failure.advice()).isEqualTo(Advice.RETRY);
+        assertThat(newer.refusal().advice()).isEqualTo(Advice.RETRY);
         assertThat(out.takeActions()).containsExactly("need map");
         assertThat(out.store.size()).isZero();
     }
@@ -126,7 +126,7 @@ class BackupTest {
         assertThat(answer.answers).isZero();
         out.sync(replica);
         assertThat(answer.history).isNotNull();
-        assertThat(answer.history.lastSequence()).isEqualTo(1);
+        assertThat(answer.told().lastSequence()).isEqualTo(1);
     }
 
     @Test

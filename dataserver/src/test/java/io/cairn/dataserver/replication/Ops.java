@@ -6,6 +6,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.store.LogEntry;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Operations and answers for tests. */
@@ -55,6 +56,14 @@ final class Ops {
         @Nullable PgHistory history;
         long durable = -1;
         long gap = -1;
+
+        RpcStatus refusal() {
+            return Objects.requireNonNull(failure, "it was not refused");
+        }
+
+        PgHistory told() {
+            return Objects.requireNonNull(history, "no history was told");
+        }
 
         @Override
         public void done() {

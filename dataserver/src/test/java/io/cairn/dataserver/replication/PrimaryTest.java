@@ -106,8 +106,8 @@ class PrimaryTest {
         submit(Ops.write(7, 5, 5, 0, 8));
         Answer stray = submit(Ops.write(7, 4, 1, 0, 8));
         assertThat(stray.failure).isNotNull();
-        assertThat(stray.failure.errno()).isEqualTo(Errno.EINVAL);
-        assertThat(stray.failure.advice()).isEqualTo(Advice.GIVE_UP);
+        assertThat(stray.refusal().errno()).isEqualTo(Errno.EINVAL);
+        assertThat(stray.refusal().advice()).isEqualTo(Advice.GIVE_UP);
     }
 
     @Test
@@ -142,7 +142,7 @@ class PrimaryTest {
         out.sync(replica);
         backupsHave(2);
         assertThat(waiting.failure).isNotNull();
-        assertThat(waiting.failure.advice()).isEqualTo(Advice.RETRY);
+        assertThat(waiting.refusal().advice()).isEqualTo(Advice.RETRY);
     }
 
     @Test
@@ -150,7 +150,7 @@ class PrimaryTest {
         out.truncateSequence = 4;
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(answer.failure).isNotNull();
-        assertThat(answer.failure.advice()).isEqualTo(Advice.REFRESH_INODE);
+        assertThat(answer.refusal().advice()).isEqualTo(Advice.REFRESH_INODE);
         assertThat(replica.admitRead(Ops.read(0, 8))).isNotNull();
     }
 
@@ -159,7 +159,7 @@ class PrimaryTest {
         replica.onPrepareReply(3, 3, 1, 4096);
         Answer refused = submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(refused.failure).isNotNull();
-        assertThat(refused.failure.errno()).isEqualTo(Errno.ENOSPC);
+        assertThat(refused.refusal().errno()).isEqualTo(Errno.ENOSPC);
         assertThat(replica.lastSequence()).isEqualTo(1);
         assertThat(submit(Ops.op(DataOpType.DELETE_INODES, 0, 0, 0, 0, 8)).failure).isNull();
         out.admissible = 0;
@@ -183,7 +183,7 @@ class PrimaryTest {
         }
         Answer refused = submit(Ops.write(7, 9, 1, 0, 8));
         assertThat(refused.failure).isNotNull();
-        assertThat(refused.failure.advice()).isEqualTo(Advice.RETRY);
+        assertThat(refused.refusal().advice()).isEqualTo(Advice.RETRY);
     }
 
     @Test
@@ -264,7 +264,7 @@ class PrimaryTest {
         Answer waiting = read(Ops.read(0, 8));
         replica.onMap(4, 4, new int[] {2, 1, 3});
         assertThat(answer.failure).isNotNull();
-        assertThat(answer.failure.advice()).isEqualTo(Advice.REFRESH_MAP);
+        assertThat(answer.refusal().advice()).isEqualTo(Advice.REFRESH_MAP);
         assertThat(waiting.failure).isNotNull();
         assertThat(replica.state()).isEqualTo(PgState.BACKUP);
     }

@@ -88,7 +88,7 @@ final class MdsGroupTest {
             session.mutate(TestSession.mkdir("d"));
             assertThat(group.server(leader).serving()).isTrue();
             // Its clock went on while it stood still.
-            group.skewNanos.get(leader).addAndGet(TimeUnit.SECONDS.toNanos(5));
+            group.advance(leader, TimeUnit.SECONDS.toNanos(5));
             assertThat(group.server(leader).serving()).isFalse();
             // Contact to the majority makes it serve again.
             await().atMost(Duration.ofSeconds(20)).until(() -> group.server(leader).serving());

@@ -53,8 +53,8 @@ final class TestGroup implements AutoCloseable {
     private final List<Integer> ports = new ArrayList<>();
     private final Map<Integer, MdsServer> running = new HashMap<>();
 
-    /** Added to a member's clock: what it sees when its process or machine stood still. */
-    final Map<Integer, AtomicLong> skewNanos = new HashMap<>();
+    /** Added to a member's clock. */
+    private final Map<Integer, AtomicLong> skewNanos = new HashMap<>();
 
     private final RocksMemory memory = new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32));
     private final RpcClient client;
@@ -87,7 +87,6 @@ final class TestGroup implements AutoCloseable {
         }
         client = newClient(Role.ROLE_CLIENT);
         for (int id = 1; id <= size; id++) {
-            skewNanos.put(id, new AtomicLong());
             start(id);
         }
     }
@@ -107,7 +106,7 @@ final class TestGroup implements AutoCloseable {
     }
 
     MdsServer start(int id) throws IOException {
-        AtomicLong skew = skewNanos.getOrDefault(id, new AtomicLong());
+        AtomicLong skew = skewNanos.computeIfAbsent(id, i -> new AtomicLong());
         MdsServer server =
                 MdsServer.start(
                         config(id),
@@ -117,6 +116,11 @@ final class TestGroup implements AutoCloseable {
                         (reason, cause) -> fatal.compareAndSet(null, reason + ": " + cause));
         running.put(id, server);
         return server;
+    }
+
+    /** Makes a member's clock jump: what it sees when its process or machine stood still. */
+    void advance(int id, long nanos) {
+        skewNanos.computeIfAbsent(id, i -> new AtomicLong()).addAndGet(nanos);
     }
 
     void stop(int id) throws IOException {
