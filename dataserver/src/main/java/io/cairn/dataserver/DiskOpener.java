@@ -3,8 +3,8 @@ package io.cairn.dataserver;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
-import io.cairn.dataserver.store.DiskStore;
 import io.cairn.dataserver.store.DiskRuntime;
+import io.cairn.dataserver.store.DiskStore;
 import io.cairn.dataserver.store.LocalDiskStore;
 import java.util.UUID;
 
@@ -27,8 +27,7 @@ public interface DiskOpener {
     static DiskOpener local(IndexDatabases databases) {
         return (disk, cluster) -> {
             try {
-                return LocalDiskStore.open(
-                        config(disk), cluster, DiskRuntime.of(databases));
+                return LocalDiskStore.open(config(disk), cluster, DiskRuntime.of(databases));
             } catch (DiskOpenException | IllegalArgumentException e) {
                 throw new DataServerException(String.valueOf(e.getMessage()), e);
             }

@@ -15,8 +15,7 @@ import org.junit.jupiter.api.Test;
 /** The bytes of PG_READ and every truncation of them. */
 class PgReadFormatTest {
     private static final DataOp OP =
-            new DataOp(
-                    DataOpType.READ, 0, 7, 5, 0, 0, 9, 2, 16, 8, 3, 12, List.of(), new int[0]);
+            new DataOp(DataOpType.READ, 0, 7, 5, 0, 0, 9, 2, 16, 8, 3, 12, List.of(), new int[0]);
     private static final PgReadFormat.PgRead READ = new PgReadFormat.PgRead(0x0A0B, 0x11, OP);
 
     private static ByteBuf written() {
