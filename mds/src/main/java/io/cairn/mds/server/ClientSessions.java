@@ -29,9 +29,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were not
- * renewed in time. An eviction is: refused by the map → every data server has confirmed that map, or
- * its lease is over → released, its open files let go (docs/architecture.md, Sessions).
+ * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were
+ * not renewed in time. An eviction is: refused by the map → every data server has confirmed that
+ * map, or its lease is over → released, its open files let go (docs/architecture.md, Sessions).
  *
  * <p>The control thread only, except for {@link #renew}.
  */

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The control thread: one thread on which everything runs that a server does of its own accord, so
- * that it needs no locks. Tasks must not block. Any thread may hand over tasks; after {@link #close}
- * they are dropped.
+ * that it needs no locks. Tasks must not block. Any thread may hand over tasks; after {@link
+ * #close} they are dropped.
  */
 final class Control implements Executor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
@@ -23,12 +23,11 @@ final class Control implements Executor, AutoCloseable {
 
     Control(String name) {
         thread =
-                Executors.newSingleThreadScheduledExecutor(
-                        task -> {
-                            Thread t = Thread.ofPlatform().name(name).daemon().unstarted(task);
-                            self = t;
-                            return t;
-                        });
+                Executors.newSingleThreadScheduledExecutor(task -> {
+                    Thread t = Thread.ofPlatform().name(name).daemon().unstarted(task);
+                    self = t;
+                    return t;
+                });
     }
 
     @Override

@@ -25,9 +25,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The data servers as this leader knows them. A server that has been silent for longer than its lease
- * can last is marked down in the map; from then on it serves nobody, because its lease has ended.
- * The control thread only, except for {@link #disks}.
+ * The data servers as this leader knows them. A server that has been silent for longer than its
+ * lease can last is marked down in the map; from then on it serves nobody, because its lease has
+ * ended. The control thread only, except for {@link #disks}.
  */
 final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
@@ -47,7 +47,8 @@ final class DataServers {
     private volatile Map<Integer, Known> published = Map.of();
 
     /**
-     * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease after
+     * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease
+     *     after
      * @param confirmedEpoch nothing it admitted under an older map is unfinished
      */
     record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
@@ -71,8 +72,7 @@ final class DataServers {
     void begin(Leadership.Term term) {
         servers.clear();
         for (Server server : map.get().servers()) {
-            servers.put(
-                    server.getId(), new Known(term.lease().servingFromNanos(), 0, List.of()));
+            servers.put(server.getId(), new Known(term.lease().servingFromNanos(), 0, List.of()));
         }
         publish();
     }
@@ -94,14 +94,13 @@ final class DataServers {
             return;
         }
         changes.change(base -> new Registration(base, wanted).update())
-                .whenComplete(
-                        (now, failure) -> {
-                            if (failure != null) {
-                                request.fail(Mutations.unavailable(leadership, failure));
-                            } else {
-                                registered(request, wanted, now);
-                            }
-                        });
+                .whenComplete((now, failure) -> {
+                    if (failure != null) {
+                        request.fail(Mutations.unavailable(leadership, failure));
+                    } else {
+                        registered(request, wanted, now);
+                    }
+                });
     }
 
     private void registered(RpcRequest request, RegisterServerRequest wanted, ClusterMap now) {
@@ -186,12 +185,11 @@ final class DataServers {
         }
         for (int id : silent) {
             changes.change(base -> down(base, id, now))
-                    .whenComplete(
-                            (after, failure) -> {
-                                if (failure == null) {
-                                    LOG.warn("data server {} is silent: marked down", id);
-                                }
-                            });
+                    .whenComplete((after, failure) -> {
+                        if (failure == null) {
+                            LOG.warn("data server {} is silent: marked down", id);
+                        }
+                    });
         }
     }
 

@@ -13,8 +13,8 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log as the server's parts use it: stamps entries with the leader's clock and reads the answers.
- * Any thread; what one thread submits is committed in that order.
+ * The log as the server's parts use it: stamps entries with the leader's clock and reads the
+ * answers. Any thread; what one thread submits is committed in that order.
  */
 final class EntryLog {
     private volatile @Nullable MetaLog log;

@@ -4,10 +4,10 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
-import io.cairn.common.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -141,7 +141,9 @@ final class Leadership implements MetaLogListener {
         return null;
     }
 
-    /** Like {@link #refusal}, for what the commit itself protects: no lease, but no haste either. */
+    /**
+     * Like {@link #refusal}, for what the commit itself protects: no lease, but no haste either.
+     */
     @Nullable RpcStatus refusalOfMutation() {
         @Nullable Term t = term();
         if (t == null) {

@@ -7,13 +7,13 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
-import java.util.concurrent.ScheduledFuture;
 import io.cairn.common.time.NanoClock;
+import java.util.concurrent.ScheduledFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the leader's lease alive by asking the other members, four times per lease, whether they are
- * still in its term. Begun and ended on the control thread; answers arrive on event loops.
+ * Keeps the leader's lease alive by asking the other members, four times per lease, whether they
+ * are still in its term. Begun and ended on the control thread; answers arrive on event loops.
  */
 final class LeaseKeeper {
     private final Leadership leadership;

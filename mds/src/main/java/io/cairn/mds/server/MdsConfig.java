@@ -88,7 +88,8 @@ public record MdsConfig(
                             example = "127.0.0.1:7000")
                     HostPort address,
             @Key(
-                            value = "Where the other members reach its Raft log; cannot change later.",
+                            value =
+                                    "Where the other members reach its Raft log; cannot change later.",
                             example = "127.0.0.1:7001")
                     HostPort raftAddress) {}
 
@@ -113,7 +114,8 @@ public record MdsConfig(
                             min = "100")
                     long checkpointEntries,
             @Key(
-                            value = "A checkpoint is taken after this time, if anything was logged.",
+                            value =
+                                    "A checkpoint is taken after this time, if anything was logged.",
                             defaultValue = "5min",
                             min = "1s")
                     Duration checkpointInterval,
@@ -182,7 +184,8 @@ public record MdsConfig(
             @Key(value = "Placement groups.", defaultValue = "128", min = "1", max = "65536")
                     int pgCount,
             @Key(
-                            value = "No two replicas of a chunk are in one: disk, server, host or rack.",
+                            value =
+                                    "No two replicas of a chunk are in one: disk, server, host or rack.",
                             defaultValue = "server")
                     Domain failureDomain,
             @Key(

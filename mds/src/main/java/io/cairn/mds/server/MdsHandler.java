@@ -91,11 +91,10 @@ final class MdsHandler implements RpcHandler {
     }
 
     private void control(Method method, RpcRequest request, long start, Step step) {
-        control.execute(
-                () -> {
-                    step.run(request);
-                    metrics.request(method, start, true);
-                });
+        control.execute(() -> {
+            step.run(request);
+            metrics.request(method, start, true);
+        });
     }
 
     private static void require(RpcRequest request, Role role) {

@@ -58,8 +58,7 @@ final class MdsMetrics {
         for (int i = 0; i < request.getMutationsCount(); i++) {
             @Nullable OperationTimer timer = mutations.get(request.getMutations(i).getOpCase());
             if (timer != null) {
-                boolean done =
-                        i < reply.getResultsCount() && reply.getResults(i).getErrno() == 0;
+                boolean done = i < reply.getResultsCount() && reply.getResults(i).getErrno() == 0;
                 timer.recordSince(startNanos, done);
             }
         }

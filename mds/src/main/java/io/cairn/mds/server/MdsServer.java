@@ -386,13 +386,12 @@ public final class MdsServer implements AutoCloseable {
 
     private static List<MdsMember> members(MdsConfig config) {
         return config.members().stream()
-                .map(
-                        m ->
-                                MdsMember.newBuilder()
-                                        .setId(m.id())
-                                        .setAddress(text(m.address()))
-                                        .setRaftAddress(text(m.raftAddress()))
-                                        .build())
+                .map(m ->
+                        MdsMember.newBuilder()
+                                .setId(m.id())
+                                .setAddress(text(m.address()))
+                                .setRaftAddress(text(m.raftAddress()))
+                                .build())
                 .toList();
     }
 
@@ -405,12 +404,9 @@ public final class MdsServer implements AutoCloseable {
                 config.clusterUuid(),
                 config.memberId(),
                 config.members().stream()
-                        .map(
-                                m ->
-                                        new MetaLogConfig.Member(
-                                                m.id(),
-                                                m.raftAddress().host(),
-                                                m.raftAddress().port()))
+                        .map(m ->
+                                new MetaLogConfig.Member(
+                                        m.id(), m.raftAddress().host(), m.raftAddress().port()))
                         .toList(),
                 config.dataDir(),
                 config.raft().transport(),

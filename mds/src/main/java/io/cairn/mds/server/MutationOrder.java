@@ -14,8 +14,8 @@ import java.util.function.LongSupplier;
  *
  * <p>A batch goes on when the one before it has; what comes too early waits, but not long and not
  * much of it. Once a batch could not be submitted, or was refused, nothing goes on until all that
- * was under way has ended; then the number to go on from is asked of the state. {@code apply} checks
- * the order in any case.
+ * was under way has ended; then the number to go on from is asked of the state. {@code apply}
+ * checks the order in any case.
  *
  * <p>Any thread; batches are submitted under its own lock, so that the log has them in order.
  *

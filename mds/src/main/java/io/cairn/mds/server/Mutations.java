@@ -8,6 +8,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
@@ -16,7 +17,6 @@ import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.SpaceWatch;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import io.cairn.common.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -116,15 +116,14 @@ final class Mutations {
         synchronized (submitting) {
             applied = entries.submit(LogEntry.newBuilder().setMutate(completed(call.batch())));
         }
-        applied.whenComplete(
-                (reply, failure) -> {
-                    if (failure == null) {
-                        answer(call, reply);
-                    } else {
-                        // On a thread that may hold Raft's locks: neither ours nor the log there.
-                        control.execute(() -> failed(call, failure));
-                    }
-                });
+        applied.whenComplete((reply, failure) -> {
+            if (failure == null) {
+                answer(call, reply);
+            } else {
+                // On a thread that may hold Raft's locks: neither ours nor the log there.
+                control.execute(() -> failed(call, failure));
+            }
+        });
     }
 
     private MutateRequest completed(MutateRequest batch) {

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends the leader's own operations to the primaries of PGs, again and again with back-off until they
- * are done or nobody wants them any more. The control thread only.
+ * Sends the leader's own operations to the primaries of PGs, again and again with back-off until
+ * they are done or nobody wants them any more. The control thread only.
  */
 final class PgCalls {
     private static final Logger LOG = LoggerFactory.getLogger(PgCalls.class);
@@ -106,14 +106,13 @@ final class PgCalls {
                         System.nanoTime() + DEADLINE_NANOS,
                         (status, head, payload) -> {
                             byte[] reply = status.ok() ? bytes(head) : new byte[0];
-                            control.execute(
-                                    () -> {
-                                        if (status.ok()) {
-                                            done.accept(reply);
-                                        } else {
-                                            failed.accept(status.detail());
-                                        }
-                                    });
+                            control.execute(() -> {
+                                if (status.ok()) {
+                                    done.accept(reply);
+                                } else {
+                                    failed.accept(status.detail());
+                                }
+                            });
                         });
     }
 

@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Makes the PG table of a pool that has none once enough disks have registered. Moving PGs later
- * needs backfill, which does not exist yet: until then disks that come later stay unused. The control
- * thread only.
+ * needs backfill, which does not exist yet: until then disks that come later stay unused. The
+ * control thread only.
  */
 final class PgTables {
     private static final Logger LOG = LoggerFactory.getLogger(PgTables.class);
@@ -34,12 +34,11 @@ final class PgTables {
     /** Something has registered: makes the tables that can be made now. */
     void makeMissing() {
         changes.change(this::tables)
-                .whenComplete(
-                        (map, failure) -> {
-                            if (failure != null) {
-                                LOG.warn("no PG table could be made", failure);
-                            }
-                        });
+                .whenComplete((map, failure) -> {
+                    if (failure != null) {
+                        LOG.warn("no PG table could be made", failure);
+                    }
+                });
     }
 
     private MapUpdate.@Nullable Builder tables(ClusterMap base) {

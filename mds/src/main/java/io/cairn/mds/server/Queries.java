@@ -22,9 +22,9 @@ import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers reads of the namespace, on the event loop they arrive on. The lease is looked at after the
- * data was fetched, so an answer is never older than the last moment at which nobody else could have
- * led.
+ * Answers reads of the namespace, on the event loop they arrive on. The lease is looked at after
+ * the data was fetched, so an answer is never older than the last moment at which nobody else could
+ * have led.
  */
 final class Queries {
     /** A listing's answer at most, and what a client gets that names no limit. */

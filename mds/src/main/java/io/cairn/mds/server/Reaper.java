@@ -184,19 +184,18 @@ final class Reaper {
         }
         long mine = inOffice;
         long epoch = map.get().epoch();
-        byPg.forEach(
-                (pg, inodes) ->
-                        calls.call(
-                                pg,
-                                Method.DELETE_INODES,
-                                DeleteInodesRequest.newBuilder()
-                                        .setPg(pg)
-                                        .setMapEpoch(epoch)
-                                        .addAllInodes(inodes)
-                                        .setNumber(nextNumber())
-                                        .build(),
-                                () -> inOffice == mine,
-                                reply -> answered(mine, inodes)));
+        byPg.forEach((pg, inodes) ->
+                calls.call(
+                        pg,
+                        Method.DELETE_INODES,
+                        DeleteInodesRequest.newBuilder()
+                                .setPg(pg)
+                                .setMapEpoch(epoch)
+                                .addAllInodes(inodes)
+                                .setNumber(nextNumber())
+                                .build(),
+                        () -> inOffice == mine,
+                        reply -> answered(mine, inodes)));
     }
 
     /** Larger than any of an earlier leader, so that no PG takes it for a repetition. */

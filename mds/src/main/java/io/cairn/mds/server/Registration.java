@@ -18,9 +18,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a data server's registration changes in the map: it is up, at its address, with its disks; and
- * if this is a new process, or a disk has changed servers, the PGs of its disks begin a new epoch.
- * Pure; one thread.
+ * What a data server's registration changes in the map: it is up, at its address, with its disks;
+ * and if this is a new process, or a disk has changed servers, the PGs of its disks begin a new
+ * epoch. Pure; one thread.
  */
 final class Registration {
     private static final int UUID_BYTES = 16;

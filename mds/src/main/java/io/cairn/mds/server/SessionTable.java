@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.StateListener;
 import io.cairn.mds.proto.SessionRecord;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import io.cairn.common.time.NanoClock;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -3,7 +3,6 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
-import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -72,7 +71,8 @@ final class Status {
         ClusterMap present = map.get();
         Map<Integer, Integer> pgsOfDisk = new HashMap<>();
         present.pgs()
-                .forEach(pg -> pg.getReplicasList().forEach(d -> pgsOfDisk.merge(d, 1, Integer::sum)));
+                .forEach(pg ->
+                        pg.getReplicasList().forEach(d -> pgsOfDisk.merge(d, 1, Integer::sum)));
         Map<Integer, DiskStatus> reported = new HashMap<>();
         dataServers
                 .all()
@@ -119,15 +119,14 @@ final class Status {
         }
         dataServers
                 .all()
-                .forEach(
-                        (id, known) ->
-                                reply.addServers(
-                                        ServerStatus.newBuilder()
-                                                .setServer(id)
-                                                .setSinceHeartbeatMillis(
-                                                        Math.max(0, now - known.answeredNanos())
-                                                                / 1_000_000)
-                                                .addAllDisks(known.disks())));
+                .forEach((id, known) ->
+                        reply.addServers(
+                                ServerStatus.newBuilder()
+                                        .setServer(id)
+                                        .setSinceHeartbeatMillis(
+                                                Math.max(0, now - known.answeredNanos())
+                                                        / 1_000_000)
+                                        .addAllDisks(known.disks())));
         return reply.addAllWarnings(warnings(present)).build();
     }
 
@@ -166,20 +165,16 @@ final class Status {
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
         dataServers
                 .all()
-                .forEach(
-                        (id, known) ->
-                                known.disks()
-                                        .forEach(
-                                                disk ->
-                                                        disk.getWarningsList()
-                                                                .forEach(
-                                                                        w ->
-                                                                                warnings.add(
-                                                                                        "disk "
-                                                                                                + disk
-                                                                                                        .getDisk()
-                                                                                                + ": "
-                                                                                                + w))));
+                .forEach((id, known) ->
+                        known.disks()
+                                .forEach(disk ->
+                                        disk.getWarningsList()
+                                                .forEach(w ->
+                                                        warnings.add(
+                                                                "disk "
+                                                                        + disk.getDisk()
+                                                                        + ": "
+                                                                        + w))));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");

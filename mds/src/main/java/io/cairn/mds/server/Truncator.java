@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut to
- * the ceiling, oldest first, and forgets it when all have answered. The control thread only.
+ * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
+ * to the ceiling, oldest first, and forgets it when all have answered. The control thread only.
  */
 final class Truncator {
     /** Files worked on at a time. */

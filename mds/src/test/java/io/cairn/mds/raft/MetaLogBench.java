@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Measures commits of 150-byte entries by transport, group size and entries under way. A program, not
- * a test: {@code MetaLogBench <directory on a real disk> [seconds per figure]}.
+ * Measures commits of 150-byte entries by transport, group size and entries under way. A program,
+ * not a test: {@code MetaLogBench <directory on a real disk> [seconds per figure]}.
  */
 final class MetaLogBench {
     private MetaLogBench() {}
@@ -86,11 +86,10 @@ final class MetaLogBench {
             long start = System.nanoTime();
             leader.log
                     .submit(entry)
-                    .whenComplete(
-                            (reply, failure) -> {
-                                nanos[count.getAndIncrement()] = System.nanoTime() - start;
-                                free.release();
-                            });
+                    .whenComplete((reply, failure) -> {
+                        nanos[count.getAndIncrement()] = System.nanoTime() - start;
+                        free.release();
+                    });
         }
         free.acquire(outstanding);
         long[] sorted = Arrays.copyOf(nanos, count.get());

@@ -77,10 +77,9 @@ final class FakeDataServer implements AutoCloseable {
             case DELETE_INODES -> {
                 Heads.parse(DeleteInodesRequest.parser(), request.head())
                         .getInodesList()
-                        .forEach(
-                                inode ->
-                                        deleted.computeIfAbsent(inode, i -> new AtomicInteger())
-                                                .incrementAndGet());
+                        .forEach(inode ->
+                                deleted.computeIfAbsent(inode, i -> new AtomicInteger())
+                                        .incrementAndGet());
                 request.reply(DeleteInodesReply.getDefaultInstance());
             }
             case TRUNCATE_INODE -> {

@@ -134,7 +134,8 @@ final class MdsServerTest {
             TestSession session = new TestSession(group);
             byte[] garbage = new byte[64 << 10];
             new Random(1).nextBytes(garbage);
-            try (Socket socket = new Socket(group.address(1).getAddress(), group.address(1).getPort())) {
+            try (Socket socket =
+                    new Socket(group.address(1).getAddress(), group.address(1).getPort())) {
                 socket.setSoTimeout(20_000);
                 try {
                     socket.getOutputStream().write(garbage);
@@ -156,13 +157,15 @@ final class MdsServerTest {
                 FakeDataServer three = new FakeDataServer(group)) {
             one.register();
             assertThat(group.status().getMap().getPgsList()).isEmpty();
-            assertThat(group.status().getWarningsList()).anyMatch(w -> w.contains("no PG table yet"));
+            assertThat(group.status().getWarningsList())
+                    .anyMatch(w -> w.contains("no PG table yet"));
             two.register();
             three.register();
             await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
             StatusReply before = group.status();
             assertThat(before.getMap().getPgsList())
-                    .allSatisfy(pg -> assertThat(pg.getReplicasList()).hasSize(3).doesNotHaveDuplicates());
+                    .allSatisfy(pg ->
+                            assertThat(pg.getReplicasList()).hasSize(3).doesNotHaveDuplicates());
 
             // The same process again changes nothing, a new one opens new epochs.
             RegisterServerReply same = two.register();
@@ -171,7 +174,8 @@ final class MdsServerTest {
             assertThat(after.getServer()).isEqualTo(same.getServer());
             assertThat(after.getDisksList()).isEqualTo(same.getDisksList());
             assertThat(after.getMap().getPgsList())
-                    .allSatisfy(pg -> assertThat(pg.getEpoch()).isEqualTo(after.getMap().getEpoch()));
+                    .allSatisfy(
+                            pg -> assertThat(pg.getEpoch()).isEqualTo(after.getMap().getEpoch()));
 
             assertThat(two.heartbeat(after.getMap().getEpoch()).getRegisterAgain()).isFalse();
             assertThat(group.status().getSpace().getCapacityBytes()).isEqualTo(1 << 30);
@@ -186,8 +190,7 @@ final class MdsServerTest {
 
     @Test
     void anEvictedSessionIsReleasedOnlyWhenEveryDataServerRefusesIt() throws Exception {
-        String settings =
-                QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"500ms\"\n";
+        String settings = QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"500ms\"\n";
         try (TestGroup group = new TestGroup(directory, 1, settings);
                 FakeDataServer one = new FakeDataServer(group);
                 FakeDataServer two = new FakeDataServer(group);
@@ -196,15 +199,23 @@ final class MdsServerTest {
             two.register();
             three.register();
             TestSession session = new TestSession(group);
-            long inode = TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
+            long inode =
+                    TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
             session.mutate(TestSession.unlink("f"));
             assertThat(session.getAttr(inode).status().ok()).isTrue();
 
             await().atMost(PATIENCE)
-                    .until(() -> group.status().getMap().getRefusedSessionsList().contains(session.id()));
+                    .until(() ->
+                            group.status()
+                                    .getMap()
+                                    .getRefusedSessionsList()
+                                    .contains(session.id()));
             long epoch = group.status().getMap().getEpoch();
             assertThat(session.renew().status().advice()).isEqualTo(Advice.FENCED);
-            assertThat(session.mutate(session.batch(session.next, TestSession.mkdir("d"))).status().advice())
+            assertThat(
+                            session.mutate(session.batch(session.next, TestSession.mkdir("d")))
+                                    .status()
+                                    .advice())
                     .isEqualTo(Advice.FENCED);
 
             one.heartbeat(epoch);
@@ -230,7 +241,9 @@ final class MdsServerTest {
             one.register();
             new TestSession(group);
             await().atMost(PATIENCE)
-                    .until(() -> group.status().getMap().getServersList().stream().noneMatch(Server::getUp));
+                    .until(() ->
+                            group.status().getMap().getServersList().stream()
+                                    .noneMatch(Server::getUp));
             await().atMost(PATIENCE).until(() -> group.status().getSessionsCount() == 0);
             assertThat(one.heartbeat(1).getRegisterAgain()).isTrue();
             one.register();
@@ -241,7 +254,11 @@ final class MdsServerTest {
     @Test
     void theReaperGoesOnWhereItWasKilled() throws Exception {
         int files = Integer.getInteger("cairn.test.files", 20_000);
-        try (TestGroup group = new TestGroup(directory, 1, QUICK + "[background]\nreaper_inodes_per_second = 8000\n");
+        try (TestGroup group =
+                        new TestGroup(
+                                directory,
+                                1,
+                                QUICK + "[background]\nreaper_inodes_per_second = 8000\n");
                 FakeDataServer one = new FakeDataServer(group);
                 FakeDataServer two = new FakeDataServer(group);
                 FakeDataServer three = new FakeDataServer(group)) {
@@ -265,7 +282,11 @@ final class MdsServerTest {
             await().atMost(Duration.ofSeconds(60))
                     .until(() -> group.status().getDeletionBacklogInodes() == 0);
             // Every one of them has reached a primary, however often.
-            assertThat(servers.stream().flatMap(s -> s.deleted.keySet().stream()).distinct().count())
+            assertThat(
+                            servers.stream()
+                                    .flatMap(s -> s.deleted.keySet().stream())
+                                    .distinct()
+                                    .count())
                     .isEqualTo(files);
         }
     }
@@ -279,7 +300,10 @@ final class MdsServerTest {
                 batch.add(TestSession.unlink("f" + i));
             }
             session.mutate(
-                            session.batch(session.next, batch.toArray(new io.cairn.common.proto.Mutation[0]))
+                            session
+                                    .batch(
+                                            session.next,
+                                            batch.toArray(new io.cairn.common.proto.Mutation[0]))
                                     .toBuilder()
                                     .setAckedBelow(session.next)
                                     .build())

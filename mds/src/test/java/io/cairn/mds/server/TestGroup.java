@@ -56,8 +56,7 @@ final class TestGroup implements AutoCloseable {
     /** Added to a member's clock. */
     private final Map<Integer, AtomicLong> skewNanos = new HashMap<>();
 
-    private final RocksMemory memory =
-            new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32));
+    private final RocksMemory memory = new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32));
     private final RpcClient client;
     private int leaderGuess = 1;
 

@@ -54,10 +54,7 @@ final class TestSession {
 
     MutateRequest batch(long first, Mutation... mutations) {
         MutateRequest.Builder request =
-                MutateRequest.newBuilder()
-                        .setSession(id())
-                        .setFirstNumber(first)
-                        .setAckedBelow(1);
+                MutateRequest.newBuilder().setSession(id()).setFirstNumber(first).setAckedBelow(1);
         for (Mutation m : mutations) {
             request.addMutations(m);
         }
