@@ -14,8 +14,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A cluster made with {@code cairn up} below a directory of its own, as a user makes one. Closing it
- * stops it and removes everything.
+ * A cluster made with {@code cairn up} below a directory of its own, as a user makes one. Closing
+ * it stops it and removes everything.
  */
 final class Cluster implements AutoCloseable {
     /** The repository's top: the launcher lies there. */
@@ -83,8 +83,7 @@ final class Cluster implements AutoCloseable {
 
     Shell.Result tryUp() {
         List<String> arguments =
-                new ArrayList<>(
-                        List.of("up", mountPoint.toString(), "--dir", state.toString()));
+                new ArrayList<>(List.of("up", mountPoint.toString(), "--dir", state.toString()));
         arguments.addAll(upOptions);
         Shell.Result result = cairn(arguments);
         if (result.exitCode() != 0) {
@@ -187,7 +186,8 @@ final class Cluster implements AutoCloseable {
         while (!Files.exists(here.resolve("cairn"))) {
             Path parent = here.getParent();
             if (parent == null) {
-                throw new AssertionError("no launcher 'cairn' above " + Path.of("").toAbsolutePath());
+                throw new AssertionError(
+                        "no launcher 'cairn' above " + Path.of("").toAbsolutePath());
             }
             here = parent;
         }

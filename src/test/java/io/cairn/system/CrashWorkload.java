@@ -18,9 +18,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writers that remember, outside the file system, what was acknowledged to them. After a crash every
- * acknowledged change must be there, and of an operation that was under way either the old state or
- * the new one.
+ * Writers that remember, outside the file system, what was acknowledged to them. After a crash
+ * every acknowledged change must be there, and of an operation that was under way either the old
+ * state or the new one.
  *
  * <p>Each writer owns a directory. It overwrites records of one file, with fsync, and creates,
  * renames, and removes small files and directories. Its threads end at the first error: the cluster
@@ -28,6 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class CrashWorkload {
     private static final int SLOTS = 200;
+
     /** Records straddle 4 KiB blocks. */
     private static final int SLOT_BYTES = 3000;
 
@@ -76,8 +77,10 @@ final class CrashWorkload {
         private final int id;
         private final SplittableRandom random;
         private final long[] ackedVersion = new long[SLOTS];
+
         /** Written before the first acknowledged version, at a crash; it may show up. */
         private final long[] maybeVersion = new long[SLOTS];
+
         private final Map<String, @Nullable String> names = new HashMap<>();
         private int pendingSlot = -1;
         private long pendingVersion;
@@ -110,7 +113,8 @@ final class CrashWorkload {
                 throw new AssertionError(e);
             }
             if (t.isAlive()) {
-                AssertionError stuck = new AssertionError("writer " + id + " hangs after the crash");
+                AssertionError stuck =
+                        new AssertionError("writer " + id + " hangs after the crash");
                 stuck.setStackTrace(t.getStackTrace());
                 throw stuck;
             }
@@ -193,14 +197,13 @@ final class CrashWorkload {
                     Files.delete(directory.resolve(name));
                 }
             }
-            change.forEach(
-                    (name, text) -> {
-                        if (text == null) {
-                            names.remove(name);
-                        } else {
-                            names.put(name, text);
-                        }
-                    });
+            change.forEach((name, text) -> {
+                if (text == null) {
+                    names.remove(name);
+                } else {
+                    names.put(name, text);
+                }
+            });
             pendingNames = null;
         }
 
@@ -238,8 +241,7 @@ final class CrashWorkload {
                                 && Arrays.equals(found, content(slot, maybeVersion[slot])))) {
                     continue;
                 }
-                if (slot == pendingSlot
-                        && Arrays.equals(found, content(slot, pendingVersion))) {
+                if (slot == pendingSlot && Arrays.equals(found, content(slot, pendingVersion))) {
                     ackedVersion[slot] = pendingVersion;
                     continue;
                 }
@@ -268,8 +270,7 @@ final class CrashWorkload {
         }
 
         private void verifyNames() throws IOException {
-            Map<String, @Nullable String> pending =
-                    pendingNames == null ? Map.of() : pendingNames;
+            Map<String, @Nullable String> pending = pendingNames == null ? Map.of() : pendingNames;
             for (Map.Entry<String, @Nullable String> e : Map.copyOf(withoutNulls()).entrySet()) {
                 String found = contentOf(e.getKey());
                 if (found == null && pending.containsKey(e.getKey())) {
@@ -309,12 +310,11 @@ final class CrashWorkload {
 
         private Map<String, String> withoutNulls() {
             Map<String, String> present = new HashMap<>();
-            names.forEach(
-                    (name, text) -> {
-                        if (text != null) {
-                            present.put(name, text);
-                        }
-                    });
+            names.forEach((name, text) -> {
+                if (text != null) {
+                    present.put(name, text);
+                }
+            });
             return present;
         }
 
@@ -328,7 +328,8 @@ final class CrashWorkload {
 
         private byte[] content(int slot, long version) {
             byte[] bytes = new byte[SLOT_BYTES];
-            new SplittableRandom(((long) id << 48) ^ ((long) slot << 32) ^ version).nextBytes(bytes);
+            new SplittableRandom(((long) id << 48) ^ ((long) slot << 32) ^ version)
+                    .nextBytes(bytes);
             return bytes;
         }
     }

@@ -102,7 +102,11 @@ class ErrorsTest {
     private static void assertOneLine(Shell.Result result, int exitCode, String text) {
         assertThat(result.exitCode()).as(result.err()).isEqualTo(exitCode);
         assertThat(result.err().lines().findFirst().orElse("")).contains(text);
-        assertThat(result.err().lines().takeWhile(l -> !l.startsWith("----")).filter(l -> !l.isBlank()))
+        assertThat(
+                        result.err()
+                                .lines()
+                                .takeWhile(l -> !l.startsWith("----"))
+                                .filter(l -> !l.isBlank()))
                 .as(result.err())
                 .hasSize(1);
     }

@@ -94,9 +94,11 @@ class FileSystemTest {
                 w.resolve("main.c"),
                 "#include <stdio.h>\nint main(void) { puts(\"built on Cairn\"); return 0; }\n");
         Files.writeString(
-                w.resolve("Makefile"), "main: main.o\n\tcc -o $@ $<\nmain.o: main.c\n\tcc -c -o $@ $<\n");
+                w.resolve("Makefile"),
+                "main: main.o\n\tcc -o $@ $<\nmain.o: main.c\n\tcc -c -o $@ $<\n");
         Shell.run("make", "-s", "-C", w.toString()).ok();
-        assertThat(Shell.run(w.resolve("main").toString()).ok().out()).isEqualTo("built on Cairn\n");
+        assertThat(Shell.run(w.resolve("main").toString()).ok().out())
+                .isEqualTo("built on Cairn\n");
     }
 
     @Test
@@ -210,22 +212,21 @@ class FileSystemTest {
         CountDownLatch churned = new CountDownLatch(1);
         AtomicBoolean failed = new AtomicBoolean();
         Thread churn =
-                new Thread(
-                        () -> {
-                            try {
-                                for (int i = 0; i < 10_000 && !stop.get(); i++) {
-                                    Path p = w.resolve("comes" + i);
-                                    Files.createFile(p);
-                                    if (i >= 50) {
-                                        Files.delete(w.resolve("comes" + (i - 50)));
-                                    }
-                                }
-                            } catch (IOException e) {
-                                failed.set(true);
-                            } finally {
-                                churned.countDown();
+                new Thread(() -> {
+                    try {
+                        for (int i = 0; i < 10_000 && !stop.get(); i++) {
+                            Path p = w.resolve("comes" + i);
+                            Files.createFile(p);
+                            if (i >= 50) {
+                                Files.delete(w.resolve("comes" + (i - 50)));
                             }
-                        });
+                        }
+                    } catch (IOException e) {
+                        failed.set(true);
+                    } finally {
+                        churned.countDown();
+                    }
+                });
         churn.start();
         int rounds = 0;
         while (churned.getCount() > 0 || rounds < 3) {

@@ -20,7 +20,8 @@ class FullDiskTest {
             String sum = sum(kept);
             Path big = cluster.mnt().resolve("big");
             Shell.Result fill =
-                    Shell.run("dd", "if=/dev/zero", "of=" + big, "bs=1M", "count=2000", "conv=fsync");
+                    Shell.run(
+                            "dd", "if=/dev/zero", "of=" + big, "bs=1M", "count=2000", "conv=fsync");
             assertThat(fill.exitCode()).isNotZero();
             assertThat(fill.err()).contains("No space left on device");
             assertThat(sum(kept)).isEqualTo(sum);
@@ -28,9 +29,8 @@ class FullDiskTest {
             Path again = cluster.mnt().resolve("again");
             Awaitility.await("space after the delete")
                     .atMost(Duration.ofMinutes(1))
-                    .until(
-                            () ->
-                                    Shell.run(
+                    .until(() ->
+                            Shell.run(
                                                     "dd",
                                                     "if=/dev/urandom",
                                                     "of=" + again,
@@ -38,7 +38,7 @@ class FullDiskTest {
                                                     "count=100",
                                                     "conv=fsync")
                                             .exitCode()
-                                            == 0);
+                                    == 0);
             String sumAgain = sum(again);
             cluster.kill9();
             cluster.up();

@@ -11,8 +11,8 @@ import org.junit.jupiter.api.Test;
 /**
  * kill -9 of every process at random points under load: nothing acknowledged is lost.
  *
- * <p>{@code -Dcairn.test.kills=N} and {@code -Dcairn.test.kills.processes=N} set the number of kills
- * (embedded, separate processes), {@code -Dcairn.test.seed} repeats a run's choices.
+ * <p>{@code -Dcairn.test.kills=N} and {@code -Dcairn.test.kills.processes=N} set the number of
+ * kills (embedded, separate processes), {@code -Dcairn.test.seed} repeats a run's choices.
  */
 class KillTest {
     private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());

@@ -5,8 +5,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A file system in a file, loop-mounted, that can lose its power. xfs_io's {@code shutdown} works for
- * xfs and ext4: everything not synced is gone, and every later write fails with EIO.
+ * A file system in a file, loop-mounted, that can lose its power. xfs_io's {@code shutdown} works
+ * for xfs and ext4: everything not synced is gone, and every later write fails with EIO.
  */
 final class LoopDisk implements AutoCloseable {
     private final Path image;

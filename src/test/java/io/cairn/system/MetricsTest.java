@@ -23,10 +23,10 @@ import org.junit.jupiter.api.Test;
 /** Each operation's count and latency in JMX and in Prometheus, and the same in both. */
 class MetricsTest {
     private static final Pattern METRICS = Pattern.compile("metrics(?:_address)? = \"([^\"]+)\"");
+
     /** name{tags} value: the latency quantiles of one part's operations. */
     private static final Pattern QUANTILE =
-            Pattern.compile(
-                    "(cairn_\\w+_latency_seconds)\\{([^}]*)\\} ([0-9.eE+-]+)");
+            Pattern.compile("(cairn_\\w+_latency_seconds)\\{([^}]*)\\} ([0-9.eE+-]+)");
 
     @Test
     void jmxAndPrometheusAgree() throws Exception {
@@ -50,11 +50,10 @@ class MetricsTest {
         assertThat(prometheus.values().stream().filter(v -> v > 0).count())
                 .as(part + " timed operations")
                 .isPositive();
-        prometheus.forEach(
-                (name, value) ->
-                        assertThat(jmx.values().stream().anyMatch(v -> Math.abs(v - value) < 1e-12))
-                                .as(part + ": " + name + " = " + value + " in JMX " + jmx)
-                                .isTrue());
+        prometheus.forEach((name, value) ->
+                assertThat(jmx.values().stream().anyMatch(v -> Math.abs(v - value) < 1e-12))
+                        .as(part + ": " + name + " = " + value + " in JMX " + jmx)
+                        .isTrue());
     }
 
     private static Map<String, Double> prometheusLatencies(Cluster cluster, String part)
@@ -66,7 +65,8 @@ class MetricsTest {
                 HttpClient.newHttpClient()
                         .send(
                                 HttpRequest.newBuilder(
-                                                URI.create("http://" + address.group(1) + "/metrics"))
+                                                URI.create(
+                                                        "http://" + address.group(1) + "/metrics"))
                                         .build(),
                                 HttpResponse.BodyHandlers.ofString());
         Map<String, Double> values = new TreeMap<>();

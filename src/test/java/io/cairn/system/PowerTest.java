@@ -13,8 +13,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Power cuts: all state lies on a loop-mounted file system that is shut down under load, which loses
- * exactly what was not synced. {@code -Dcairn.test.powercuts=N} cuts per file system.
+ * Power cuts: all state lies on a loop-mounted file system that is shut down under load, which
+ * loses exactly what was not synced. {@code -Dcairn.test.powercuts=N} cuts per file system.
  */
 class PowerTest {
     private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());

@@ -79,9 +79,8 @@ class ProcessesTest {
             // The lease ends within a second or two; from then on no read is answered.
             Awaitility.await("reads stop")
                     .atMost(Duration.ofSeconds(60))
-                    .until(
-                            () ->
-                                    Shell.run(
+                    .until(() ->
+                            Shell.run(
                                                     "timeout",
                                                     "-s",
                                                     "KILL",
@@ -89,7 +88,7 @@ class ProcessesTest {
                                                     "stat",
                                                     cluster.mnt().resolve("lease").toString())
                                             .exitCode()
-                                            != 0);
+                                    != 0);
             stat =
                     new ProcessBuilder("stat", cluster.mnt().resolve("lease").toString())
                             .redirectOutput(Path.of("/dev/null").toFile())

@@ -53,8 +53,7 @@ final class Shell {
                 process.descendants().forEach(ProcessHandle::destroyForcibly);
                 process.destroyForcibly();
             }
-            Result result =
-                    new Result(ended ? process.exitValue() : -1, read(out), read(err));
+            Result result = new Result(ended ? process.exitValue() : -1, read(out), read(err));
             Files.delete(out);
             Files.delete(err);
             if (!ended) {

@@ -21,8 +21,9 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Everything about a directory tree that a copy must keep: names, types, modes, owners, modification
- * times, link counts and which names share an inode, symlink targets, user xattrs, contents.
+ * Everything about a directory tree that a copy must keep: names, types, modes, owners,
+ * modification times, link counts and which names share an inode, symlink targets, user xattrs,
+ * contents.
  */
 final class TreeSnapshot {
     private final Map<String, String> entries = new TreeMap<>();
@@ -38,14 +39,13 @@ final class TreeSnapshot {
                     new SimpleFileVisitor<>() {
                         @Override
                         public FileVisitResult preVisitDirectory(
-                                Path directory, BasicFileAttributes attributes)
-                                throws IOException {
+                                Path directory, BasicFileAttributes attributes) throws IOException {
                             return add(directory);
                         }
 
                         @Override
-                        public FileVisitResult visitFile(
-                                Path file, BasicFileAttributes attributes) throws IOException {
+                        public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                                throws IOException {
                             return add(file);
                         }
 
@@ -68,13 +68,12 @@ final class TreeSnapshot {
     /** Fails with the first differences. */
     void assertSameAs(TreeSnapshot expected) {
         List<String> differences = new ArrayList<>();
-        expected.entries.forEach(
-                (name, description) -> {
-                    String mine = entries.get(name);
-                    if (!description.equals(mine)) {
-                        differences.add(name + "\n  expected " + description + "\n  found    " + mine);
-                    }
-                });
+        expected.entries.forEach((name, description) -> {
+            String mine = entries.get(name);
+            if (!description.equals(mine)) {
+                differences.add(name + "\n  expected " + description + "\n  found    " + mine);
+            }
+        });
         entries.keySet().stream()
                 .filter(name -> !expected.entries.containsKey(name))
                 .forEach(name -> differences.add(name + " should not exist"));
@@ -82,14 +81,15 @@ final class TreeSnapshot {
             throw new AssertionError(
                     differences.size()
                             + " differences, the first:\n"
-                            + String.join("\n", differences.subList(0, Math.min(20, differences.size()))));
+                            + String.join(
+                                    "\n",
+                                    differences.subList(0, Math.min(20, differences.size()))));
         }
     }
 
     private static String describe(Path path, String name, Map<Long, String> firstNames)
             throws IOException {
-        Map<String, Object> a =
-                Files.readAttributes(path, "unix:*", LinkOption.NOFOLLOW_LINKS);
+        Map<String, Object> a = Files.readAttributes(path, "unix:*", LinkOption.NOFOLLOW_LINKS);
         boolean directory = Boolean.TRUE.equals(a.get("isDirectory"));
         StringBuilder text = new StringBuilder();
         text.append(Integer.toOctalString((Integer) a.get("mode")));

@@ -23,7 +23,8 @@ final class DataServerCommand implements Callable<ExitCode> {
 
     @Override
     public ExitCode call() throws Exception {
-        DataServerConfig server = Config.load(Objects.requireNonNull(config), DataServerConfig.class);
+        DataServerConfig server =
+                Config.load(Objects.requireNonNull(config), DataServerConfig.class);
         try (ServerProcess process = new ServerProcess()) {
             new PartStarter(process).dataServer("data", server);
             process.awaitStop();

@@ -23,6 +23,8 @@ record MountSource(List<HostPort> mds, String path) {
     }
 
     String toToml() {
-        return mds.stream().map(a -> "\"" + a + "\"").collect(Collectors.joining(", ", "mds = [", "]\n"));
+        return mds.stream()
+                .map(a -> "\"" + a + "\"")
+                .collect(Collectors.joining(", ", "mds = [", "]\n"));
     }
 }

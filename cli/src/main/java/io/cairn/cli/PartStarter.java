@@ -38,11 +38,15 @@ public final class PartStarter {
 
     public MdsServer mds(MdsConfig config) throws Exception {
         Meters meters = metrics.part("mds-" + config.memberId());
-        MdsServer server = process.add("mds", 
-                                MdsServer.start(
-                                        config,
-                                        memory(config.rocksdbMemory()),
-                                        meters, BootClock.INSTANCE, FatalExit::now));
+        MdsServer server =
+                process.add(
+                        "mds",
+                        MdsServer.start(
+                                config,
+                                memory(config.rocksdbMemory()),
+                                meters,
+                                BootClock.INSTANCE,
+                                FatalExit::now));
         endpoint(config.metricsAddress());
         return server;
     }
@@ -52,8 +56,7 @@ public final class PartStarter {
         IndexDatabases databases =
                 new IndexDatabases(config.rocksdb(), memory(config.rocksdbMemory()), meters);
         DataServer server =
-                process.add(
-                        name, DataServer.start(config, DiskOpener.local(databases), meters));
+                process.add(name, DataServer.start(config, DiskOpener.local(databases), meters));
         endpoint(config.metricsAddress());
         return server;
     }
@@ -61,8 +64,7 @@ public final class PartStarter {
     public FuseMount mount(MountConfig config, Path mountPoint, MountOptions options)
             throws Exception {
         Meters meters = metrics.part("mount");
-        CairnClient client =
-                process.add("client", CairnClients.connect(config.client(), meters));
+        CairnClient client = process.add("client", CairnClients.connect(config.client(), meters));
         FuseMount mount =
                 process.add(
                         "mount on " + mountPoint,

@@ -8,8 +8,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The parts that run in this process. They are closed in reverse order when the process is told to
- * stop (SIGTERM, SIGINT; exit code 0) or when the command ends. Used by the main thread; the shutdown
- * hook closes.
+ * stop (SIGTERM, SIGINT; exit code 0) or when the command ends. Used by the main thread; the
+ * shutdown hook closes.
  */
 public final class ServerProcess implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ServerProcess.class);

@@ -43,7 +43,9 @@ public final class ClusterDirectory {
         return Files.isDirectory(path);
     }
 
-    /** Every part that has a configuration, MDS members first, then data servers, then the mount. */
+    /**
+     * Every part that has a configuration, MDS members first, then data servers, then the mount.
+     */
     List<Part> parts() throws IOException {
         List<Part> parts = new ArrayList<>();
         if (!exists()) {

@@ -54,7 +54,9 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                     cluster.part(PartKind.DATA, i),
                     dataConfig(i, mdsList, ports.free(), ports.free()));
         }
-        save(cluster.part(PartKind.MOUNT, 1), mountConfig(id.replace("-", ""), mdsList, ports.free()));
+        save(
+                cluster.part(PartKind.MOUNT, 1),
+                mountConfig(id.replace("-", ""), mdsList, ports.free()));
     }
 
     private String mdsConfig(
@@ -72,59 +74,54 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                             .formatted(i + 1, mdsPorts.get(i), raftPorts.get(i)));
         }
         return """
-               # Written by 'cairn up'. Every key is explained in docs/configuration.md.
-               cluster_id = "%s"
-               member_id = %d
-               data_dir = "state"
-               metrics_address = "127.0.0.1:%d"
+        # Written by 'cairn up'. Every key is explained in docs/configuration.md.
+        cluster_id = "%s"
+        member_id = %d
+        data_dir = "state"
+        metrics_address = "127.0.0.1:%d"
 
-               [data_servers]
-               bootstrap_disks = %d
+        [data_servers]
+        bootstrap_disks = %d
 
-               [pool]
-               size = %d
-               min_size = %d
-               failure_domain = "server"
-               %s"""
+        [pool]
+        size = %d
+        min_size = %d
+        failure_domain = "server"
+        %s\
+        """
                 .formatted(
-                        id,
-                        member,
-                        metrics,
-                        data,
-                        Math.min(3, data),
-                        Math.min(2, data),
-                        members);
+                        id, member, metrics, data, Math.min(3, data), Math.min(2, data), members);
     }
 
     private String dataConfig(int number, String mdsList, int port, int metrics) {
         return """
-               # Written by 'cairn up'. Every key is explained in docs/configuration.md.
-               state_dir = "state"
-               listen = "127.0.0.1:%d"
-               mds = [%s]
-               metrics_address = "127.0.0.1:%d"
-               host = "server-%d"
+        # Written by 'cairn up'. Every key is explained in docs/configuration.md.
+        state_dir = "state"
+        listen = "127.0.0.1:%d"
+        mds = [%s]
+        metrics_address = "127.0.0.1:%d"
+        host = "server-%d"
 
-               [[disk]]
-               data = "disk/data"
-               wal = "disk/wal"
-               index = "disk/index"
-               capacity = "%s"
-               wal_size = "%s"
-               wal_segment = "16MiB"
-               """
+        [[disk]]
+        data = "disk/data"
+        wal = "disk/wal"
+        index = "disk/index"
+        capacity = "%s"
+        wal_size = "%s"
+        wal_segment = "16MiB"
+        """
                 .formatted(port, mdsList, metrics, number, capacity, walSize);
     }
 
     private static String mountConfig(String id, String mdsList, int metrics) {
         return """
-               # Written by 'cairn up'. Every key is explained in docs/configuration.md.
-               metrics_address = "127.0.0.1:%d"
+        # Written by 'cairn up'. Every key is explained in docs/configuration.md.
+        metrics_address = "127.0.0.1:%d"
 
-               [client]
-               cluster_id = "%s"
-               mds = [%s]
-               """
+        [client]
+        cluster_id = "%s"
+        mds = [%s]
+        """
                 .formatted(metrics, id, mdsList);
     }
 

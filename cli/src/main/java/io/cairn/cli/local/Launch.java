@@ -19,7 +19,9 @@ final class Launch {
         this.launcher = launcher;
     }
 
-    /** Starts the part with these arguments; its output goes to its log, its pid to its pid file. */
+    /**
+     * Starts the part with these arguments; its output goes to its log, its pid to its pid file.
+     */
     Process start(Part part, List<String> arguments) throws IOException {
         List<String> command = new ArrayList<>(List.of("setsid", launcher.toString()));
         command.add(part.kind().role());

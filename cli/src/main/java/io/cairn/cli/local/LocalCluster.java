@@ -1,6 +1,5 @@
 package io.cairn.cli.local;
 
-import io.cairn.cli.AdminClient;
 import io.cairn.cli.CommandException;
 import io.cairn.cli.ExitCode;
 import io.cairn.common.config.Config;
@@ -31,8 +30,7 @@ final class LocalCluster {
 
     private record Started(Part part, Process process) {}
 
-    LocalCluster(
-            ClusterDirectory cluster, Path mountPoint, String mountOptions, boolean separate) {
+    LocalCluster(ClusterDirectory cluster, Path mountPoint, String mountOptions, boolean separate) {
         this.cluster = cluster;
         this.mountPoint = mountPoint;
         this.mountOptions = mountOptions;
@@ -69,14 +67,13 @@ final class LocalCluster {
     /** Ends when a part ends, or by the process being told to stop; then everything is stopped. */
     void serveUntilStopped() throws IOException {
         Thread stop =
-                new Thread(
-                        () -> {
-                            try {
-                                DownCommand.stop(started.stream().map(Started::part).toList());
-                            } catch (IOException e) {
-                                System.err.println("cairn: stopping failed: " + e.getMessage());
-                            }
-                        });
+                new Thread(() -> {
+                    try {
+                        DownCommand.stop(started.stream().map(Started::part).toList());
+                    } catch (IOException e) {
+                        System.err.println("cairn: stopping failed: " + e.getMessage());
+                    }
+                });
         Runtime.getRuntime().addShutdownHook(stop);
         started.getFirst().process().onExit().join();
         for (Started s : started) {
@@ -135,7 +132,8 @@ final class LocalCluster {
             }
             if (System.nanoTime() > end) {
                 throw failed(
-                        started.getLast().part(), "did not mount within " + START.toSeconds() + " s");
+                        started.getLast().part(),
+                        "did not mount within " + START.toSeconds() + " s");
             }
             pause();
         }

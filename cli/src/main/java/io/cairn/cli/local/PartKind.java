@@ -11,7 +11,8 @@ enum PartKind {
     MOUNT("mount", "mount"),
     EMBEDDED("embedded", "embedded");
 
-    private static final Pattern FOLDER = Pattern.compile("(mds|data)-(\\d{1,3})|(mount)|(embedded)");
+    private static final Pattern FOLDER =
+            Pattern.compile("(mds|data)-(\\d{1,3})|(mount)|(embedded)");
 
     private final String folder;
     private final String role;

@@ -50,7 +50,8 @@ public final class UpCommand implements Callable<ExitCode> {
     @Option(
             names = "--mds",
             paramLabel = "N",
-            description = "Metadata servers: 1, 3 or 5 (default 1); more than one implies --processes.")
+            description =
+                    "Metadata servers: 1, 3 or 5 (default 1); more than one implies --processes.")
     private @Nullable Integer mds;
 
     @Option(names = "--data", paramLabel = "N", description = "Data servers (default 3).")
@@ -65,7 +66,8 @@ public final class UpCommand implements Callable<ExitCode> {
     @Option(
             names = "--capacity",
             paramLabel = "SIZE",
-            description = "Space of each data server (default: its share of 90%% of the free space).")
+            description =
+                    "Space of each data server (default: its share of 90%% of the free space).")
     private @Nullable String capacity;
 
     @Option(
@@ -177,8 +179,7 @@ public final class UpCommand implements Callable<ExitCode> {
         }
     }
 
-    private void report(ClusterDirectory cluster, Path mount, boolean separate)
-            throws IOException {
+    private void report(ClusterDirectory cluster, Path mount, boolean separate) throws IOException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
         List<Part> running = cluster.running();
         if (options.json()) {

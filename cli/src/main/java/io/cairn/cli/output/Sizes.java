@@ -16,8 +16,7 @@ final class Sizes {
             value /= 1024;
             unit++;
         }
-        String number =
-                unit == 0 || value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f";
+        String number = unit == 0 || value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f";
         return String.format(Locale.ROOT, number, value) + " " + UNITS[unit];
     }
 }

@@ -172,8 +172,7 @@ public final class StatusReport {
     }
 
     private long usedBytes() {
-        return Math.max(
-                0, status.getSpace().getCapacityBytes() - status.getSpace().getFreeBytes());
+        return Math.max(0, status.getSpace().getCapacityBytes() - status.getSpace().getFreeBytes());
     }
 
     private long placedPgs(Pool pool) {
