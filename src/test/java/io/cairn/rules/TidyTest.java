@@ -56,17 +56,22 @@ class TidyTest {
         banned(
                 "System\\.exit\\(|getRuntime\\(\\)\\.halt\\(",
                 p ->
-                        !p.startsWith("cli")
-                                && !p.startsWith("src")
+                        p.toString().contains("src/main/")
+                                && !p.startsWith("cli")
                                 && !p.endsWith("FatalHandler.java"),
                 "report a fatal error to whoever started the part");
     }
 
     @Test
     void stacksAreLoggedNotPrinted() {
+        banned("printStackTrace\\(\\)", p -> true, "use a logger");
+    }
+
+    @Test
+    void onlyTheExecutablePrints() {
         banned(
-                "printStackTrace\\(\\)|System\\.(out|err)\\.print",
-                p -> p.toString().contains("src/main/"),
+                "System\\.(out|err)\\.print",
+                p -> p.toString().contains("src/main/") && !p.startsWith("cli"),
                 "use a logger");
     }
 

@@ -94,9 +94,16 @@ public final class Main implements Callable<ExitCode> {
     private static int usageError(CommandLine.ParameterException e) {
         CommandLine command = e.getCommandLine();
         PrintWriter err = command.getErr();
+        boolean unknownCommand =
+                e instanceof CommandLine.UnmatchedArgumentException && command.getParent() == null;
+        String problem =
+                unknownCommand
+                        ? "unknown command or option "
+                                + ((CommandLine.UnmatchedArgumentException) e).getUnmatched()
+                        : String.valueOf(e.getMessage());
         err.println(
                 "cairn: "
-                        + e.getMessage()
+                        + problem
                         + "; see: "
                         + command.getCommandSpec().qualifiedName()
                         + " --help");

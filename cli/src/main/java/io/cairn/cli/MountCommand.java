@@ -69,7 +69,7 @@ final class MountCommand implements Callable<ExitCode> {
                     .with("subdir=" + from.path())
                     .with(String.join(",", mountOptions));
         } catch (MountException e) {
-            throw new CommandException(ExitCode.USAGE, e.getMessage(), e);
+            throw new CommandException(ExitCode.USAGE, String.valueOf(e.getMessage()), e);
         }
     }
 

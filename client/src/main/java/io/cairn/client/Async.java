@@ -33,17 +33,18 @@ public final class Async {
     public static <T, R> CompletableFuture<R> map(
             CompletableFuture<T> from, Function<? super T, ? extends R> step) {
         CompletableFuture<R> to = new CompletableFuture<>();
-        from.whenComplete((value, thrown) -> {
-            if (thrown != null) {
-                to.completeExceptionally(failure(thrown));
-                return;
-            }
-            try {
-                to.complete(step.apply(value));
-            } catch (RuntimeException e) {
-                to.completeExceptionally(failure(e));
-            }
-        });
+        var _ =
+                from.whenComplete((value, thrown) -> {
+                    if (thrown != null) {
+                        to.completeExceptionally(failure(thrown));
+                        return;
+                    }
+                    try {
+                        to.complete(step.apply(value));
+                    } catch (RuntimeException e) {
+                        to.completeExceptionally(failure(e));
+                    }
+                });
         return to;
     }
 
@@ -51,17 +52,18 @@ public final class Async {
     public static <T, R> CompletableFuture<R> then(
             CompletableFuture<T> from, Function<? super T, CompletableFuture<R>> step) {
         CompletableFuture<R> to = new CompletableFuture<>();
-        from.whenComplete((value, thrown) -> {
-            if (thrown != null) {
-                to.completeExceptionally(failure(thrown));
-                return;
-            }
-            try {
-                step.apply(value).whenComplete((r, t) -> settle(to, r, t));
-            } catch (RuntimeException e) {
-                to.completeExceptionally(failure(e));
-            }
-        });
+        var _ =
+                from.whenComplete((value, thrown) -> {
+                    if (thrown != null) {
+                        to.completeExceptionally(failure(thrown));
+                        return;
+                    }
+                    try {
+                        var _ = step.apply(value).whenComplete((r, t) -> settle(to, r, t));
+                    } catch (RuntimeException e) {
+                        to.completeExceptionally(failure(e));
+                    }
+                });
         return to;
     }
 
@@ -83,7 +85,7 @@ public final class Async {
     /** The same end without the value. */
     public static CompletableFuture<Void> ignoringValue(CompletableFuture<?> from) {
         CompletableFuture<Void> to = new CompletableFuture<>();
-        from.whenComplete((value, thrown) -> settle(to, null, thrown));
+        var _ = from.whenComplete((value, thrown) -> settle(to, null, thrown));
         return to;
     }
 

@@ -41,7 +41,7 @@ public final class CairnClients {
 
     private static long resolve(CairnClient client, String path) {
         long inode = CairnClient.ROOT_INODE;
-        for (String name : path.split("/")) {
+        for (String name : path.split("/", -1)) {
             if (name.isEmpty()) {
                 continue;
             }

@@ -93,7 +93,6 @@ public record ClientConfig(
                         max = "64")
                 int eventLoops) {
     public ClientConfig {
-        KeyException.require(!mds.isEmpty(), "mds", "name at least one MDS address");
         KeyException.require(
                 mds.stream().allMatch(a -> a.port() > 0), "mds", "an address needs a port above 0");
         KeyException.require(path.startsWith("/"), "path", "must start with '/'");

@@ -59,7 +59,7 @@ public final class ClientMeters {
     /** Records the operation when the future completes; returns the same future. */
     public <T> CompletableFuture<T> timed(Op op, CompletableFuture<T> future) {
         long start = System.nanoTime();
-        future.whenComplete((value, thrown) -> finished(op, start, thrown == null));
+        var _ = future.whenComplete((value, thrown) -> finished(op, start, thrown == null));
         return future;
     }
 
@@ -72,11 +72,11 @@ public final class ClientMeters {
     }
 
     public void read(long bytes) {
-        readBytes.increment(bytes);
+        readBytes.increment((double) bytes);
     }
 
     public void written(long bytes) {
-        writtenBytes.increment(bytes);
+        writtenBytes.increment((double) bytes);
     }
 
     public void dataRetried() {

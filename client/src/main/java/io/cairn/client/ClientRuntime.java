@@ -69,6 +69,9 @@ final class ClientRuntime implements MetaEvents {
 
     ClientRuntime(ClientConfig config, Meters published) {
         this.config = config;
+        if (config.mds().isEmpty()) {
+            throw new FsException(Errno.EINVAL, "no MDS address is given");
+        }
         clusterId =
                 ByteString.copyFrom(
                         HexFormat.of()
@@ -166,7 +169,7 @@ final class ClientRuntime implements MetaEvents {
             throw new FsException(Errno.EINTR, "interrupted while connecting");
         }
         long tick = Math.max(1, config.publishInterval().toMillis() / 2);
-        var unused = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.MILLISECONDS);
+        var _ = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.MILLISECONDS);
     }
 
     private void tick() {

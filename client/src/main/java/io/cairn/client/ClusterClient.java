@@ -331,7 +331,7 @@ final class ClusterClient implements CairnClient {
     /** Attributes that came with the result of an operation on a name or an xattr. */
     private MutationResult noted(MutationResult result) {
         if (result.hasAttr()) {
-            var unused = table.merge(result.getAttr());
+            var _ = table.merge(result.getAttr());
         }
         return result;
     }

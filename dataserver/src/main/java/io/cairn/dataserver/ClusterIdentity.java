@@ -9,6 +9,8 @@ import io.cairn.common.proto.StatusRequest;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.StateDirectory;
 import java.nio.ByteBuffer;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -37,10 +39,19 @@ final class ClusterIdentity {
      */
     static UUID find(DataServerConfig config, StateDirectory state) throws DataServerException {
         if (state.clusterId().isEmpty()) {
-            state.joined(ask(config));
+            join(state, ask(config));
         }
         ByteBuffer id = state.clusterId().asReadOnlyByteBuffer();
         return new UUID(id.getLong(), id.getLong());
+    }
+
+    /** Throws DataServerException if the directory belongs to another cluster. */
+    static void join(StateDirectory state, ByteString cluster) throws DataServerException {
+        try {
+            state.joined(cluster);
+        } catch (DiskOpenException e) {
+            throw new DataServerException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     private static ByteString ask(DataServerConfig config) throws DataServerException {

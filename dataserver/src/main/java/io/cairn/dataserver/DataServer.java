@@ -17,18 +17,20 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.BootClock;
+import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.disk.StateDirectory;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.store.DiskStore;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
-import io.netty.channel.EventLoop;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -53,7 +55,7 @@ import org.slf4j.LoggerFactory;
 public final class DataServer implements AutoCloseable, MdsLink.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
 
-    private static final long DISK_TICK_MILLIS = 50;
+    private static final long DISK_TICK_NANOS = 50_000_000;
     private static final long CLOSE_SECONDS = 10;
 
     private final DataServerConfig config;
@@ -99,7 +101,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
                         this::needMap,
                         meters.timer(DataServerMeter.PREPARE),
                         FatalHandler.halt());
-        for (EventLoop loop : loops.loops()) {
+        for (RpcLoop loop : loops.owned()) {
             pgLoops.add(new PgLoop(loop, parts));
         }
         try {
@@ -118,7 +120,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         }
         mds =
                 new MdsLink(
-                        loops.loops().getFirst(),
+                        loops.owned().getFirst(),
                         mdsClient,
                         config.mds().stream().map(HostPort::toSocketAddress).toList(),
                         config.heartbeat(),
@@ -139,7 +141,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         if (config.mds().isEmpty()) {
             throw new DataServerException("no metadata server is configured: set 'mds'");
         }
-        StateDirectory state = StateDirectory.open(config.stateDir());
+        StateDirectory state = openState(config);
         List<LocalDisk> disks = new ArrayList<>();
         try {
             UUID cluster = ClusterIdentity.find(config, state);
@@ -156,16 +158,17 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         }
     }
 
+    private static StateDirectory openState(DataServerConfig config) throws DataServerException {
+        try {
+            return StateDirectory.open(config.stateDir());
+        } catch (DiskOpenException e) {
+            throw new DataServerException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
     private void begin() {
         pgLoops.forEach(PgLoop::start);
-        var unused =
-                loops.loops()
-                        .getFirst()
-                        .scheduleAtFixedRate(
-                                () -> disks.forEach(LocalDisk::measure),
-                                DISK_TICK_MILLIS,
-                                DISK_TICK_MILLIS,
-                                TimeUnit.MILLISECONDS);
+        loops.owned().getFirst().every(DISK_TICK_NANOS, () -> disks.forEach(LocalDisk::measure));
         mds.start();
         LOG.info("Data server listens on {} with {} disks", address(), disks.size());
     }
@@ -194,7 +197,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
 
     /** Number of replicas in a state. */
     public int stateCount(PgState pgState) {
-        return pgLoops.stream().mapToInt(l -> l.stateCounts()[pgState.ordinal()]).sum();
+        return pgLoops.stream().mapToInt(l -> l.stateCount(pgState)).sum();
     }
 
     private PgLoop owner(int pg) {
@@ -227,7 +230,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
             return null;
         }
         try {
-            state.joined(hello.getClusterId());
+            ClusterIdentity.join(state, hello.getClusterId());
             return null;
         } catch (DataServerException e) {
             mds.stop();
@@ -263,7 +266,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
                     "the metadata service answered for %d disks, this server has %d"
                             .formatted(reply.getDisksCount(), disks.size()));
         }
-        state.joined(reply.getMap().getClusterId());
+        ClusterIdentity.join(state, reply.getMap().getClusterId());
         serverId = reply.getServer();
         for (int i = 0; i < disks.size(); i++) {
             disks.get(i).registered(reply.getDisks(i));

@@ -1,6 +1,7 @@
 package io.cairn.dataserver;
 
 import com.google.protobuf.ByteString;
+import io.cairn.dataserver.disk.StateDirectory;
 import io.cairn.dataserver.store.DiskStore;
 
 /** A disk this process serves, with what the whole process needs to know of it. Any thread. */

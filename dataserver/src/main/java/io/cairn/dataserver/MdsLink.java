@@ -9,8 +9,8 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcStatus;
-import io.netty.channel.EventLoop;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -48,7 +48,7 @@ final class MdsLink {
         long mapEpoch();
     }
 
-    private final EventLoop loop;
+    private final RpcLoop loop;
     private final RpcClient client;
     private final List<InetSocketAddress> members;
     private final long heartbeatMillis;
@@ -63,7 +63,7 @@ final class MdsLink {
     private volatile boolean stopped;
 
     MdsLink(
-            EventLoop loop,
+            RpcLoop loop,
             RpcClient client,
             List<InetSocketAddress> members,
             Duration heartbeat,
@@ -246,11 +246,11 @@ final class MdsLink {
     }
 
     private void after(long millis, Runnable task) {
-        var unused = loop.schedule(task, millis, TimeUnit.MILLISECONDS);
+        loop.after(TimeUnit.MILLISECONDS.toNanos(millis), task);
     }
 
     private void onLoop(Runnable task) {
-        if (loop.inEventLoop()) {
+        if (loop.inLoop()) {
             task.run();
         } else {
             loop.execute(task);

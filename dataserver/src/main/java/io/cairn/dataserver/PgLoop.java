@@ -5,13 +5,13 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcLoop;
 import io.cairn.dataserver.replication.PgState;
-import io.netty.channel.EventLoop;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * unless they say otherwise.
  */
 final class PgLoop {
-    private static final long TICK_MILLIS = 20;
+    private static final long TICK_NANOS = 20_000_000;
 
-    private final EventLoop loop;
+    private final RpcLoop loop;
     private final ServerParts parts;
     private final DurableInbox inbox;
     private final EpochGate gate = new EpochGate();
@@ -31,9 +31,9 @@ final class PgLoop {
     private final Map<Integer, RpcChannel> channels = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private boolean closed;
-    private volatile int[] stateCounts = new int[PgState.values().length];
+    private volatile Map<PgState, Integer> stateCounts = Map.of();
 
-    PgLoop(EventLoop loop, ServerParts parts) {
+    PgLoop(RpcLoop loop, ServerParts parts) {
         this.loop = loop;
         this.parts = parts;
         inbox = new DurableInbox(this::execute, this::durable);
@@ -41,13 +41,11 @@ final class PgLoop {
 
     /** Begins to tick. Any thread. */
     void start() {
-        var unused =
-                loop.scheduleAtFixedRate(
-                        () -> run(this::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+        loop.every(TICK_NANOS, () -> run(this::tick));
     }
 
     boolean inLoop() {
-        return loop.inEventLoop();
+        return loop.inLoop();
     }
 
     /** Runs the task on the loop later. Any thread. */
@@ -73,9 +71,9 @@ final class PgLoop {
         return gate.confirmed();
     }
 
-    /** Any thread: number of replicas by {@link PgState#ordinal}. */
-    int[] stateCounts() {
-        return stateCounts.clone();
+    /** Any thread: number of replicas in that state. */
+    int stateCount(PgState state) {
+        return stateCounts.getOrDefault(state, 0);
     }
 
     EpochGate gate() {
@@ -190,9 +188,9 @@ final class PgLoop {
     }
 
     private void count() {
-        int[] counts = new int[PgState.values().length];
+        Map<PgState, Integer> counts = new EnumMap<>(PgState.class);
         for (PgSlot slot : slots.values()) {
-            counts[slot.replica().state().ordinal()]++;
+            counts.merge(slot.replica().state(), 1, Integer::sum);
         }
         stateCounts = counts;
     }
@@ -202,11 +200,7 @@ final class PgLoop {
         if (delay == 0) {
             a.slot.replica().onDurable(a.epoch, a.sequence);
         } else {
-            var unused =
-                    loop.schedule(
-                            () -> run(() -> a.slot.replica().onDurable(a.epoch, a.sequence)),
-                            delay,
-                            TimeUnit.NANOSECONDS);
+            loop.after(delay, () -> run(() -> a.slot.replica().onDurable(a.epoch, a.sequence)));
         }
     }
 

@@ -27,6 +27,7 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.disk.StateDirectory;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

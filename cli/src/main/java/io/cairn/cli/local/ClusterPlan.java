@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lays out a new local cluster: chooses identity and ports and writes every part's configuration.
@@ -22,11 +23,11 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
 
     /** Nine tenths of the free space, shared by the data servers; at least 1 GiB each. */
     static ByteSize defaultCapacity(Path directory, int data) throws IOException {
-        Path existing = directory;
-        while (!Files.exists(existing)) {
+        @Nullable Path existing = directory;
+        while (existing != null && !Files.exists(existing)) {
             existing = existing.getParent();
         }
-        FileStore store = Files.getFileStore(existing);
+        FileStore store = Files.getFileStore(existing == null ? Path.of("/") : existing);
         long share = store.getUsableSpace() / 10 * 9 / data;
         return new ByteSize(Math.max(MINIMUM_CAPACITY, share >> 20 << 20));
     }

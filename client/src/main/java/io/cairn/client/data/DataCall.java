@@ -201,16 +201,17 @@ final class DataCall implements RpcCallback {
     /** The data server knows a newer truncation than we do, so it has not executed this number. */
     private void renewed() {
         endNumber();
-        target.refresh()
-                .whenComplete((v, thrown) -> {
-                    if (thrown != null) {
-                        finish(Async.failure(thrown), Unpooled.EMPTY_BUFFER);
-                    } else if (attempts <= 1) {
-                        send();
-                    } else {
-                        client.park(this, Backoff.delayNanos(attempts - 1));
-                    }
-                });
+        var _ =
+                target.refresh()
+                        .whenComplete((v, thrown) -> {
+                            if (thrown != null) {
+                                finish(Async.failure(thrown), Unpooled.EMPTY_BUFFER);
+                            } else if (attempts <= 1) {
+                                send();
+                            } else {
+                                client.park(this, Backoff.delayNanos(attempts - 1));
+                            }
+                        });
     }
 
     private FsException late() {

@@ -152,7 +152,7 @@ public final class DataClient {
         meters.dataRetried();
         parked.add(call);
         try {
-            var unused = timer.schedule(() -> resume(call), delayNanos, TimeUnit.NANOSECONDS);
+            var _ = timer.schedule(() -> resume(call), delayNanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             dead = new FsException(Errno.EIO, "the client is closed");
             resume(call);

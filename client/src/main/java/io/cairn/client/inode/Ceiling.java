@@ -49,25 +49,27 @@ final class Ceiling {
                             Errno.EIO, "the MDS does not raise the ceiling of " + state.inode()));
             return;
         }
-        raise(services, state, end)
-                .whenComplete((v, thrown) -> {
-                    if (thrown != null) {
-                        then.accept(Async.failure(thrown));
-                    } else {
-                        reach(services, state, end, tries - 1, then);
-                    }
-                });
+        var _ =
+                raise(services, state, end)
+                        .whenComplete((v, thrown) -> {
+                            if (thrown != null) {
+                                then.accept(Async.failure(thrown));
+                            } else {
+                                reach(services, state, end, tries - 1, then);
+                            }
+                        });
     }
 
     private static CompletableFuture<Void> raise(
             FileServices services, InodeState state, long end) {
         CompletableFuture<Void> raised = new CompletableFuture<>();
         PendingMutation pending;
+        long target;
         synchronized (state) {
             if (state.raising != null && state.raisingTo >= end) {
                 return state.raising;
             }
-            long target = target(state.view(), end);
+            target = target(state.view(), end);
             state.raising = raised;
             state.raisingTo = target;
             pending =
@@ -81,18 +83,19 @@ final class Ceiling {
                                             .build(),
                                     System.nanoTime() + services.ioNanos());
         }
-        pending.reply()
-                .whenComplete((result, thrown) -> {
-                    if (thrown == null && result.hasAttr()) {
-                        state.observe(result.getAttr());
-                    }
-                    synchronized (state) {
-                        if (state.raising == raised) {
-                            state.raising = null;
-                        }
-                    }
-                    Async.settle(raised, null, thrown);
-                });
+        var _ =
+                pending.reply()
+                        .whenComplete((result, thrown) -> {
+                            if (thrown == null && result.hasAttr()) {
+                                state.observe(result.getAttr());
+                            }
+                            synchronized (state) {
+                                if (state.raisingTo == target) {
+                                    state.raising = null;
+                                }
+                            }
+                            Async.settle(raised, null, thrown);
+                        });
         return raised;
     }
 

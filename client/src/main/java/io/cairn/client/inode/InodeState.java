@@ -170,16 +170,17 @@ public final class InodeState implements DataTarget {
             mine = new CompletableFuture<>();
             refreshing = mine;
         }
-        getAttr.get()
-                .whenComplete((fresh, thrown) -> {
-                    if (thrown == null) {
-                        observe(fresh);
-                    }
-                    synchronized (this) {
-                        refreshing = null;
-                    }
-                    Async.settle(mine, null, thrown);
-                });
+        var _ =
+                getAttr.get()
+                        .whenComplete((fresh, thrown) -> {
+                            if (thrown == null) {
+                                observe(fresh);
+                            }
+                            synchronized (this) {
+                                refreshing = null;
+                            }
+                            Async.settle(mine, null, thrown);
+                        });
         return mine;
     }
 

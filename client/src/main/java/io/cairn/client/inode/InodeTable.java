@@ -144,9 +144,9 @@ public final class InodeTable {
                     released = publisher.release(state, opens);
                 }
             }
-            released.whenComplete((v, t) -> forgetUnused(state));
+            var _ = released.whenComplete((v, t) -> forgetUnused(state));
             if (wait) {
-                released.whenComplete((v, t) -> Async.settle(done, null, t));
+                var _ = released.whenComplete((v, t) -> Async.settle(done, null, t));
             } else {
                 Async.finish(done);
             }

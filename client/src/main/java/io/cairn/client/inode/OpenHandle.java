@@ -86,7 +86,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     private CompletableFuture<Void> sync(ClientMeters.Op op, boolean withTimes) {
         SyncOp sync = new SyncOp(services, state, withTimes);
-        services.meters().timed(op, sync.future);
+        var _ = services.meters().timed(op, sync.future);
         state.order().submit(sync);
         return sync.future;
     }

@@ -34,22 +34,27 @@ public final class Opens {
             shared = state.mdsOpens > 0;
         }
         if (shared) {
-            state.refresh()
-                    .whenComplete((v, thrown) ->
-                            handOver(future, state, thrown == null ? null : Async.failure(thrown)));
+            var _ =
+                    state.refresh()
+                            .whenComplete((v, thrown) ->
+                                    handOver(
+                                            future,
+                                            state,
+                                            thrown == null ? null : Async.failure(thrown)));
             return future;
         }
         Mutation mutation =
                 Publisher.mutation().setOpen(OpenOp.newBuilder().setInode(inode)).build();
         PendingMutation pending = mutate(mutation);
-        pending.answer()
-                .whenComplete((result, thrown) -> {
-                    FsException failure = failure(result, thrown);
-                    if (failure == null && result != null) {
-                        counted(state, result.getAttr());
-                    }
-                    handOver(future, state, failure);
-                });
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            FsException failure = failure(result, thrown);
+                            if (failure == null && result != null) {
+                                counted(state, result.getAttr());
+                            }
+                            handOver(future, state, failure);
+                        });
         late(pending, future);
         return future;
     }
@@ -60,18 +65,19 @@ public final class Opens {
     public CompletableFuture<OpenHandle> create(Mutation mutation) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
         PendingMutation pending = mutate(mutation);
-        pending.answer()
-                .whenComplete((result, thrown) -> {
-                    FsException failure = failure(result, thrown);
-                    if (failure != null || result == null) {
-                        future.completeExceptionally(
-                                failure == null ? new IllegalStateException() : failure);
-                        return;
-                    }
-                    InodeState state = table.acquire(result.getAttr().getInode());
-                    counted(state, result.getAttr());
-                    handOver(future, state, null);
-                });
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            FsException failure = failure(result, thrown);
+                            if (failure != null || result == null) {
+                                future.completeExceptionally(
+                                        failure == null ? new IllegalStateException() : failure);
+                                return;
+                            }
+                            InodeState state = table.acquire(result.getAttr().getInode());
+                            counted(state, result.getAttr());
+                            handOver(future, state, null);
+                        });
         late(pending, future);
         return future;
     }
@@ -98,28 +104,29 @@ public final class Opens {
     private void handOver(
             CompletableFuture<OpenHandle> future, InodeState state, @Nullable FsException failure) {
         if (failure != null) {
-            var unused = table.release(state);
+            var _ = table.release(state);
             future.completeExceptionally(failure);
             return;
         }
         if (!state.hasView()) {
-            var unused = table.release(state);
+            var _ = table.release(state);
             future.completeExceptionally(
                     new FsException(Errno.EINVAL, "inode " + state.inode() + " is no file"));
             return;
         }
         OpenHandle handle = new OpenHandle(services, table, state);
         if (!future.complete(handle)) {
-            var unused = handle.release();
+            var _ = handle.release();
         }
     }
 
     private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
-        pending.reply()
-                .whenComplete((result, thrown) -> {
-                    if (thrown != null) {
-                        future.completeExceptionally(Async.failure(thrown));
-                    }
-                });
+        var _ =
+                pending.reply()
+                        .whenComplete((result, thrown) -> {
+                            if (thrown != null) {
+                                future.completeExceptionally(Async.failure(thrown));
+                            }
+                        });
     }
 }

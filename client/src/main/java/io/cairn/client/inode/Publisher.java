@@ -79,13 +79,16 @@ public final class Publisher {
         CompletableFuture<Void> done = new CompletableFuture<>();
         CompletableFuture<Void> before = state.lastGrow;
         state.lastGrow = done;
-        pending.answer()
-                .whenComplete((result, thrown) -> {
-                    FsException failure = grown(state, grow, result, thrown);
-                    // Answers come in order, failures of the session all at once.
-                    before.whenComplete(
-                            (v, t) -> Async.settle(done, null, failure == null ? t : failure));
-                });
+        var _ =
+                pending.answer()
+                        .whenComplete((result, thrown) -> {
+                            FsException failure = grown(state, grow, result, thrown);
+                            // Answers come in order, failures of the session all at once.
+                            var _ =
+                                    before.whenComplete((v, t) ->
+                                            Async.settle(
+                                                    done, null, failure == null ? t : failure));
+                        });
         return done;
     }
 
@@ -122,13 +125,13 @@ public final class Publisher {
 
     /** Publishes everything listed, except where an earlier publication is still under way. */
     public void tick() {
-        for (InodeState state : dirty) {
+        for (InodeState state : List.copyOf(dirty)) {
             if (!state.lastGrow().isDone()) {
                 continue;
             }
             dirty.remove(state);
             state.unlisted();
-            var unused = publish(state);
+            var _ = publish(state);
         }
     }
 

@@ -45,22 +45,23 @@ final class ReadOp extends RangeOrder.Entry {
         // Another client may have made the file longer since we heard of its size.
         if (offset + wanted > state.size()
                 && state.attrAgeNanos(startNanos) > services.attrFreshNanos()) {
-            state.refresh()
-                    .whenComplete((v, thrown) -> {
-                        if (thrown != null) {
-                            failure = Async.failure(thrown);
-                            finished();
-                        } else {
-                            begin();
-                        }
-                    });
+            var _ =
+                    state.refresh()
+                            .whenComplete((v, thrown) -> {
+                                if (thrown != null) {
+                                    failure = Async.failure(thrown);
+                                    finished();
+                                } else {
+                                    begin();
+                                }
+                            });
         } else {
             begin();
         }
     }
 
     private void begin() {
-        length = (int) Math.clamp(state.size() - offset, 0, wanted);
+        length = Math.clamp(state.size() - offset, 0, wanted);
         if (length == 0) {
             result = Unpooled.EMPTY_BUFFER;
             finished();

@@ -66,18 +66,21 @@ public final class SetAttrs {
                 pending = services.meta().mutate(mutation, deadlineNanos);
             } else {
                 synchronized (own) {
-                    var unused = services.publisher().publish(own);
+                    var _ = services.publisher().publish(own);
                     pending = services.meta().mutate(mutation, deadlineNanos);
                 }
             }
-            pending.answer().whenComplete((result, thrown) -> answered(number, result, thrown));
+            var _ =
+                    pending.answer()
+                            .whenComplete((result, thrown) -> answered(number, result, thrown));
             // Later writes wait for the answer in truth; only the caller is told that it is late.
-            pending.reply()
-                    .whenComplete((result, thrown) -> {
-                        if (thrown != null && !pending.answer().isDone()) {
-                            future.completeExceptionally(Async.failure(thrown));
-                        }
-                    });
+            var _ =
+                    pending.reply()
+                            .whenComplete((result, thrown) -> {
+                                if (thrown != null && !pending.answer().isDone()) {
+                                    future.completeExceptionally(Async.failure(thrown));
+                                }
+                            });
         }
 
         private void answered(

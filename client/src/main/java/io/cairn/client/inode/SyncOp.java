@@ -27,10 +27,11 @@ final class SyncOp extends RangeOrder.Entry {
             Async.finish(future);
             return;
         }
-        services.publisher()
-                .publish(state)
-                .copy()
-                .orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS)
-                .whenComplete((v, thrown) -> Async.settle(future, null, thrown));
+        var _ =
+                services.publisher()
+                        .publish(state)
+                        .copy()
+                        .orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS)
+                        .whenComplete((v, thrown) -> Async.settle(future, null, thrown));
     }
 }

@@ -121,9 +121,10 @@ final class WriteOp extends RangeOrder.Entry {
         if (problem != null) {
             future.completeExceptionally(problem);
         } else if (killPrivileges && state.hasPrivilegeBits()) {
-            services.publisher()
-                    .publish(state, true)
-                    .whenComplete((v, thrown) -> Async.settle(future, null, thrown));
+            var _ =
+                    services.publisher()
+                            .publish(state, true)
+                            .whenComplete((v, thrown) -> Async.settle(future, null, thrown));
         } else {
             Async.finish(future);
         }

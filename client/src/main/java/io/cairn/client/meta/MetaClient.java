@@ -141,7 +141,7 @@ public final class MetaClient {
 
     /** Begins to look for the leader; completes when the session is open. Once. */
     public CompletableFuture<Void> open() {
-        var unused =
+        var _ =
                 timer.scheduleWithFixedDelay(
                         this::sweep, SWEEP_NANOS, SWEEP_NANOS, TimeUnit.NANOSECONDS);
         synchronized (lock) {
@@ -698,7 +698,7 @@ public final class MetaClient {
 
     private void later(long delayNanos, Runnable step) {
         try {
-            var unused = timer.schedule(step, delayNanos, TimeUnit.NANOSECONDS);
+            var _ = timer.schedule(step, delayNanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             LOG.debug("The client is closing; a step is left out");
         }

@@ -74,7 +74,7 @@ final class MutationQueue {
 
     /** False when it was answered before: requests repeated are answered twice. */
     boolean answered(Batch batch) {
-        return outstanding.removeIf(b -> b == batch);
+        return outstanding.remove(batch);
     }
 
     /** The lowest number without an answer. */

@@ -20,6 +20,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -41,7 +42,7 @@ public final class FakeDataServer implements AutoCloseable {
         server =
                 RpcServer.bind(
                         loops,
-                        new InetSocketAddress("127.0.0.1", 0),
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                         () ->
                                 Hello.newBuilder()
                                         .setRole(Role.ROLE_DATA_SERVER)
@@ -96,7 +97,7 @@ public final class FakeDataServer implements AutoCloseable {
             }
             case CUT_AFTER -> {
                 if (op.type() == DataOpType.WRITE) {
-                    var unused = cluster.chunks().write(op, request.payload());
+                    var _ = cluster.chunks().write(op, request.payload());
                 }
                 request.peer().close("test");
                 request.fail(RpcStatus.fail(Errno.EIO, "cut"));
@@ -150,6 +151,10 @@ public final class FakeDataServer implements AutoCloseable {
 
     @Override
     public void close() {
+        synchronized (held) {
+            held.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
+            held.clear();
+        }
         server.close();
     }
 }

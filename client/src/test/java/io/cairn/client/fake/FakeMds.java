@@ -32,6 +32,7 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.rpc.RpcStatus;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +53,7 @@ public final class FakeMds implements AutoCloseable {
         server =
                 RpcServer.bind(
                         loops,
-                        new InetSocketAddress("127.0.0.1", 0),
+                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                         () ->
                                 Hello.newBuilder()
                                         .setRole(Role.ROLE_MDS)
@@ -109,7 +110,7 @@ public final class FakeMds implements AutoCloseable {
             }
             case CUT_AFTER -> {
                 try {
-                    var unused = answer(request, method);
+                    var _ = answer(request, method);
                 } catch (FsException e) {
                     // nobody hears of it
                 }
@@ -221,6 +222,10 @@ public final class FakeMds implements AutoCloseable {
 
     @Override
     public void close() {
+        synchronized (held) {
+            held.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
+            held.clear();
+        }
         server.close();
     }
 }

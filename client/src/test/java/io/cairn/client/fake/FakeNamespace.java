@@ -247,7 +247,7 @@ public final class FakeNamespace {
             attr.setSize(op.getSize()).setMtime(time);
         }
         if (op.hasMode()) {
-            attr.setMode(attr.getMode() & 0170000 | op.getMode());
+            attr.setMode((attr.getMode() & 0170000) | op.getMode());
         }
         if (op.hasMtime()) {
             attr.setMtime(op.getMtime());

@@ -63,6 +63,11 @@ public final class RpcClient implements AutoCloseable {
                 new PinnedKey(address, loop), key -> open(key.address, key.loop));
     }
 
+    /** As {@link #channel(InetSocketAddress, EventLoop)}. */
+    public RpcChannel channel(InetSocketAddress address, RpcLoop loop) {
+        return channel(address, loop.eventLoop());
+    }
+
     private ClientChannel open(InetSocketAddress address, EventLoop loop) {
         ClientChannel channel = new ClientChannel(this, address, loop);
         if (closed) {

@@ -34,6 +34,7 @@ public final class RpcLoops implements AutoCloseable {
     private final MultiThreadIoEventLoopGroup group;
     private final boolean epoll;
     private final List<EventLoop> loops;
+    private final List<RpcLoop> owned;
     private final Map<EventLoop, DeadlineWheel> wheels = new HashMap<>();
 
     /**
@@ -58,6 +59,7 @@ public final class RpcLoops implements AutoCloseable {
             wheels.put(loop, new DeadlineWheel(loop));
         }
         loops = List.copyOf(all);
+        owned = all.stream().map(RpcLoop::new).toList();
     }
 
     /** The loops' usual number: as many as cores, at most 4 (docs/architecture.md). */
@@ -73,6 +75,11 @@ public final class RpcLoops implements AutoCloseable {
     /** All loops, in a fixed order. */
     public List<EventLoop> loops() {
         return loops;
+    }
+
+    /** All loops, in the same order, for those who own state on them. */
+    public List<RpcLoop> owned() {
+        return owned;
     }
 
     /** Where the network's buffers come from, and others should that end there. */

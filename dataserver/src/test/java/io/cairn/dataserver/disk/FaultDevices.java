@@ -102,7 +102,7 @@ public final class FaultDevices implements DeviceFiles {
         if (m == null) {
             throw new NoSuchFileException(path.toString());
         }
-        return m;
+        return new Handle(m);
     }
 
     @Override
@@ -110,7 +110,7 @@ public final class FaultDevices implements DeviceFiles {
         Files.createFile(path);
         Memory m = new Memory(Math.toIntExact(sizeBytes));
         devices.put(path.toAbsolutePath(), m);
-        return m;
+        return new Handle(m);
     }
 
     @Override
@@ -123,7 +123,49 @@ public final class FaultDevices implements DeviceFiles {
         calls++;
     }
 
-    private final class Memory implements DeviceFile {
+    /** One opening of a device: of no use after its close. */
+    private static final class Handle implements DeviceFile {
+        private final Memory memory;
+        private volatile boolean closed;
+
+        Handle(Memory memory) {
+            this.memory = memory;
+        }
+
+        @Override
+        public void write(ByteBuffer source, long position) throws IOException {
+            open().write(source, position);
+        }
+
+        @Override
+        public void read(ByteBuffer target, long position) throws IOException {
+            open().read(target, position);
+        }
+
+        @Override
+        public void force() throws IOException {
+            open().force();
+        }
+
+        @Override
+        public long sizeBytes() throws IOException {
+            return open().sizeBytes();
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+        }
+
+        private Memory open() throws IOException {
+            if (closed) {
+                throw new IOException("the device is closed");
+            }
+            return memory;
+        }
+    }
+
+    private final class Memory {
         private byte[] current;
         private byte[] synced;
         private final TreeSet<Integer> dirty = new TreeSet<>();
@@ -133,8 +175,7 @@ public final class FaultDevices implements DeviceFiles {
             synced = new byte[size];
         }
 
-        @Override
-        public void write(ByteBuffer source, long position) throws IOException {
+        void write(ByteBuffer source, long position) throws IOException {
             synchronized (FaultDevices.this) {
                 countCall();
                 if (source.remaining() % PAGE != 0 || position % PAGE != 0) {
@@ -154,8 +195,7 @@ public final class FaultDevices implements DeviceFiles {
             }
         }
 
-        @Override
-        public void read(ByteBuffer target, long position) throws IOException {
+        void read(ByteBuffer target, long position) throws IOException {
             synchronized (FaultDevices.this) {
                 if (cut) {
                     throw new IOException("power is off");
@@ -167,8 +207,7 @@ public final class FaultDevices implements DeviceFiles {
             }
         }
 
-        @Override
-        public void force() throws IOException {
+        void force() throws IOException {
             synchronized (FaultDevices.this) {
                 countCall();
                 cutIfDue();
@@ -181,13 +220,9 @@ public final class FaultDevices implements DeviceFiles {
             }
         }
 
-        @Override
-        public long sizeBytes() {
+        long sizeBytes() {
             return current.length;
         }
-
-        @Override
-        public void close() {}
 
         private void cutIfDue() throws IOException {
             if (calls >= cutAtCall) {

@@ -46,7 +46,7 @@ final class StateRig implements AutoCloseable {
 
     final Path directory;
     final List<ByteString> log = new ArrayList<>();
-    MetaState state;
+    final MetaState state;
 
     /** Applies every entry twice: the second time it must be skipped. */
     boolean applyTwice = true;
@@ -55,8 +55,12 @@ final class StateRig implements AutoCloseable {
     private long seconds = 1_000_000;
 
     StateRig(Path directory) throws IOException {
+        this(directory, 1000);
+    }
+
+    StateRig(Path directory, int cachedInodes) throws IOException {
         this.directory = directory;
-        this.state = MetaState.open(directory, config());
+        this.state = MetaState.open(directory, config(cachedInodes));
     }
 
     static MetaStateConfig config() {
@@ -116,13 +120,6 @@ final class StateRig implements AutoCloseable {
             return ApplyReply.parseFrom(reply);
         } catch (InvalidProtocolBufferException e) {
             throw new AssertionError(e);
-        }
-    }
-
-    /** Replays the log into whatever state is open, as Raft does after a restart. */
-    void replay() {
-        for (int i = 0; i < log.size(); i++) {
-            state.apply(TERM, i + 1, log.get(i));
         }
     }
 

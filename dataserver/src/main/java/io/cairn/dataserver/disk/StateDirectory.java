@@ -1,4 +1,4 @@
-package io.cairn.dataserver;
+package io.cairn.dataserver.disk;
 
 import com.google.protobuf.ByteString;
 import java.io.IOException;
@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * A data server's identity on disk: {@code server-uuid} and {@code cluster-id} (text, hexadecimal),
  * and {@code lock}, held while a process serves from here. Any thread.
  */
-final class StateDirectory implements AutoCloseable {
-    static final int ID_BYTES = 16;
+public final class StateDirectory implements AutoCloseable {
+    public static final int ID_BYTES = 16;
 
     private final Path directory;
     private final FileChannel lockFile;
@@ -41,9 +41,9 @@ final class StateDirectory implements AutoCloseable {
     /**
      * Makes the directory if need be and locks it.
      *
-     * @throws DataServerException naming the directory when it cannot be used
+     * @throws DiskOpenException naming the directory when it cannot be used
      */
-    static StateDirectory open(Path directory) throws DataServerException {
+    public static StateDirectory open(Path directory) throws DiskOpenException {
         try {
             Files.createDirectories(directory);
             FileChannel channel =
@@ -54,18 +54,18 @@ final class StateDirectory implements AutoCloseable {
             try {
                 lock(directory, channel);
                 return new StateDirectory(directory, channel);
-            } catch (IOException | DataServerException e) {
+            } catch (IOException | DiskOpenException e) {
                 channel.close();
                 throw e;
             }
         } catch (IOException e) {
-            throw new DataServerException(
+            throw new DiskOpenException(
                     "state directory " + directory + " cannot be used: " + e, e);
         }
     }
 
     private static void lock(Path directory, FileChannel channel)
-            throws IOException, DataServerException {
+            throws IOException, DiskOpenException {
         FileLock lock;
         try {
             lock = channel.tryLock();
@@ -73,18 +73,18 @@ final class StateDirectory implements AutoCloseable {
             lock = null;
         }
         if (lock == null) {
-            throw new DataServerException(
+            throw new DiskOpenException(
                     "state directory " + directory + " is in use by another data server");
         }
     }
 
     /** 16 random bytes. */
-    static ByteString randomId() {
+    public static ByteString randomId() {
         return bytes(UUID.randomUUID());
     }
 
     /** The 16 bytes of an id, big-endian. */
-    static ByteString bytes(UUID uuid) {
+    public static ByteString bytes(UUID uuid) {
         return ByteString.copyFrom(
                 java.nio.ByteBuffer.allocate(ID_BYTES)
                         .putLong(uuid.getMostSignificantBits())
@@ -92,31 +92,32 @@ final class StateDirectory implements AutoCloseable {
                         .flip());
     }
 
-    ByteString serverUuid() {
+    /** Made at the first start. */
+    public ByteString serverUuid() {
         return serverUuid;
     }
 
     /** Empty before the first registration. */
-    synchronized ByteString clusterId() {
+    public synchronized ByteString clusterId() {
         return clusterId == null ? ByteString.EMPTY : clusterId;
     }
 
     /**
      * Remembers the cluster this server belongs to, once.
      *
-     * @throws DataServerException if it belongs to another one
+     * @throws DiskOpenException if it belongs to another one
      */
-    synchronized void joined(ByteString cluster) throws DataServerException {
+    public synchronized void joined(ByteString cluster) throws DiskOpenException {
         if (clusterId == null) {
             try {
                 write("cluster-id", cluster);
             } catch (IOException e) {
-                throw new DataServerException(
+                throw new DiskOpenException(
                         "state directory " + directory + " cannot be written: " + e, e);
             }
             clusterId = cluster;
         } else if (!clusterId.equals(cluster)) {
-            throw new DataServerException(
+            throw new DiskOpenException(
                     "state directory %s belongs to cluster %s, but the metadata service is of cluster %s"
                             .formatted(directory, hex(clusterId), hex(cluster)));
         }
