@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import io.cairn.common.rocks.RocksDatabase;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDBException;
@@ -91,6 +92,10 @@ final class MetaDatabase implements AutoCloseable {
     /** A consistent, durable copy of at least everything written so far. */
     void checkpoint(Path directory) throws IOException {
         rocks.checkpoint(directory);
+    }
+
+    Set<Integer> spilledLevels() {
+        return rocks.spilledLevels();
     }
 
     /** Makes everything written so far durable. */

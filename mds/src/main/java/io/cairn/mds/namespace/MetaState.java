@@ -15,6 +15,7 @@ import io.cairn.mds.raft.ReplicatedState;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -237,6 +238,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public Counters counters() {
         return store.counters();
+    }
+
+    /** Levels of the database planned for the fast device that lie partly on the slow one. */
+    public Set<Integer> spilledLevels() {
+        return read(s -> s.database().spilledLevels());
     }
 
     @Override

@@ -24,6 +24,7 @@ import io.cairn.mds.proto.ReleaseSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,6 +38,9 @@ import org.slf4j.LoggerFactory;
  */
 final class ClientSessions {
     private static final Logger LOG = LoggerFactory.getLogger(ClientSessions.class);
+
+    /** A pause of this server itself that sessions do not pay for, at least. */
+    private static final long STOOD_STILL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final Leadership leadership;
     private final EntryLog entries;
@@ -53,6 +57,7 @@ final class ClientSessions {
     private final Set<Long> ending = new HashSet<>();
 
     private long nextSession;
+    private long tickedNanos;
 
     /** How long sessions last, in nanoseconds. */
     record SessionTimes(long renewNanos, long expiryNanos) {}
@@ -82,6 +87,7 @@ final class ClientSessions {
 
     void begin() {
         nextSession = Math.max(nextSession, state.maxSession() + 1);
+        tickedNanos = clock.nanos();
         ending.clear();
     }
 
@@ -202,6 +208,11 @@ final class ClientSessions {
     /** Evicts who was not heard of in time, and releases whose eviction is complete. */
     void tick() {
         long now = clock.nanos();
+        if (now - tickedNanos > Math.max(times.expiryNanos / 4, STOOD_STILL_NANOS)) {
+            // This server itself stood still, or could not serve: nobody could renew meanwhile.
+            table.all().forEach(session -> session.renewed(now));
+        }
+        tickedNanos = now;
         for (ClientSession session : table.all()) {
             if (now - session.renewedNanos() > times.expiryNanos && ending.add(session.id())) {
                 evict(session.id(), now - session.renewedNanos());

@@ -52,6 +52,10 @@ final class Leadership implements MetaLogListener {
     private final EntryLog entries;
 
     private volatile @Nullable Term term;
+
+    /** The term whose duties have been taken up: before that, sessions are not known yet. */
+    private volatile @Nullable Term opened;
+
     private @Nullable Duties duties;
 
     Leadership(
@@ -80,6 +84,13 @@ final class Leadership implements MetaLogListener {
         }
     }
 
+    /** The duties of the term have been taken up: requests can be answered. */
+    synchronized void open(Term taken) {
+        if (term == taken) {
+            opened = taken;
+        }
+    }
+
     // ---- told by the log ----------------------------------------------------
 
     @Override
@@ -97,6 +108,7 @@ final class Leadership implements MetaLogListener {
     public synchronized void lostLeadership() {
         @Nullable Term before = term;
         term = null;
+        opened = null;
         @Nullable Duties d = duties;
         if (before != null) {
             LOG.info("member {} no longer leads", self);
@@ -134,7 +146,7 @@ final class Leadership implements MetaLogListener {
         if (t == null) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
         }
-        if (!t.lease.valid(clock.nanos())) {
+        if (opened != t || !t.lease.valid(clock.nanos())) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "the leader has no contact to a majority yet");
         }
@@ -149,7 +161,7 @@ final class Leadership implements MetaLogListener {
         if (t == null) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
         }
-        if (clock.nanos() - t.lease.servingFromNanos() < 0) {
+        if (opened != t || clock.nanos() - t.lease.servingFromNanos() < 0) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "an earlier leader's lease may still run");
         }

@@ -187,7 +187,7 @@ public final class MdsServer implements AutoCloseable {
                         dataServers,
                         clock,
                         config.dataServers().bootstrapDisks(),
-                        List::of);
+                        this::databaseWarnings);
         state.addListener(map);
         state.addListener(mutations.sessions());
         @Nullable MetaLog started = null;
@@ -297,6 +297,7 @@ public final class MdsServer implements AutoCloseable {
             truncator.begin();
             pgTables.makeMissing();
             ticks = control.every(TICK_NANOS, this::tick);
+            leadership.open(term);
         }
 
         private void tick() {
@@ -319,6 +320,16 @@ public final class MdsServer implements AutoCloseable {
                 ticks = null;
             }
         }
+    }
+
+    private List<String> databaseWarnings() {
+        return state.spilledLevels().stream()
+                .map(level ->
+                        "level "
+                                + level
+                                + " of the metadata database does not fit on the fast"
+                                + " device")
+                .toList();
     }
 
     /** Passes on the first failure that the process must not survive. */

@@ -6,7 +6,8 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
-import io.cairn.common.proto.Server;
+import io.cairn.mds.map.MapState;
+import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -42,51 +43,25 @@ final class PgTables {
     }
 
     private MapUpdate.@Nullable Builder tables(ClusterMap base) {
+        MapState map = MapState.of(base.toUpdate());
         MapUpdate.Builder update = MapUpdate.newBuilder();
         for (Pool pool : base.pools()) {
             if (base.pg(PgHash.pg(pool.getId(), 0)) == null
-                    && base.disks().size() >= Math.max(bootstrapDisks, pool.getSize())) {
-                List<PlacementGroup> pgs = plan(base, pool);
-                if (!pgs.isEmpty()) {
-                    LOG.info("PG table of pool {} made of {} disks", pool.getName(), usable(base));
-                    update.addAllPgs(pgs);
+                    && base.disks().size() >= bootstrapDisks
+                    && PgPlanner.domainCount(map, pool) >= pool.getSize()) {
+                LOG.info("the PG table of pool {} is made", pool.getName());
+                List<List<Integer>> table = PgPlanner.plan(map, pool);
+                for (int i = 0; i < table.size(); i++) {
+                    update.addPgs(
+                            PlacementGroup.newBuilder()
+                                    .setPg(PgHash.pg(pool.getId(), i))
+                                    .setEpoch(base.epoch() + 1)
+                                    .addAllReplicas(table.get(i))
+                                    .addAllInSync(table.get(i)));
                 }
             }
         }
         return update.getPgsCount() == 0 ? null : update;
-    }
-
-    private static int usable(ClusterMap map) {
-        return (int) map.disks().stream().filter(d -> !d.getOut()).count();
-    }
-
-    private static List<PlacementGroup> plan(ClusterMap base, Pool pool) {
-        List<Disk> disks = base.disks().stream().filter(d -> !d.getOut()).toList();
-        List<PlacementGroup> pgs = new ArrayList<>();
-        for (int i = 0; i < pool.getPgCount(); i++) {
-            List<Integer> replicas = new ArrayList<>();
-            Set<Integer> servers = new HashSet<>();
-            for (int pass = 0; pass < 2; pass++) {
-                for (int j = 0; j < disks.size() && replicas.size() < pool.getSize(); j++) {
-                    Disk disk = disks.get((i + j) % disks.size());
-                    if (!replicas.contains(disk.getId())
-                            && (servers.add(disk.getServer()) || pass == 1)) {
-                        replicas.add(disk.getId());
-                    }
-                }
-            }
-            if (replicas.size() < pool.getSize()) {
-                return List.of();
-            }
-            pgs.add(
-                    PlacementGroup.newBuilder()
-                            .setPg(PgHash.pg(pool.getId(), i))
-                            .setEpoch(base.epoch() + 1)
-                            .addAllReplicas(replicas)
-                            .addAllInSync(replicas)
-                            .build());
-        }
-        return pgs;
     }
 
     /** What an administrator should know about placement. Any thread. */
@@ -101,21 +76,13 @@ final class PgTables {
                                 + pool.getName()
                                 + " has no PG table yet: "
                                 + map.disks().size()
-                                + " disks have registered, "
-                                + Math.max(bootstrapDisks, pool.getSize())
+                                + " disks in "
+                                + PgPlanner.domainCount(MapState.of(map.toUpdate()), pool)
+                                + " failure domains have registered, "
+                                + bootstrapDisks
+                                + " in "
+                                + pool.getSize()
                                 + " are needed");
-            } else {
-                long domains = domains(map, pool, used);
-                if (domains < pool.getSize()) {
-                    warnings.add(
-                            "pool "
-                                    + pool.getName()
-                                    + " keeps "
-                                    + pool.getSize()
-                                    + " replicas in only "
-                                    + domains
-                                    + " failure domains");
-                }
             }
         }
         if (!used.isEmpty()) {
@@ -131,23 +98,5 @@ final class PgTables {
             }
         }
         return warnings;
-    }
-
-    private static long domains(ClusterMap map, Pool pool, Set<Integer> disks) {
-        Set<String> domains = new HashSet<>();
-        for (int id : disks) {
-            @Nullable Disk disk = map.disk(id);
-            @Nullable Server server = map.serverOfDisk(id);
-            if (disk != null && server != null) {
-                domains.add(
-                        switch (pool.getFailureDomain()) {
-                            case FAILURE_DOMAIN_DISK -> "" + id;
-                            case FAILURE_DOMAIN_SERVER, UNRECOGNIZED -> "" + server.getId();
-                            case FAILURE_DOMAIN_HOST -> server.getHost();
-                            case FAILURE_DOMAIN_RACK -> server.getRack();
-                        });
-            }
-        }
-        return domains.size();
     }
 }

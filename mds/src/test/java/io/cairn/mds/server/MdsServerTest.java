@@ -291,6 +291,40 @@ final class MdsServerTest {
         }
     }
 
+    @Test
+    void aShrinkReachesEveryPlacementGroupItCutsAndIsForgotten() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServer one = new FakeDataServer(group);
+                FakeDataServer two = new FakeDataServer(group);
+                FakeDataServer three = new FakeDataServer(group)) {
+            List<FakeDataServer> servers = List.of(one, two, three);
+            for (FakeDataServer server : servers) {
+                server.register();
+            }
+            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+            TestSession session = new TestSession(group);
+            long inode =
+                    TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
+            long size = 10L << 20;
+            TestSession.inode(session.mutate(TestSession.raiseCeiling(inode, size)));
+            TestSession.inode(session.mutate(TestSession.grow(inode, size)));
+            TestSession.inode(session.mutate(TestSession.truncate(inode, 5 << 20)));
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            session.getAttr(inode).get().getAttr().getPendingTruncationsCount()
+                                    == 0);
+            // Chunks 1 and 2 of 4 MiB; chunk 0 lies before the cut.
+            assertThat(servers.stream().flatMap(s -> s.truncations.stream()))
+                    .isNotEmpty()
+                    .hasSizeLessThanOrEqualTo(2)
+                    .allSatisfy(t -> {
+                        assertThat(t.getInode()).isEqualTo(inode);
+                        assertThat(t.getSize()).isEqualTo(5 << 20);
+                        assertThat(t.getSequence()).isEqualTo(1);
+                    });
+        }
+    }
+
     /** In batches: a thousand files per entry. */
     private static void makeAndUnlink(TestSession session, int files) {
         for (int from = 0; from < files; from += 500) {

@@ -6,6 +6,7 @@ import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
+import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Method;
@@ -16,8 +17,11 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
+import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
 import io.cairn.common.proto.UnlinkOp;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.nio.ByteBuffer;
@@ -132,6 +136,27 @@ final class TestSession {
                                 .setParent(ROOT)
                                 .setName(ByteString.copyFromUtf8(name)))
                 .build();
+    }
+
+    static Mutation raiseCeiling(long inode, long ceiling) {
+        return mutation()
+                .setRaiseCeiling(
+                        RaiseCeilingOp.newBuilder().setInode(inode).setSizeCeiling(ceiling))
+                .build();
+    }
+
+    static Mutation grow(long inode, long size) {
+        return mutation()
+                .setGrow(
+                        GrowOp.newBuilder()
+                                .setInode(inode)
+                                .setSize(size)
+                                .setMtime(Timespec.newBuilder().setSeconds(1)))
+                .build();
+    }
+
+    static Mutation truncate(long inode, long size) {
+        return mutation().setSetAttr(SetAttrOp.newBuilder().setInode(inode).setSize(size)).build();
     }
 
     static Attr inode(MutationResult result) {
