@@ -1,8 +1,5 @@
 package io.cairn.rules;
 
-import static com.tngtech.archunit.base.DescribedPredicate.not;
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
-import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,7 +9,6 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
-import io.netty.channel.EventLoop;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -50,21 +46,18 @@ class ArchitectureTest {
     static final ArchRule packagesHaveNoCycles =
             SlicesRuleDefinition.slices().matching("io.cairn.(*)..").should().beFreeOfCycles();
 
-    /**
-     * Outside RPC only buffers, and the event loop that owns a connection or a PG as an executor.
-     */
+    /** Outside RPC only buffers, and the utilities of their reference counts. */
     static final ArchRule onlyRpcUsesNetty =
             noClasses()
                     .that()
                     .resideOutsideOfPackage("io.cairn.common.rpc..")
                     .should()
-                    .dependOnClassesThat(
-                            resideInAnyPackage(
-                                            "io.netty.bootstrap..",
-                                            "io.netty.channel..",
-                                            "io.netty.handler..",
-                                            "io.netty.util.concurrent..")
-                                    .and(not(type(EventLoop.class))));
+                    .dependOnClassesThat()
+                    .resideInAnyPackage(
+                            "io.netty.bootstrap..",
+                            "io.netty.channel..",
+                            "io.netty.handler..",
+                            "io.netty.util.concurrent..");
 
     static final ArchRule onlyTheRaftPackageUsesRatis =
             only("org.apache.ratis..", "io.cairn.mds.raft..");
@@ -103,8 +96,6 @@ class ArchitectureTest {
                     .and()
                     .resideOutsideOfPackages(
                             "io.cairn.dataserver.disk..", "io.cairn.dataserver.wal..")
-                    .and()
-                    .doNotHaveSimpleName("StateDirectory") // a few small files and a lock, no data
                     .should()
                     .dependOnClassesThat()
                     .haveFullyQualifiedName("java.nio.channels.FileChannel")
