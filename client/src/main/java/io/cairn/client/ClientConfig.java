@@ -76,7 +76,7 @@ public record ClientConfig(
                         value = "Batches of metadata changes in flight at once.",
                         defaultValue = "8",
                         min = "1",
-                        max = "256")
+                        max = "16")
                 int metadataPipeline,
         @Key(
                         value =

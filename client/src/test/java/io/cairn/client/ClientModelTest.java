@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** {@link FileModel} on the fake cluster: undisturbed, striped, and with every fault there is. */
 class ClientModelTest {
-    private static final int STEPS = Integer.getInteger("cairn.test.model.steps", 1500);
+    private static final int STEPS = Integer.getInteger("cairn.test.model.steps", 800);
 
     @Test
     void oneStripe() throws IOException {

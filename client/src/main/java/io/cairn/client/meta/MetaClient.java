@@ -50,7 +50,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class MetaClient {
     private static final Logger LOG = LoggerFactory.getLogger(MetaClient.class);
-    private static final int MAX_BATCH = 256;
+
+    /** Times the largest pipeline this stays below the answers the MDS keeps for one session. */
+    private static final int MAX_BATCH = 128;
+
     private static final int MAX_BATCH_BYTES = 1 << 20;
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
