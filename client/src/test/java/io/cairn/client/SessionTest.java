@@ -59,8 +59,10 @@ class SessionTest extends ClientFixture {
         cluster.mds(0).faults(m -> Fault.NONE);
         cluster.mds(0).letGo();
         made.forEach(ClientFixture::get);
-        assertThat(numbers(0)).isEqualTo(oneTo(40));
-        assertThat(cluster.mds(0).received()).hasSizeLessThan(10);
+        // The fake refuses what overtakes those just let go; that is sent again.
+        assertThat(numbers(0).stream().distinct().toList()).isEqualTo(oneTo(40));
+        assertThat(cluster.mds(0).received()).hasSizeLessThan(20);
+        assertThat(cluster.names().executed()).hasSize(40);
         get(mkdir(client, "last"));
         assertThat(cluster.mds(0).received().getLast().getAckedBelow()).isEqualTo(41);
     }
