@@ -436,12 +436,15 @@ public final class Wal implements AutoCloseable {
             return;
         }
         WalBatch empty = new WalBatch(syncedLsn + 1, buffers.take(WalBatchFormat.BYTES));
-        WalSegment segment = place(empty, List.of());
-        if (segment != null) {
-            int at = position;
-            segment.device().write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
-            segment.device().force();
+        try {
+            WalSegment segment = place(empty, List.of());
+            if (segment != null) {
+                int at = position;
+                segment.device().write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
+                segment.device().force();
+            }
+        } finally {
+            empty.durable();
         }
-        empty.durable();
     }
 }
