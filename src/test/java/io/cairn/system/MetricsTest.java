@@ -80,6 +80,7 @@ class MetricsTest {
         return values;
     }
 
+    @SuppressWarnings("BanJNDI") // the address comes from a process that the test started
     private static Map<String, Double> jmxLatencies(long pid) throws Exception {
         com.sun.tools.attach.VirtualMachine vm =
                 com.sun.tools.attach.VirtualMachine.attach(Long.toString(pid));

@@ -18,6 +18,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 
 /**
@@ -92,21 +93,25 @@ final class TreeSnapshot {
         Map<String, Object> a = Files.readAttributes(path, "unix:*", LinkOption.NOFOLLOW_LINKS);
         boolean directory = Boolean.TRUE.equals(a.get("isDirectory"));
         StringBuilder text = new StringBuilder();
-        text.append(Integer.toOctalString((Integer) a.get("mode")));
+        text.append(Integer.toOctalString((Integer) attribute(a, "mode")));
         text.append(' ').append(a.get("uid")).append(':').append(a.get("gid"));
         text.append(" rdev ").append(a.get("rdev"));
-        text.append(" mtime ").append(((FileTime) a.get("lastModifiedTime")).toInstant());
+        text.append(" mtime ").append(((FileTime) attribute(a, "lastModifiedTime")).toInstant());
         text.append(" nlink ").append(directory ? "-" : a.get("nlink"));
         if (Boolean.TRUE.equals(a.get("isSymbolicLink"))) {
             return text.append(" -> ").append(Files.readSymbolicLink(path)).toString();
         }
         text.append(" xattrs ").append(xattrs(path));
         if (Boolean.TRUE.equals(a.get("isRegularFile"))) {
-            String first = firstNames.putIfAbsent((Long) a.get("ino"), name);
+            String first = firstNames.putIfAbsent((Long) attribute(a, "ino"), name);
             text.append(" same inode as ").append(first == null ? name : first);
             text.append(" size ").append(a.get("size")).append(' ').append(digest(path));
         }
         return text.toString();
+    }
+
+    private static Object attribute(Map<String, Object> attributes, String name) {
+        return Objects.requireNonNull(attributes.get(name), name);
     }
 
     private static Map<String, String> xattrs(Path path) throws IOException {
