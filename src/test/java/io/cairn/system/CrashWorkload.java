@@ -3,6 +3,7 @@ package io.cairn.system;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -31,6 +32,8 @@ final class CrashWorkload {
 
     /** Records straddle 4 KiB blocks. */
     private static final int SLOT_BYTES = 3000;
+
+    private static final int PAGE_BYTES = 4096;
 
     private final List<Writer> writers = new ArrayList<>();
     private final AtomicLong acknowledged = new AtomicLong();
@@ -77,6 +80,9 @@ final class CrashWorkload {
         private final int id;
         private final SplittableRandom random;
         private final long[] ackedVersion = new long[SLOTS];
+
+        /** What each slot is known to hold; zeros at first. */
+        private final byte[][] settled = new byte[SLOTS][SLOT_BYTES];
 
         /** Written before the first acknowledged version, at a crash; it may show up. */
         private final long[] maybeVersion = new long[SLOTS];
@@ -153,6 +159,7 @@ final class CrashWorkload {
             }
             file.force(false);
             ackedVersion[slot] = pendingVersion;
+            settled[slot] = content(slot, pendingVersion);
             maybeVersion[slot] = 0;
             pendingSlot = -1;
         }
@@ -178,7 +185,7 @@ final class CrashWorkload {
                                     StandardOpenOption.CREATE_NEW,
                                     StandardOpenOption.WRITE)) {
                         names.put(name, null); // exists, content not yet promised
-                        file.write(ByteBuffer.wrap(text.getBytes()));
+                        file.write(ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
                         file.force(true);
                     }
                 }
@@ -229,24 +236,19 @@ final class CrashWorkload {
                 int from = Math.min(all.length, slot * SLOT_BYTES);
                 int bytes = Math.min(SLOT_BYTES, all.length - from);
                 System.arraycopy(all, from, found, 0, bytes);
-                byte[] old =
-                        ackedVersion[slot] == 0
-                                ? new byte[SLOT_BYTES]
-                                : content(slot, ackedVersion[slot]);
+                byte[] old = settled[slot];
                 if (slot == pendingSlot && ackedVersion[slot] == 0) {
                     maybeVersion[slot] = pendingVersion; // its size may be published later
                 }
-                if (Arrays.equals(found, old)
-                        || (maybeVersion[slot] != 0
-                                && Arrays.equals(found, content(slot, maybeVersion[slot])))) {
+                long maybe = slot == pendingSlot ? pendingVersion : maybeVersion[slot];
+                if (Arrays.equals(found, old)) {
                     continue;
                 }
-                if (slot == pendingSlot && Arrays.equals(found, content(slot, pendingVersion))) {
-                    ackedVersion[slot] = pendingVersion;
+                if (maybe != 0 && isMixture(slot, found, old, content(slot, maybe))) {
+                    if (bytes == SLOT_BYTES) {
+                        settled[slot] = found;
+                    }
                     continue;
-                }
-                if (slot == pendingSlot && ackedVersion[slot] == 0 && bytes < SLOT_BYTES) {
-                    continue; // the size of a write under way was not published
                 }
                 throw new AssertionError(
                         "LOST DATA: writer %d slot %d: acknowledged version %d, under way %s, found %s"
@@ -258,6 +260,26 @@ final class CrashWorkload {
                                         identify(slot, found, bytes)));
             }
             pendingSlot = -1;
+        }
+
+        /**
+         * The kernel may send one write in several requests, cut at page boundaries; each is old or
+         * new as a whole.
+         */
+        private static boolean isMixture(int slot, byte[] found, byte[] old, byte[] next) {
+            int at = 0;
+            while (at < SLOT_BYTES) {
+                int end =
+                        Math.min(
+                                SLOT_BYTES,
+                                at + PAGE_BYTES - (slot * SLOT_BYTES + at) % PAGE_BYTES);
+                if (!Arrays.equals(found, at, end, old, at, end)
+                        && !Arrays.equals(found, at, end, next, at, end)) {
+                    return false;
+                }
+                at = end;
+            }
+            return true;
         }
 
         private String identify(int slot, byte[] found, int bytes) {

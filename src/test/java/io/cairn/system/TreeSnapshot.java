@@ -101,7 +101,10 @@ final class TreeSnapshot {
         if (Boolean.TRUE.equals(a.get("isSymbolicLink"))) {
             return text.append(" -> ").append(Files.readSymbolicLink(path)).toString();
         }
-        text.append(" xattrs ").append(xattrs(path));
+        boolean regular = Boolean.TRUE.equals(a.get("isRegularFile"));
+        if (regular || directory) { // Java opens the file for them, which waits on a FIFO
+            text.append(" xattrs ").append(xattrs(path));
+        }
         if (Boolean.TRUE.equals(a.get("isRegularFile"))) {
             String first = firstNames.putIfAbsent((Long) attribute(a, "ino"), name);
             text.append(" same inode as ").append(first == null ? name : first);
