@@ -1,6 +1,8 @@
 package io.cairn.cli;
 
 import io.cairn.common.config.ConfigException;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.UnknownHostException;
@@ -25,6 +27,9 @@ final class Failures {
             case UnknownHostException e -> ExitCode.UNREACHABLE;
             case UnresolvedAddressException e -> ExitCode.UNREACHABLE;
             case TimeoutException e -> ExitCode.UNREACHABLE;
+            case FsException e
+                    when e.errno() == Errno.EHOSTUNREACH || e.errno() == Errno.ETIMEDOUT ->
+                    ExitCode.UNREACHABLE;
             case AccessDeniedException e -> ExitCode.CONFIGURATION;
             default -> ExitCode.FAILURE;
         };
