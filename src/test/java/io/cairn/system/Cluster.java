@@ -125,13 +125,11 @@ final class Cluster implements AutoCloseable {
         if (victims.isEmpty()) {
             throw new AssertionError("nothing to kill in " + state);
         }
-        victims.forEach(ProcessHandle::destroyForcibly);
-        victims.forEach(Cluster::awaitEnd);
+        kill9(victims);
     }
 
-    /** kill -9 of what still runs; it may all have ended already. */
-    void kill9IfAlive() {
-        List<ProcessHandle> victims = processes();
+    /** kill -9 of those that have not ended by themselves; returns when all are gone. */
+    static void kill9(List<ProcessHandle> victims) {
         victims.forEach(ProcessHandle::destroyForcibly);
         victims.forEach(Cluster::awaitEnd);
     }

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
@@ -38,9 +39,10 @@ class PowerTest {
                         .until(() -> work.acknowledged() > before + 20);
                 // The random point of the cut, not a wait for something to happen.
                 LockSupport.parkNanos(MILLISECONDS.toNanos(random.nextInt(1500)));
+                List<ProcessHandle> servers = cluster.processes();
                 disk.cutPower();
                 // The servers must notice and stop by themselves; what does not is killed.
-                cluster.kill9IfAlive();
+                Cluster.kill9(servers);
                 work.join();
                 cluster.detach();
                 disk.remount();
