@@ -2,10 +2,13 @@ package io.cairn.cli.local;
 
 import io.cairn.common.config.ByteSize;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -126,8 +129,25 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                 .formatted(metrics, id, mdsList);
     }
 
+    /** Durable when it returns: without its configuration a cluster's data could not be found. */
     private static void save(Part part, String text) throws IOException {
         Files.createDirectories(part.folder());
-        Files.writeString(part.config(), text, StandardCharsets.UTF_8);
+        try (FileChannel file =
+                FileChannel.open(
+                        part.config(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            ByteBuffer bytes = StandardCharsets.UTF_8.encode(text);
+            while (bytes.hasRemaining()) {
+                file.write(bytes);
+            }
+            file.force(true);
+        }
+        syncDirectory(part.folder());
+        syncDirectory(part.clusterDirectory());
+    }
+
+    private static void syncDirectory(Path directory) throws IOException {
+        try (FileChannel names = FileChannel.open(directory, StandardOpenOption.READ)) {
+            names.force(true);
+        }
     }
 }
