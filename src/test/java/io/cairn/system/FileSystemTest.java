@@ -280,7 +280,7 @@ class FileSystemTest {
                         "import os,sys\n"
                                 + "d=sys.argv[1].encode()\n"
                                 + "names=[bytes([b]) for b in range(1,256) if b not in b'/.']\n"
-                                + "names+=[b'x'*255,bytes([0xff])*255,b'\\xc3('+b'\\n',b' ',b'...']\n"
+                                + "names+=[b'x'*255,bytes([0xff])*255,b'\\xc3('+b'\\n',b'  ',b'...']\n"
                                 + "for n in names:\n"
                                 + " f=os.open(d+b'/'+n,os.O_CREAT|os.O_EXCL|os.O_WRONLY);os.write(f,n);os.close(f)\n"
                                 + "assert sorted(os.listdir(d))==sorted(names)\n"
