@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Configures Logback without its XML reader, which would cost a tenth of a second at each start.
  * Servers and mounts log from INFO with time and thread, to the file named by the system property
- * {@code cairn.log.file} (64 MiB, four old ones) or else to standard error; commands only warn, on
+ * {@code cairn.log.file} (64 MiB, four old ones) or else to standard error; commands only report errors, on
  * standard error. {@code --debug} logs everything of ours.
  */
 public final class LogSetup extends ContextAwareBase implements Configurator {
@@ -42,7 +42,7 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.WARN);
         root.addAppender(appender);
-        context.getLogger("io.cairn").setLevel(command ? Level.WARN : Level.INFO);
+        context.getLogger("io.cairn").setLevel(command ? Level.ERROR : Level.INFO);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 
