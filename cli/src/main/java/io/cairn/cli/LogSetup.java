@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Configures Logback without its XML reader, which would cost a tenth of a second at each start.
  * Servers and mounts log from INFO with time and thread, to the file named by the system property
- * {@code cairn.log.file} (64 MiB, four old ones) or else to standard error; commands only report errors, on
- * standard error. {@code --debug} logs everything of ours.
+ * {@code cairn.log.file} (64 MiB, four old ones) or else to standard error; commands only report
+ * errors, on standard error. {@code --debug} logs everything of ours.
  */
 public final class LogSetup extends ContextAwareBase implements Configurator {
     private static final String SERVER_PATTERN =
