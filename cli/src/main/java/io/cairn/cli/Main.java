@@ -29,6 +29,7 @@ import picocli.CommandLine.Command;
             DataServerCommand.class,
             EmbeddedCommand.class,
             VersionCommand.class,
+            TrainingCommand.class,
             CommandLine.HelpCommand.class
         },
         exitCodeListHeading = "%nExit codes:%n",
