@@ -6,7 +6,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -25,6 +27,7 @@ final class Cluster implements AutoCloseable {
     private final Path state;
     private final Path mountPoint;
     private final List<String> upOptions;
+    private final Map<String, String> environment = new HashMap<>();
 
     /**
      * @param state directory for the cluster's state; made if missing, not removed
@@ -70,10 +73,21 @@ final class Cluster implements AutoCloseable {
     }
 
     static Shell.Result cairn(List<String> arguments) {
+        return cairn(arguments, Map.of());
+    }
+
+    private static Shell.Result cairn(List<String> arguments, Map<String, String> environment) {
         List<String> command = new ArrayList<>();
         command.add(REPOSITORY.resolve("cairn").toString());
         command.addAll(arguments);
-        return Shell.run(new ProcessBuilder(command), Duration.ofMinutes(3));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().putAll(environment);
+        return Shell.run(builder, Duration.ofMinutes(3));
+    }
+
+    /** Sets a variable in the environment of every server that {@link #up} starts from now on. */
+    void environment(String name, String value) {
+        environment.put(name, value);
     }
 
     Cluster up() {
@@ -85,7 +99,7 @@ final class Cluster implements AutoCloseable {
         List<String> arguments =
                 new ArrayList<>(List.of("up", mountPoint.toString(), "--dir", state.toString()));
         arguments.addAll(upOptions);
-        Shell.Result result = cairn(arguments);
+        Shell.Result result = cairn(arguments, environment);
         if (result.exitCode() != 0) {
             return new Shell.Result(result.exitCode(), result.out(), result.err() + logs());
         }

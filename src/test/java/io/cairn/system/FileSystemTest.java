@@ -130,6 +130,7 @@ class FileSystemTest {
                         "--verify_state_save=0",
                         "--do_verify=1",
                         "--verify_fatal=1",
+                        "--verify_state_save=0",
                         "--fsync=64",
                         "--ioengine=psync")
                 .ok();
@@ -145,6 +146,7 @@ class FileSystemTest {
                         "--verify_state_save=0",
                         "--do_verify=1",
                         "--verify_fatal=1",
+                        "--verify_state_save=0",
                         "--direct=1",
                         "--ioengine=libaio",
                         "--iodepth=32")

@@ -1,6 +1,8 @@
 package io.cairn.system;
 
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -10,6 +12,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.locks.LockSupport;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -32,20 +35,7 @@ class PowerTest {
             cluster.up();
             CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
             for (int i = 0; i < CUTS; i++) {
-                long before = work.acknowledged();
-                work.start();
-                Awaitility.await("operations before cut " + i)
-                        .atMost(Duration.ofMinutes(2))
-                        .until(() -> work.acknowledged() > before + 20);
-                // The random point of the cut, not a wait for something to happen.
-                LockSupport.parkNanos(MILLISECONDS.toNanos(random.nextInt(1500)));
-                List<ProcessHandle> servers = cluster.processes();
-                disk.cutPower();
-                // The servers must notice and stop by themselves; what does not is killed.
-                Cluster.kill9(servers);
-                work.join();
-                cluster.detach();
-                disk.remount();
+                cutUnderLoad(cluster, disk, work, random);
                 cluster.up();
                 work.verify();
                 System.out.printf(
@@ -53,5 +43,54 @@ class PowerTest {
                         type, i + 1, work.acknowledged());
             }
         }
+    }
+
+    /** The test of the test: servers whose fdatasync does nothing must be caught losing data. */
+    @Test
+    void serversThatDoNotSyncAreCaught() throws IOException {
+        SplittableRandom random = new SplittableRandom(SEED);
+        Path base = Files.createTempDirectory("cairn-power");
+        Path source = Files.writeString(base.resolve("nosync.c"), "int fdatasync(int f) { return 0 * f; }\n");
+        Path library = base.resolve("nosync.so");
+        Shell.run("gcc", "-shared", "-fPIC", "-o", library.toString(), source.toString()).ok();
+        try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), "xfs", "6G");
+                Cluster cluster = new Cluster(base, disk.mountPoint().resolve("state"))) {
+            // Made with syncs, so that what is lost below was acknowledged by a running cluster.
+            cluster.up();
+            cluster.down();
+            cluster.environment("LD_PRELOAD", library.toString());
+            cluster.up();
+            CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
+            cutUnderLoad(cluster, disk, work, random);
+            AssertionError loss =
+                    catchThrowableOfType(
+                            AssertionError.class,
+                            () -> {
+                                cluster.up();
+                                work.verify();
+                            });
+            assertThat(loss).as("servers without fdatasync passed the power test").isNotNull();
+            System.out.printf(
+                    "without fdatasync, after %d acknowledged operations: %.300s%n",
+                    work.acknowledged(), loss.getMessage());
+        }
+    }
+
+    private static void cutUnderLoad(
+            Cluster cluster, LoopDisk disk, CrashWorkload work, SplittableRandom random) {
+        long before = work.acknowledged();
+        work.start();
+        Awaitility.await("operations before the cut")
+                .atMost(Duration.ofMinutes(2))
+                .until(() -> work.acknowledged() > before + 20);
+        // The random point of the cut, not a wait for something to happen.
+        LockSupport.parkNanos(MILLISECONDS.toNanos(random.nextInt(1500)));
+        List<ProcessHandle> servers = cluster.processes();
+        disk.cutPower();
+        // The servers must notice and stop by themselves; what does not is killed.
+        Cluster.kill9(servers);
+        work.join();
+        cluster.detach();
+        disk.remount();
     }
 }
