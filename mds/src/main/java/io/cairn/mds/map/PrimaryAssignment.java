@@ -106,7 +106,7 @@ final class PrimaryAssignment {
             int disk = queue.remove();
             for (int pg : pgsOf.get(disk)) {
                 for (int next : away ? replicas[pg] : new int[] {primaries[pg]}) {
-                    if (away && primaries[pg] != disk
+                    if ((away && primaries[pg] != disk)
                             || next == disk
                             || next == start
                             || cameBy[next] != NONE) {

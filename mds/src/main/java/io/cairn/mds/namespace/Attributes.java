@@ -42,7 +42,7 @@ final class Attributes {
             takePrivileges(tx, changed);
         }
         if (op.hasMode()) {
-            changed.mode = Mode.type(changed.mode) | op.getMode() & Mode.PERMISSIONS;
+            changed.mode = Mode.type(changed.mode) | (op.getMode() & Mode.PERMISSIONS);
         }
         return result(changed);
     }

@@ -49,7 +49,7 @@ final class Creation {
 
     static MutationResult mkdir(StateTx tx, Caller caller, MkdirOp op) {
         Inode parent = checked(tx, op.getParent(), op.getName());
-        int mode = Mode.DIRECTORY | permissions(op.getMode()) | parent.mode & Mode.SET_GID;
+        int mode = Mode.DIRECTORY | permissions(op.getMode()) | (parent.mode & Mode.SET_GID);
         Inode directory = made(tx, caller, parent, mode, op.getInode());
         directory.nlink = 2;
         directory.parent = parent.id;

@@ -119,7 +119,12 @@ final class InodeFormat {
                 out.putLong(PARENT_AT, inode.parent);
                 out.putLong(NEXT_SEQUENCE_AT, inode.nextSequence);
             }
-            case Mode.SYMLINK -> inode.target.copyTo(out.array(), COMMON_BYTES);
+            case Mode.SYMLINK ->
+                    out.put(
+                            COMMON_BYTES,
+                            inode.target.asReadOnlyByteBuffer(),
+                            0,
+                            inode.target.size());
             default -> {}
         }
     }

@@ -56,8 +56,8 @@ final class MapEntries {
         }
         if (update.getEpoch() != entry.getBaseEpoch() + 1
                 || update.getRefusedSessionsCount() > 0
-                || !update.getClusterId().isEmpty()
-                        && !update.getClusterId().equals(tx.map.clusterId())) {
+                || (!update.getClusterId().isEmpty()
+                        && !update.getClusterId().equals(tx.map.clusterId()))) {
             throw new FsException(Errno.EINVAL, "not a change of one epoch of this map");
         }
         for (long session : update.getForgottenSessionsList()) {

@@ -117,7 +117,7 @@ public final class MetaKeys {
     static long longAt(byte[] bytes, int offset) {
         long number = 0;
         for (int i = 0; i < 8; i++) {
-            number = number << 8 | bytes[offset + i] & 0xff;
+            number = (number << 8) | (bytes[offset + i] & 0xff);
         }
         return number;
     }
@@ -129,10 +129,10 @@ public final class MetaKeys {
     }
 
     static int intAt(byte[] bytes, int offset) {
-        return bytes[offset] << 24
-                | (bytes[offset + 1] & 0xff) << 16
-                | (bytes[offset + 2] & 0xff) << 8
-                | bytes[offset + 3] & 0xff;
+        return (bytes[offset] << 24)
+                | ((bytes[offset + 1] & 0xff) << 16)
+                | ((bytes[offset + 2] & 0xff) << 8)
+                | (bytes[offset + 3] & 0xff);
     }
 
     static byte[] intValue(int number) {

@@ -76,7 +76,7 @@ final class LogTail {
         }
         int end = HEADER.length;
         long next = startIndex(segment);
-        for (Record r = read(end, next); r != null; r = read(end, next)) {
+        for (Entry r = read(end, next); r != null; r = read(end, next)) {
             end = r.end;
             next++;
         }
@@ -134,7 +134,7 @@ final class LogTail {
         long highest = -1;
         int at = from + 1;
         while (at < bytes.length) {
-            Record r = read(at, -1);
+            Entry r = read(at, -1);
             if (r == null || r.index < index) {
                 at++;
             } else {
@@ -146,7 +146,7 @@ final class LogTail {
     }
 
     /** The record at the position, null where none is; any index will do where it is negative. */
-    private @Nullable Record read(int at, long index) {
+    private @Nullable Entry read(int at, long index) {
         int length = 0;
         int shift = 0;
         int p = at;
@@ -173,7 +173,7 @@ final class LogTail {
             if (index >= 0 && entry.getIndex() != index) {
                 return null;
             }
-            return new Record(end, entry.getIndex(), committed(entry));
+            return new Entry(end, entry.getIndex(), committed(entry));
         } catch (IOException e) {
             return null;
         }
@@ -193,5 +193,5 @@ final class LogTail {
         return Long.parseLong(segment.getFileName().toString().substring(OPEN_SEGMENT.length()));
     }
 
-    private record Record(int end, long index, long committed) {}
+    private record Entry(int end, long index, long committed) {}
 }

@@ -117,9 +117,9 @@ public final class MetaLog implements AutoCloseable {
             }
             throw e;
         }
-        timer.scheduleWithFixedDelay(this::watchSpace, 1, 1, TimeUnit.SECONDS);
+        var _ = timer.scheduleWithFixedDelay(this::watchSpace, 1, 1, TimeUnit.SECONDS);
         long seconds = config.snapshotInterval().toSeconds();
-        timer.scheduleWithFixedDelay(this::checkpoint, seconds, seconds, TimeUnit.SECONDS);
+        var _ = timer.scheduleWithFixedDelay(this::checkpoint, seconds, seconds, TimeUnit.SECONDS);
     }
 
     /**
@@ -202,18 +202,19 @@ public final class MetaLog implements AutoCloseable {
         if (last != null && applied <= last.index()) {
             return;
         }
-        server.snapshotManagementAsync(
-                        SnapshotManagementRequest.newCreate(
-                                ClientId.randomId(),
-                                server.getId(),
-                                division.getGroup().getGroupId(),
-                                1,
-                                TimeUnit.MINUTES.toMillis(10)))
-                .whenComplete((reply, failure) -> {
-                    if (failure != null) {
-                        LOG.warn("a checkpoint was not taken", failure);
-                    }
-                });
+        var _ =
+                server.snapshotManagementAsync(
+                                SnapshotManagementRequest.newCreate(
+                                        ClientId.randomId(),
+                                        server.getId(),
+                                        division.getGroup().getGroupId(),
+                                        1,
+                                        TimeUnit.MINUTES.toMillis(10)))
+                        .whenComplete((reply, failure) -> {
+                            if (failure != null) {
+                                LOG.warn("a checkpoint was not taken", failure);
+                            }
+                        });
     }
 
     /** Stops taking part; a clean stop leaves a checkpoint, so that the next start is quick. */

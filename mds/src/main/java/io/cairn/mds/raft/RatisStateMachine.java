@@ -95,7 +95,7 @@ final class RatisStateMachine extends BaseStateMachine {
             }
         } catch (RuntimeException | Error e) {
             // Not an expected failure, which would be a reply: the members' states may differ now.
-            listener.failed("applying log entry " + index + " of term " + term, e);
+            failed("log entry " + index + " of term " + term + " could not be applied", e);
             throw e;
         }
         updateLastAppliedTermIndex(term, index);
@@ -121,7 +121,7 @@ final class RatisStateMachine extends BaseStateMachine {
             try {
                 return checkpoints.take(state).index();
             } catch (IOException | RuntimeException e) {
-                listener.failed("writing a checkpoint of the metadata", e);
+                failed("a checkpoint of the metadata could not be written", e);
                 throw e;
             }
         }
@@ -143,7 +143,7 @@ final class RatisStateMachine extends BaseStateMachine {
                 }
             }
         } catch (IOException | RuntimeException e) {
-            listener.failed("restoring a checkpoint received from the leader", e);
+            failed("a checkpoint received from the leader could not be restored", e);
             throw new IllegalStateException("restoring a checkpoint failed", e);
         }
         getLifeCycle().transition(LifeCycle.State.PAUSED);
@@ -185,7 +185,23 @@ final class RatisStateMachine extends BaseStateMachine {
 
     @Override
     public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto failed) {
-        listener.failed("writing the Raft log", cause);
+        failed("the Raft log could not be written", cause);
+    }
+
+    /** What was acknowledged is durable in the log: once the cause is gone, a start goes on. */
+    private void failed(String what, Throwable cause) {
+        Throwable root = cause;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        listener.failed(
+                what
+                        + " ("
+                        + (root.getMessage() == null ? root.toString() : root.getMessage())
+                        + ", in "
+                        + checkpoints.getSnapshotDir().getParent()
+                        + "): remove the cause and start this server again",
+                cause);
     }
 
     @Override

@@ -106,25 +106,26 @@ final class ClientSessions {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
-        entries.submit(
-                        LogEntry.newBuilder()
-                                .setOpenSession(
-                                        OpenSessionEntry.newBuilder()
-                                                .setSession(nextSession++)
-                                                .setClientUuid(wanted.getClientUuid())
-                                                .setDescription(wanted.getDescription())
-                                                .setAddress(
-                                                        RpcAddress.format(
-                                                                request.peer().address()))))
-                .whenCompleteAsync(
-                        (reply, failure) -> {
-                            if (failure != null) {
-                                request.fail(Mutations.unavailable(leadership, failure));
-                            } else {
-                                opened(request, reply);
-                            }
-                        },
-                        control);
+        var _ =
+                entries.submit(
+                                LogEntry.newBuilder()
+                                        .setOpenSession(
+                                                OpenSessionEntry.newBuilder()
+                                                        .setSession(nextSession++)
+                                                        .setClientUuid(wanted.getClientUuid())
+                                                        .setDescription(wanted.getDescription())
+                                                        .setAddress(
+                                                                RpcAddress.format(
+                                                                        request.peer().address()))))
+                        .whenCompleteAsync(
+                                (reply, failure) -> {
+                                    if (failure != null) {
+                                        request.fail(Mutations.unavailable(leadership, failure));
+                                    } else {
+                                        opened(request, reply);
+                                    }
+                                },
+                                control);
     }
 
     private void opened(RpcRequest request, ApplyReply reply) {
@@ -185,22 +186,23 @@ final class ClientSessions {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
-        entries.submit(
-                        LogEntry.newBuilder()
-                                .setCloseSession(
-                                        CloseSessionEntry.newBuilder()
-                                                .setSession(wanted.getSession())))
-                .whenCompleteAsync(
-                        (reply, failure) -> {
-                            if (failure != null) {
-                                request.fail(Mutations.unavailable(leadership, failure));
-                            } else if (reply.getErrno() != 0) {
-                                request.fail(Mutations.fenced(wanted.getSession()));
-                            } else {
-                                request.reply(CloseSessionReply.getDefaultInstance());
-                            }
-                        },
-                        control);
+        var _ =
+                entries.submit(
+                                LogEntry.newBuilder()
+                                        .setCloseSession(
+                                                CloseSessionEntry.newBuilder()
+                                                        .setSession(wanted.getSession())))
+                        .whenCompleteAsync(
+                                (reply, failure) -> {
+                                    if (failure != null) {
+                                        request.fail(Mutations.unavailable(leadership, failure));
+                                    } else if (reply.getErrno() != 0) {
+                                        request.fail(Mutations.fenced(wanted.getSession()));
+                                    } else {
+                                        request.reply(CloseSessionReply.getDefaultInstance());
+                                    }
+                                },
+                                control);
     }
 
     // ---- duties -------------------------------------------------------------
@@ -248,14 +250,18 @@ final class ClientSessions {
     }
 
     private void end(long session, LogEntry.Builder entry) {
-        entries.submit(entry)
-                .whenCompleteAsync(
-                        (reply, failure) -> {
-                            ending.remove(session);
-                            if (failure != null) {
-                                LOG.warn("session {} could not be ended yet", session, failure);
-                            }
-                        },
-                        control);
+        var _ =
+                entries.submit(entry)
+                        .whenCompleteAsync(
+                                (reply, failure) -> {
+                                    ending.remove(session);
+                                    if (failure != null) {
+                                        LOG.warn(
+                                                "session {} could not be ended yet",
+                                                session,
+                                                failure);
+                                    }
+                                },
+                                control);
     }
 }

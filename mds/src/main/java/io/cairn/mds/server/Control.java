@@ -59,7 +59,7 @@ final class Control implements Executor, AutoCloseable {
     }
 
     boolean isCurrentThread() {
-        return Thread.currentThread() == self;
+        return Thread.currentThread().equals(self);
     }
 
     private static Runnable guarded(Runnable task) {

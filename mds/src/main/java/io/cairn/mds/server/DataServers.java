@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The data servers as this leader knows them. A server that has been silent for longer than its
  * lease can last is marked down in the map; from then on it serves nobody, because its lease has
- * ended. The control thread only, except for {@link #disks}.
+ * ended. The control thread only, except for {@link #all}.
  */
 final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
@@ -93,14 +93,15 @@ final class DataServers {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
-        changes.change(base -> new Registration(base, wanted).update())
-                .whenComplete((now, failure) -> {
-                    if (failure != null) {
-                        request.fail(Mutations.unavailable(leadership, failure));
-                    } else {
-                        registered(request, wanted, now);
-                    }
-                });
+        var _ =
+                changes.change(base -> new Registration(base, wanted).update())
+                        .whenComplete((now, failure) -> {
+                            if (failure != null) {
+                                request.fail(Mutations.unavailable(leadership, failure));
+                            } else {
+                                registered(request, wanted, now);
+                            }
+                        });
     }
 
     private void registered(RpcRequest request, RegisterServerRequest wanted, ClusterMap now) {
@@ -184,12 +185,13 @@ final class DataServers {
             }
         }
         for (int id : silent) {
-            changes.change(base -> down(base, id, now))
-                    .whenComplete((after, failure) -> {
-                        if (failure == null) {
-                            LOG.warn("data server {} is silent: marked down", id);
-                        }
-                    });
+            var _ =
+                    changes.change(base -> down(base, id, now))
+                            .whenComplete((after, failure) -> {
+                                if (failure == null) {
+                                    LOG.warn("data server {} is silent: marked down", id);
+                                }
+                            });
         }
     }
 
@@ -198,7 +200,7 @@ final class DataServers {
         @Nullable Known known = servers.get(id);
         if (server == null
                 || !server.getUp()
-                || known != null && known.answeredNanos - decidedNanos > 0) {
+                || (known != null && known.answeredNanos - decidedNanos > 0)) {
             return null;
         }
         return MapUpdate.newBuilder().addServers(server.toBuilder().setUp(false));

@@ -86,7 +86,7 @@ final class Leadership implements MetaLogListener {
 
     /** The duties of the term have been taken up: requests can be answered. */
     synchronized void open(Term taken) {
-        if (term == taken) {
+        if (taken.equals(term)) {
             opened = taken;
         }
     }
@@ -146,7 +146,7 @@ final class Leadership implements MetaLogListener {
         if (t == null) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
         }
-        if (opened != t || !t.lease.valid(clock.nanos())) {
+        if (!t.equals(opened) || !t.lease.valid(clock.nanos())) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "the leader has no contact to a majority yet");
         }
@@ -161,7 +161,7 @@ final class Leadership implements MetaLogListener {
         if (t == null) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
         }
-        if (opened != t || clock.nanos() - t.lease.servingFromNanos() < 0) {
+        if (!t.equals(opened) || clock.nanos() - t.lease.servingFromNanos() < 0) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "an earlier leader's lease may still run");
         }

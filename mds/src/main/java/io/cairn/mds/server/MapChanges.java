@@ -81,31 +81,37 @@ final class MapChanges {
         }
         busy = true;
         update.setBaseEpoch(base.epoch()).setEpoch(base.epoch() + 1);
-        entries.submit(
-                        LogEntry.newBuilder()
-                                .setMapChange(
-                                        MapChangeEntry.newBuilder()
-                                                .setBaseEpoch(base.epoch())
-                                                .setUpdate(update)))
-                .whenCompleteAsync(
-                        (reply, failure) -> {
-                            busy = false;
-                            if (failure != null) {
-                                change.done.completeExceptionally(failure);
-                            } else if (reply.getErrno() == 0) {
-                                change.done.complete(current());
-                            } else if (reply.getErrno() == Errno.EAGAIN.number()
-                                    && change.attempt < ATTEMPTS) {
-                                run(new Change(change.edit, change.done, change.attempt + 1));
-                                return;
-                            } else {
-                                change.done.completeExceptionally(
-                                        new FsException(
-                                                Errno.of(reply.getErrno()), reply.getDetail()));
-                            }
-                            next();
-                        },
-                        control);
+        var _ =
+                entries.submit(
+                                LogEntry.newBuilder()
+                                        .setMapChange(
+                                                MapChangeEntry.newBuilder()
+                                                        .setBaseEpoch(base.epoch())
+                                                        .setUpdate(update)))
+                        .whenCompleteAsync(
+                                (reply, failure) -> {
+                                    busy = false;
+                                    if (failure != null) {
+                                        change.done.completeExceptionally(failure);
+                                    } else if (reply.getErrno() == 0) {
+                                        change.done.complete(current());
+                                    } else if (reply.getErrno() == Errno.EAGAIN.number()
+                                            && change.attempt < ATTEMPTS) {
+                                        run(
+                                                new Change(
+                                                        change.edit,
+                                                        change.done,
+                                                        change.attempt + 1));
+                                        return;
+                                    } else {
+                                        change.done.completeExceptionally(
+                                                new FsException(
+                                                        Errno.of(reply.getErrno()),
+                                                        reply.getDetail()));
+                                    }
+                                    next();
+                                },
+                                control);
     }
 
     /** Leadership is lost: what has not been submitted fails. */

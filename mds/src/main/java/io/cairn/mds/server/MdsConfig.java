@@ -121,7 +121,7 @@ public record MdsConfig(
                     Duration checkpointInterval,
             @Key(
                             value =
-                                    "Below this much free space for the log only deletions are taken; the rest gets ENOSPC.",
+                                    "Below this much free space for the log only deletions and opens are taken; the rest gets ENOSPC.",
                             defaultValue = "256MiB")
                     ByteSize softSpaceLimit,
             @Key(value = "Below this much the server stops.", defaultValue = "96MiB")

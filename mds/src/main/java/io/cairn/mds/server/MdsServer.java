@@ -276,17 +276,22 @@ public final class MdsServer implements AutoCloseable {
         }
 
         private void format(Leadership.Term term) {
-            entries.submit(LogEntry.newBuilder().setFormat(formatEntry()))
-                    .whenCompleteAsync(
-                            (reply, failure) -> {
-                                if (failure != null) {
-                                    LOG.warn("the new cluster could not be formatted yet", failure);
-                                } else if (leadership.term() == term) {
-                                    LOG.info("formatted the new cluster {}", config.clusterId());
-                                    takeUp(term);
-                                }
-                            },
-                            control);
+            var _ =
+                    entries.submit(LogEntry.newBuilder().setFormat(formatEntry()))
+                            .whenCompleteAsync(
+                                    (reply, failure) -> {
+                                        if (failure != null) {
+                                            LOG.warn(
+                                                    "the new cluster could not be formatted yet",
+                                                    failure);
+                                        } else if (term.equals(leadership.term())) {
+                                            LOG.info(
+                                                    "formatted the new cluster {}",
+                                                    config.clusterId());
+                                            takeUp(term);
+                                        }
+                                    },
+                                    control);
         }
 
         private void takeUp(Leadership.Term term) {

@@ -116,14 +116,15 @@ final class Mutations {
         synchronized (submitting) {
             applied = entries.submit(LogEntry.newBuilder().setMutate(completed(call.batch())));
         }
-        applied.whenComplete((reply, failure) -> {
-            if (failure == null) {
-                answer(call, reply);
-            } else {
-                // On a thread that may hold Raft's locks: neither ours nor the log there.
-                control.execute(() -> failed(call, failure));
-            }
-        });
+        var _ =
+                applied.whenComplete((reply, failure) -> {
+                    if (failure == null) {
+                        answer(call, reply);
+                    } else {
+                        // On a thread that may hold Raft's locks: neither ours nor the log there.
+                        control.execute(() -> failed(call, failure));
+                    }
+                });
     }
 
     private MutateRequest completed(MutateRequest batch) {

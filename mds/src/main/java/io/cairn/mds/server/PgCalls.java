@@ -92,8 +92,10 @@ final class PgCalls {
                 why -> {
                     LOG.debug("{} of PG {}: {}; again later", method, pg, why);
                     long next = Math.min(2 * backOffNanos, BACK_OFF_MAX_NANOS);
-                    control.after(
-                            backOffNanos, () -> attempt(pg, method, request, wanted, done, next));
+                    var _ =
+                            control.after(
+                                    backOffNanos,
+                                    () -> attempt(pg, method, request, wanted, done, next));
                 };
         if (primary == null || !primaryUp(present, pg)) {
             failed.accept("its primary is down or unknown");

@@ -34,12 +34,13 @@ final class PgTables {
 
     /** Something has registered: makes the tables that can be made now. */
     void makeMissing() {
-        changes.change(this::tables)
-                .whenComplete((map, failure) -> {
-                    if (failure != null) {
-                        LOG.warn("no PG table could be made", failure);
-                    }
-                });
+        var _ =
+                changes.change(this::tables)
+                        .whenComplete((map, failure) -> {
+                            if (failure != null) {
+                                LOG.warn("no PG table could be made", failure);
+                            }
+                        });
     }
 
     private MapUpdate.@Nullable Builder tables(ClusterMap base) {

@@ -161,7 +161,7 @@ final class Reaper {
         long now = clock.nanos();
         allowance =
                 Math.min(
-                        inodesPerSecond,
+                        (double) inodesPerSecond,
                         allowance + (now - allowanceNanos) * 1e-9 * inodesPerSecond);
         allowanceNanos = now;
         return (int) allowance;
@@ -227,25 +227,26 @@ final class Reaper {
         removing = true;
         List<Long> inodes = new ArrayList<>(finished.subList(0, Math.min(BATCH, finished.size())));
         long mine = inOffice;
-        entries.submit(
-                        LogEntry.newBuilder()
-                                .setReaped(ReapedEntry.newBuilder().addAllInodes(inodes)))
-                .whenCompleteAsync(
-                        (reply, failure) -> {
-                            if (mine != inOffice) {
-                                return;
-                            }
-                            removing = false;
-                            if (failure != null || reply.getErrno() != 0) {
-                                LOG.warn("deleted inodes are still in the queue", failure);
-                                return;
-                            }
-                            finished.subList(0, inodes.size()).clear();
-                            metrics.deletions().increment(inodes.size());
-                            windowCount += inodes.size();
-                            remove();
-                        },
-                        control);
+        var _ =
+                entries.submit(
+                                LogEntry.newBuilder()
+                                        .setReaped(ReapedEntry.newBuilder().addAllInodes(inodes)))
+                        .whenCompleteAsync(
+                                (reply, failure) -> {
+                                    if (mine != inOffice) {
+                                        return;
+                                    }
+                                    removing = false;
+                                    if (failure != null || reply.getErrno() != 0) {
+                                        LOG.warn("deleted inodes are still in the queue", failure);
+                                        return;
+                                    }
+                                    finished.subList(0, inodes.size()).clear();
+                                    metrics.deletions().increment(inodes.size());
+                                    windowCount += inodes.size();
+                                    remove();
+                                },
+                                control);
     }
 
     private void measure() {

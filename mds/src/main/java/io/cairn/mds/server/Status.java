@@ -184,7 +184,7 @@ final class Status {
             warnings.add(
                     "the file system of the Raft log has only "
                             + log.space().freeBytes()
-                            + " bytes free: only deletions are taken");
+                            + " bytes free: only deletions and opens are taken");
         }
         warnings.addAll(databaseWarnings.get());
         return warnings;

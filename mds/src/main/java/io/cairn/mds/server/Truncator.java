@@ -123,19 +123,20 @@ final class Truncator {
         if (when != inOffice) {
             return;
         }
-        entries.submit(
-                        LogEntry.newBuilder()
-                                .setTruncated(
-                                        TruncatedEntry.newBuilder()
-                                                .setInode(inode)
-                                                .setSequence(sequence)))
-                .whenCompleteAsync(
-                        (reply, failure) -> {
-                            if (when == inOffice) {
-                                underWay.remove(inode);
-                                metrics.truncations().increment();
-                            }
-                        },
-                        control);
+        var _ =
+                entries.submit(
+                                LogEntry.newBuilder()
+                                        .setTruncated(
+                                                TruncatedEntry.newBuilder()
+                                                        .setInode(inode)
+                                                        .setSequence(sequence)))
+                        .whenCompleteAsync(
+                                (reply, failure) -> {
+                                    if (when == inOffice) {
+                                        underWay.remove(inode);
+                                        metrics.truncations().increment();
+                                    }
+                                },
+                                control);
     }
 }

@@ -105,7 +105,7 @@ class PgPlannerTest {
             t.server("h" + host, "r" + host % racks);
             int disks = 1 + random.nextInt(5);
             for (int d = 0; d < disks; d++) {
-                t.disk(s + 1, random.nextBoolean() ? 1L << 40 : (1 + random.nextInt(9)) * 1L << 38);
+                t.disk(s + 1, random.nextBoolean() ? 1L << 40 : (1L + random.nextInt(9)) << 38);
             }
         }
         FailureDomain domain = FailureDomain.forNumber(random.nextInt(4));
@@ -237,7 +237,7 @@ class PgPlannerTest {
                     t.disks.set(
                             disk,
                             t.disks.get(disk).toBuilder()
-                                    .setCapacityBytes((1 + random.nextInt(9)) * 1L << 38)
+                                    .setCapacityBytes((1L + random.nextInt(9)) << 38)
                                     .build());
         }
     }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -252,7 +253,7 @@ final class ModelNamespace {
             int rdev,
             String target,
             Map<String, String> xattrs,
-            TreeSet<String> sameInode) {
+            SortedSet<String> sameInode) {
         return "%s %c%o nlink=%d %d:%d size=%d rdev=%x '%s' %s same=%s"
                 .formatted(
                         path, type, mode, nlink, uid, gid, size, rdev, target, xattrs, sameInode);

@@ -68,7 +68,7 @@ final class RandomOperations {
         for (; ; ) {
             Map.Entry<String, Node> e = any();
             char type = e.getValue().type;
-            if (type == 'd' || type == '-' && random.nextInt(20) == 0) {
+            if (type == 'd' || (type == '-' && random.nextInt(20) == 0)) {
                 return e;
             }
         }
@@ -105,10 +105,10 @@ final class RandomOperations {
         long in = parent.getValue().id;
         int mode = random.nextInt(4) == 0 ? random.nextInt(010000) : 0755;
         Node node = new Node(type, type == 'l' ? 0777 : mode, 0, 0);
-        switch (type) {
+        return switch (type) {
             case 'd' -> {
                 Errno errno = model.make(parent.getValue(), name, node);
-                return step(
+                yield step(
                         "mkdir " + path,
                         Ops.mkdir(in, name, mode),
                         errno,
@@ -122,7 +122,7 @@ final class RandomOperations {
                 node.target = "target " + random.nextInt(10);
                 node.size = node.target.length();
                 Errno errno = model.make(parent.getValue(), name, node);
-                return step(
+                yield step(
                         "symlink " + path,
                         Ops.symlink(in, name, node.target),
                         errno,
@@ -138,7 +138,7 @@ final class RandomOperations {
                         };
                 node.rdev = type == 'c' ? 1 << 8 | 3 : 0;
                 Errno errno = model.make(parent.getValue(), name, node);
-                return step(
+                yield step(
                         "mknod " + type + " " + path,
                         type == '-' && random.nextBoolean()
                                 ? Ops.create(in, name, mode, true, false)
@@ -146,7 +146,7 @@ final class RandomOperations {
                         errno,
                         () -> local().mknod(path, kind | mode, node.rdev));
             }
-        }
+        };
     }
 
     private Step link() {

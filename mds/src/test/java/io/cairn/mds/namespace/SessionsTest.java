@@ -158,7 +158,7 @@ class SessionsTest {
             batch[i] = Ops.unlink(ROOT_INODE, "none");
         }
         assertThat(errno(send(1, 1, batch))).isEqualTo(Errno.OK);
-        long next = batch.length + 1;
+        long next = batch.length + 1L;
         assertThat(errno(send(next, 1, Ops.mkdir(ROOT_INODE, "d")))).isEqualTo(Errno.EBUSY);
         assertThat(errno(send(next, 2, Ops.mkdir(ROOT_INODE, "d")))).isEqualTo(Errno.OK);
         assertThat(errno(send(1, 1, batch))).as("still answered").isEqualTo(Errno.OK);

@@ -84,12 +84,13 @@ final class MetaLogBench {
         while (System.nanoTime() - end < 0) {
             free.acquire();
             long start = System.nanoTime();
-            leader.log
-                    .submit(entry)
-                    .whenComplete((reply, failure) -> {
-                        nanos[count.getAndIncrement()] = System.nanoTime() - start;
-                        free.release();
-                    });
+            var _ =
+                    leader.log
+                            .submit(entry)
+                            .whenComplete((reply, failure) -> {
+                                nanos[count.getAndIncrement()] = System.nanoTime() - start;
+                                free.release();
+                            });
         }
         free.acquire(outstanding);
         long[] sorted = Arrays.copyOf(nanos, count.get());

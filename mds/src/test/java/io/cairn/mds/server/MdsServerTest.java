@@ -29,8 +29,16 @@ import org.junit.jupiter.api.io.TempDir;
 final class MdsServerTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final String QUICK =
-            "[data_servers]\nlease = \"30s\"\nbootstrap_disks = 3\n[pool]\npg_count = 16\n"
-                    + "[raft]\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
+            """
+            [data_servers]
+            lease = "30s"
+            bootstrap_disks = 3
+            [pool]
+            pg_count = 16
+            [raft]
+            soft_space_limit = "2B"
+            hard_space_limit = "1B"
+            """;
 
     @TempDir Path directory;
 

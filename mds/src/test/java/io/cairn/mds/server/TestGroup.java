@@ -25,6 +25,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,6 +33,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -41,8 +43,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Metadata servers of one group in this JVM, each of which can be closed and started again, and a
- * client that finds the leader as a real one does.
+ * Metadata servers of one group, in this JVM or in processes of their own, each of which can be
+ * stopped and started again, and a client that finds the leader as a real one does.
  */
 final class TestGroup implements AutoCloseable {
     final UUID clusterId = UUID.randomUUID();
@@ -52,6 +54,10 @@ final class TestGroup implements AutoCloseable {
     private final String settings;
     private final List<Integer> ports = new ArrayList<>();
     private final Map<Integer, MdsServer> running = new HashMap<>();
+    private final Map<Integer, MdsProcess> processes = new HashMap<>();
+
+    /** Where requests to a member are sent instead of its own address. */
+    private final Map<Integer, InetSocketAddress> routes = new ConcurrentHashMap<>();
 
     /** Added to a member's clock. */
     private final Map<Integer, AtomicLong> skewNanos = new HashMap<>();
@@ -71,9 +77,23 @@ final class TestGroup implements AutoCloseable {
     }
 
     /**
+     * Members in this JVM, started.
+     *
      * @param settings TOML tables for all members
      */
     TestGroup(Path directory, int size, String settings) throws IOException {
+        this(directory, settings, size);
+        for (int id = 1; id <= size; id++) {
+            start(id);
+        }
+    }
+
+    /** One member in a process of its own, to be {@link #launch}ed. */
+    static TestGroup ofOneProcess(Path directory, String settings) throws IOException {
+        return new TestGroup(directory, settings, 1);
+    }
+
+    private TestGroup(Path directory, String settings, int size) throws IOException {
         this.directory = directory;
         this.settings = settings;
         List<ServerSocket> held = new ArrayList<>();
@@ -86,9 +106,6 @@ final class TestGroup implements AutoCloseable {
             socket.close();
         }
         client = newClient(Role.ROLE_CLIENT);
-        for (int id = 1; id <= size; id++) {
-            start(id);
-        }
     }
 
     RpcClient newClient(Role role) {
@@ -116,6 +133,36 @@ final class TestGroup implements AutoCloseable {
                         (reason, cause) -> fatal.compareAndSet(null, reason + ": " + cause));
         running.put(id, server);
         return server;
+    }
+
+    /** Starts a member in a process of its own; what it says is added to the file {@code log}. */
+    MdsProcess launch(int id) throws IOException {
+        Path file = directory.resolve("mds-" + id + ".toml");
+        Files.writeString(file, toml(id));
+        MdsProcess process = MdsProcess.start(file, directory.resolve("mds-" + id + ".log"));
+        @Nullable MdsProcess before = processes.put(id, process);
+        if (before != null) {
+            before.close();
+        }
+        return process;
+    }
+
+    MdsProcess process(int id) {
+        MdsProcess process = processes.get(id);
+        if (process == null) {
+            throw new AssertionError("member " + id + " was not launched");
+        }
+        return process;
+    }
+
+    /** From now on requests to the member go there. */
+    void route(int id, InetSocketAddress via) {
+        routes.put(id, via);
+    }
+
+    /** Requests to the member go to itself again. */
+    void routeDirectly(int id) {
+        routes.remove(id);
     }
 
     /** Makes a member's clock jump: what it sees when its process or machine stood still. */
@@ -162,6 +209,10 @@ final class TestGroup implements AutoCloseable {
     }
 
     MdsConfig config(int id) {
+        return Config.parse("test.toml", toml(id), MdsConfig.class);
+    }
+
+    private String toml(int id) {
         StringBuilder toml = new StringBuilder();
         toml.append("cluster_id = \"").append(clusterId).append("\"\n");
         toml.append("member_id = ").append(id).append('\n');
@@ -172,8 +223,7 @@ final class TestGroup implements AutoCloseable {
             toml.append("\"\nraft_address = \"127.0.0.1:").append(ports.get(2 * m - 1));
             toml.append("\"\n");
         }
-        toml.append(settings);
-        return Config.parse("test.toml", toml.toString(), MdsConfig.class);
+        return toml.append(settings).toString();
     }
 
     // ---- calls --------------------------------------------------------------
@@ -187,7 +237,7 @@ final class TestGroup implements AutoCloseable {
     private <R extends MessageLite> CompletableFuture<Answer<R>> send(
             RpcClient from, int member, Method method, MessageLite request, Parser<R> parser) {
         CompletableFuture<Answer<R>> answer = new CompletableFuture<>();
-        from.channel(address(member))
+        from.channel(routes.getOrDefault(member, address(member)))
                 .call(
                         method.getNumber(),
                         request,
@@ -249,6 +299,7 @@ final class TestGroup implements AutoCloseable {
         for (int id : running()) {
             stop(id);
         }
+        processes.values().forEach(MdsProcess::close);
         loops.close();
         memory.close();
     }

@@ -15,12 +15,15 @@ import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.OpenOp;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RaiseCeilingOp;
+import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.proto.UnlinkOp;
 import io.cairn.mds.server.TestGroup.Answer;
@@ -159,6 +162,26 @@ final class TestSession {
         return mutation().setSetAttr(SetAttrOp.newBuilder().setInode(inode).setSize(size)).build();
     }
 
+    static Mutation open(long inode) {
+        return mutation().setOpen(OpenOp.newBuilder().setInode(inode)).build();
+    }
+
+    static Mutation release(long inode) {
+        return mutation().setRelease(ReleaseOp.newBuilder().setInode(inode).setOpens(1)).build();
+    }
+
+    /** Fails where the name exists. */
+    static Mutation setXattr(long inode, String name, ByteString value) {
+        return mutation()
+                .setSetXattr(
+                        SetXattrOp.newBuilder()
+                                .setInode(inode)
+                                .setName(ByteString.copyFromUtf8(name))
+                                .setValue(value)
+                                .setFlags(1))
+                .build();
+    }
+
     static Attr inode(MutationResult result) {
         if (result.getErrno() != 0) {
             throw new AssertionError(result);
@@ -166,7 +189,7 @@ final class TestSession {
         return result.getAttr();
     }
 
-    private static Mutation.Builder mutation() {
+    static Mutation.Builder mutation() {
         return Mutation.newBuilder().setCredentials(Credentials.getDefaultInstance());
     }
 }
