@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Serves a read whose block is damaged on the primary's disk from a backup. The backup has every
  * committed operation and perhaps some that are not; what the read may show is decided at the
- * primary as for any other, after the data is here. On the PG's loop.
+ * primary as for any other, after the data is here; then the damage is repaired. On the PG's loop.
  */
 final class CorruptReads {
     private static final Logger LOG = LoggerFactory.getLogger(CorruptReads.class);
@@ -28,9 +28,11 @@ final class CorruptReads {
     private static final long DEADLINE_NANOS = 10_000_000_000L;
 
     private final Counter counter;
+    private final Repairs repairs;
 
-    CorruptReads(Counter counter) {
+    CorruptReads(Counter counter, Repairs repairs) {
         this.counter = counter;
+        this.repairs = repairs;
     }
 
     void readElsewhere(
@@ -53,6 +55,7 @@ final class CorruptReads {
         int[] members = owner.members(op.pg());
         if (member >= members.length) {
             call.failCorrupt("every replica of the block is damaged or out of reach");
+            repair(owner, primary, op);
             return;
         }
         RpcChannel channel = owner.channel(members[member]);
@@ -77,9 +80,22 @@ final class CorruptReads {
                             ask(owner, primary, op, call, member + 1);
                         } else {
                             call.shown(primary, bytes, good.blockCrcs());
+                            repair(owner, primary, op);
                         }
                     });
                 });
+    }
+
+    /** Also of a range that no replica has as a whole: one may have each block. */
+    private void repair(PgLoop owner, PgSlot primary, DataOp op) {
+        repairs.found(
+                owner,
+                primary.disk().id(),
+                op.pg(),
+                op.inode(),
+                op.chunk(),
+                op.offset(),
+                op.length());
     }
 
     private static @Nullable ReadReply checked(

@@ -3,6 +3,7 @@ package io.cairn.dataserver;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.config.HostPort;
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.DataServerStatusReply;
@@ -104,6 +105,8 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         for (RpcLoop loop : loops.owned()) {
             pgLoops.add(new PgLoop(loop, parts));
         }
+        Repairs repairs = new Repairs(meters);
+        disks.forEach(d -> repairDamageOf(d, repairs));
         try {
             server =
                     RpcServer.bind(
@@ -111,7 +114,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
                             config.listen().toSocketAddress(),
                             this::hello,
                             HelloPolicy.ACCEPT,
-                            new DataService(this::owner, parts, this::status, meters),
+                            new DataService(this::owner, parts, this::status, repairs, meters),
                             RpcOptions.DEFAULT);
         } catch (IOException e) {
             blocking.shutdown();
@@ -171,6 +174,19 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         loops.owned().getFirst().every(DISK_TICK_NANOS, () -> disks.forEach(LocalDisk::measure));
         mds.start();
         LOG.info("Data server listens on {} with {} disks", address(), disks.size());
+    }
+
+    private void repairDamageOf(LocalDisk disk, Repairs repairs) {
+        disk.store()
+                .onDamage((pg, inode, chunk, block) ->
+                        repairs.found(
+                                owner(pg),
+                                disk.id(),
+                                pg,
+                                inode,
+                                chunk,
+                                block * BlockCrc.BLOCK_BYTES,
+                                BlockCrc.BLOCK_BYTES));
     }
 
     private static Thread thread(Runnable task) {

@@ -21,6 +21,10 @@ public enum DataServerMeter implements MeterSpec {
             "How much later than durable operations are acknowledged while the log is filling",
             "disk"),
     CORRUPT_READ(Kind.COUNTER, "", "Reads that met a block that does not match its checksum"),
+    CORRUPT_BLOCK(Kind.COUNTER, "", "Blocks found whose content does not match its checksum"),
+    BLOCK_REPAIRED(Kind.COUNTER, "", "Damaged blocks given their content back from a replica"),
+    BLOCK_REPAIR_FAILED(
+            Kind.COUNTER, "", "Damaged blocks that no replica could give their content back"),
     CORRUPT_REQUEST(Kind.COUNTER, "", "Requests whose data did not match its checksums");
 
     private final Kind kind;

@@ -41,13 +41,14 @@ final class DataService implements RpcHandler {
             IntFunction<PgLoop> owners,
             ServerParts parts,
             Supplier<DataServerStatusReply> status,
+            Repairs repairs,
             Meters meters) {
         this.owners = owners;
         this.needMap = parts.needMap();
         this.status = status;
-        members = new MemberService(owners, parts);
+        members = new MemberService(owners, parts, repairs);
         mds = new MdsService(owners, parts, meters);
-        corruptReads = new CorruptReads(meters.counter(DataServerMeter.CORRUPT_READ));
+        corruptReads = new CorruptReads(meters.counter(DataServerMeter.CORRUPT_READ), repairs);
         writes = meters.timer(DataServerMeter.OPERATION, "write");
         reads = meters.timer(DataServerMeter.OPERATION, "read");
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
@@ -76,6 +77,7 @@ final class DataService implements RpcHandler {
             case Method.DATA_READ_VALUE -> read(request);
             case Method.PG_PREPARE_VALUE -> members.prepare(request);
             case Method.PG_READ_VALUE -> members.read(request);
+            case Method.PG_READ_BLOCK_VALUE -> members.readBlock(request);
             case Method.PG_COMMIT_VALUE -> members.commit(request);
             case Method.PG_PEER_QUERY_VALUE -> members.query(request);
             case Method.PG_FETCH_OPS_VALUE -> members.fetch(request);

@@ -1,5 +1,7 @@
 package io.cairn.dataserver;
 
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.ReadReply;
 import io.cairn.common.data.ReadReplyFormat;
@@ -18,6 +20,8 @@ import io.cairn.dataserver.replication.Prepare;
 import io.cairn.dataserver.replication.PrepareAnswer;
 import io.cairn.dataserver.replication.PrepareFormat;
 import io.cairn.dataserver.replication.PrepareReplyFormat;
+import io.cairn.dataserver.store.CorruptBlockException;
+import io.cairn.dataserver.store.DiskStore.VersionedBlock;
 import io.cairn.dataserver.store.LogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -25,6 +29,7 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the primary of a PG asks of a member that this server has. Called on the connection's loop;
@@ -35,10 +40,12 @@ final class MemberService {
 
     private final IntFunction<PgLoop> owners;
     private final ServerParts parts;
+    private final Repairs repairs;
 
-    MemberService(IntFunction<PgLoop> owners, ServerParts parts) {
+    MemberService(IntFunction<PgLoop> owners, ServerParts parts, Repairs repairs) {
         this.owners = owners;
         this.parts = parts;
+        this.repairs = repairs;
     }
 
     void prepare(RpcRequest request) {
@@ -172,6 +179,7 @@ final class MemberService {
                                     r.op().length(),
                                     (data, crcs, failure) -> {
                                         if (data == null) {
+                                            damaged(r.op(), slot);
                                             request.fail(
                                                     RpcStatus.fail(
                                                             Errno.EIO, String.valueOf(failure)));
@@ -189,6 +197,66 @@ final class MemberService {
                                         request.reply(head, data);
                                     });
                 });
+    }
+
+    private void damaged(DataOp op, PgSlot slot) {
+        repairs.found(
+                owners.apply(op.pg()),
+                slot.disk().id(),
+                op.pg(),
+                op.inode(),
+                op.chunk(),
+                op.offset(),
+                op.length());
+    }
+
+    /** Another member repairs its block with the one here. */
+    void readBlock(RpcRequest request) {
+        PgBlockFormat.PgBlock b = PgBlockFormat.read(request.head());
+        withSlot(
+                request,
+                b.pg(),
+                b.disk(),
+                slot -> {
+                    RpcStatus refusal = slot.replica().admitMemberRead(b.pgEpoch());
+                    if (refusal != null) {
+                        request.fail(refusal);
+                        return;
+                    }
+                    slot.disk()
+                            .store()
+                            .readBlock(
+                                    b.pg(),
+                                    b.inode(),
+                                    b.chunk(),
+                                    b.block(),
+                                    (block, failure) -> reply(request, b, block, failure));
+                });
+    }
+
+    private void reply(
+            RpcRequest request,
+            PgBlockFormat.PgBlock b,
+            @Nullable VersionedBlock block,
+            @Nullable CorruptBlockException failure) {
+        if (block == null) {
+            if (failure != null && failure.block() != CorruptBlockException.UNKNOWN) {
+                repairs.found(
+                        owners.apply(b.pg()),
+                        b.disk(),
+                        b.pg(),
+                        b.inode(),
+                        b.chunk(),
+                        b.block() * BlockCrc.BLOCK_BYTES,
+                        BlockCrc.BLOCK_BYTES);
+            }
+            request.fail(RpcStatus.fail(Errno.EIO, String.valueOf(failure)));
+            return;
+        }
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PgBlockFormat.REPLY_LENGTH);
+        int crc = BlockCrc.of(block.content().nioBuffer());
+        PgBlockFormat.writeReply(new PgBlockFormat.Reply(block.version(), crc), head);
+        request.reply(head, block.content());
     }
 
     private void withSlot(RpcRequest request, int pg, int disk, Consumer<PgSlot> action) {

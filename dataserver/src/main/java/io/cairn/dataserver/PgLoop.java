@@ -44,6 +44,11 @@ final class PgLoop {
         loop.every(TICK_NANOS, () -> run(this::tick));
     }
 
+    /** Runs the task on the loop after a while. */
+    void after(long delayNanos, Runnable task) {
+        loop.after(delayNanos, () -> run(task));
+    }
+
     boolean inLoop() {
         return loop.inLoop();
     }
@@ -174,6 +179,12 @@ final class PgLoop {
         return channel;
     }
 
+    /** Id of the server that has the disk, for messages. */
+    String serverOf(int diskId) {
+        Server server = map.serverOfDisk(diskId);
+        return server == null ? "?" : Integer.toString(server.getId());
+    }
+
     // ---- time and disks -----------------------------------------------------------------------
 
     private void tick() {
@@ -200,7 +211,7 @@ final class PgLoop {
         if (delay == 0) {
             a.slot.replica().onDurable(a.epoch, a.sequence);
         } else {
-            loop.after(delay, () -> run(() -> a.slot.replica().onDurable(a.epoch, a.sequence)));
+            after(delay, () -> a.slot.replica().onDurable(a.epoch, a.sequence));
         }
     }
 

@@ -4,12 +4,14 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.data.TruncateInodeFormat;
+import io.cairn.dataserver.store.BlockRepair;
 import io.cairn.dataserver.store.CorruptBlockException;
 import io.cairn.dataserver.store.DiskStore;
 import io.cairn.dataserver.store.LogEntry;
 import io.cairn.dataserver.store.PgLogState;
 import io.cairn.dataserver.store.PgLogState.Answered;
 import io.cairn.dataserver.store.PgLogState.EpochStart;
+import io.cairn.dataserver.store.RepairOutcome;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -23,6 +25,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -144,6 +147,19 @@ final class MemoryDisk {
                 callback.done(data, BlockCrc.compute(data, offset), null);
             });
         }
+
+        @Override
+        public void readBlock(int pg, long inode, int chunk, int block, BlockCallback callback) {
+            later(() -> callback.done(null, new CorruptBlockException("not for repair")));
+        }
+
+        @Override
+        public void repair(int pg, BlockRepair repair, Consumer<RepairOutcome> outcome) {
+            later(() -> outcome.accept(RepairOutcome.DIFFERENT));
+        }
+
+        @Override
+        public void onDamage(DamageListener listener) {}
 
         @Override
         public long truncateSequence(int pg, long inode, int chunk) {

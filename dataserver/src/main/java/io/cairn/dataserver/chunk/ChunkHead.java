@@ -8,4 +8,8 @@ package io.cairn.dataserver.chunk;
  * @param truncateSequence newest truncation applied to it
  * @param lengthBytes end of its data; bytes of its last block beyond are zeros
  */
-public record ChunkHead(long epoch, long sequence, long truncateSequence, int lengthBytes) {}
+public record ChunkHead(long epoch, long sequence, long truncateSequence, int lengthBytes) {
+    public ChunkVersion version() {
+        return new ChunkVersion(epoch, sequence);
+    }
+}

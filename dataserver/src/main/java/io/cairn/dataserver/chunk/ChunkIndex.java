@@ -98,12 +98,17 @@ public final class ChunkIndex implements AutoCloseable {
         return read(pg, inode, chunk, 0, Integer.MAX_VALUE);
     }
 
+    /** Null if the chunk does not exist. */
+    public @Nullable ChunkHead head(int pg, long inode, int chunk) {
+        byte[] head = get(ChunkKeys.chunkHead(pg, inode, chunk));
+        return head == null ? null : ChunkHeadFormat.decode(head);
+    }
+
     /** The newest truncation applied to the chunk or its inode, 0 if none. */
     public long truncateSequence(int pg, long inode, int chunk) {
-        byte[] head = get(ChunkKeys.chunkHead(pg, inode, chunk));
+        ChunkHead head = head(pg, inode, chunk);
         return Math.max(
-                head == null ? 0 : ChunkHeadFormat.decode(head).truncateSequence(),
-                inodeTruncateSequence(pg, inode));
+                head == null ? 0 : head.truncateSequence(), inodeTruncateSequence(pg, inode));
     }
 
     /** The newest truncation applied to the inode as a whole, 0 if none. */

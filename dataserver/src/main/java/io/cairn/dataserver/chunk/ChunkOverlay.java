@@ -4,10 +4,12 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What logged operations make of one chunk, as a layer over what the index says (the base): ranges
@@ -61,9 +63,9 @@ public final class ChunkOverlay {
     }
 
     /** Forgets operations that are in the index now; true if none is left. */
-    boolean removeUpTo(long sequence) {
+    boolean removeUpTo(long order) {
         boolean rebuild = false;
-        while (!ops.isEmpty() && ops.getFirst().sequence() <= sequence) {
+        while (!ops.isEmpty() && ops.getFirst().order() <= order) {
             LoggedOp op = ops.removeFirst();
             rebuild |= cutsSeen;
             if (!rebuild) {
@@ -77,8 +79,8 @@ public final class ChunkOverlay {
     }
 
     /** Forgets operations that were dropped; true if none is left. */
-    boolean removeAfter(long sequence) {
-        if (ops.removeIf(o -> o.sequence() > sequence)) {
+    boolean removeFrom(long order) {
+        if (ops.removeIf(o -> o.order() >= order)) {
             rebuild();
         }
         return ops.isEmpty();
@@ -104,8 +106,16 @@ public final class ChunkOverlay {
         return truncateSequence;
     }
 
-    public LoggedOp lastOp() {
-        return ops.getLast();
+    /** The newest operation of the PG's history; null if only repairs are here. */
+    public @Nullable ChunkVersion version() {
+        Iterator<LoggedOp> newestFirst = ops.descendingIterator();
+        while (newestFirst.hasNext()) {
+            LoggedOp o = newestFirst.next();
+            if (!o.isRepair()) {
+                return new ChunkVersion(o.record().epoch(), o.sequence());
+            }
+        }
+        return null;
     }
 
     /** Where nothing was cut, a write's ranges lie within it and the last one ends the data. */

@@ -57,16 +57,16 @@ public final class PgOverlay {
     /** The operations are in the index now: forgets them. */
     public void removeFlushed(List<LoggedOp> ops) {
         if (!ops.isEmpty()) {
-            long last = ops.getLast().sequence();
-            remove(ops, c -> c.removeUpTo(last), o -> o.sequence() <= last);
+            long last = ops.getLast().order();
+            remove(ops, c -> c.removeUpTo(last), o -> o.order() <= last);
         }
     }
 
     /** The operations were dropped: forgets them. */
     public void removeDropped(List<LoggedOp> ops) {
         if (!ops.isEmpty()) {
-            long kept = ops.getFirst().sequence() - 1;
-            remove(ops, c -> c.removeAfter(kept), o -> o.sequence() > kept);
+            long first = ops.getFirst().order();
+            remove(ops, c -> c.removeFrom(first), o -> o.order() >= first);
         }
     }
 

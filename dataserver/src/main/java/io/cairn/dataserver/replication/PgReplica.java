@@ -206,6 +206,11 @@ public final class PgReplica {
         return peerRefusal(pgEpoch);
     }
 
+    /** Null if another member of this epoch may read here, from primary and backups alike. */
+    public @Nullable RpcStatus admitMemberRead(long pgEpoch) {
+        return pgEpoch == epoch && primary != null ? null : peerRefusal(pgEpoch);
+    }
+
     /** Null if it was taken. */
     public @Nullable RpcStatus onCommit(long pgEpoch, long committedSequence) {
         RpcStatus refusal = peerRefusal(pgEpoch);

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
@@ -24,10 +25,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings what the WAL has of one chunk into its blocks. A block whose new image takes nothing from
- * the old one is overwritten in place: the image is durable in the WAL, so a replay repairs a torn
- * write. Any other is merged into a new block, so that a replay finds the old one as it was. A
- * block whose source does not match its checksum becomes damaged. For the flusher.
+ * Brings what the WAL has of one chunk into its blocks. A block that one operation overwrites as a
+ * whole is overwritten in place: that image is durable in the WAL, so a replay repairs a torn
+ * write, whatever operations it takes in one round. Any other, also one that several operations
+ * cover only together, is merged into a new block, so that a replay finds the old one as it was. A
+ * block whose source does not match its checksum becomes damaged, and is reported. For the flusher.
  */
 final class ChunkMerge {
     private static final Logger LOG = LoggerFactory.getLogger(ChunkMerge.class);
@@ -45,6 +47,7 @@ final class ChunkMerge {
     private final int visible;
     private final Map<Integer, BlockGroup> groups;
     private final TreeSet<Integer> changed = new TreeSet<>();
+    private final List<Integer> damaged = new ArrayList<>(0);
     private final List<NewBlock> homeless = new ArrayList<>();
 
     private record NewBlock(int block, ByteBuffer image, int crc) {}
@@ -102,6 +105,11 @@ final class ChunkMerge {
         return length;
     }
 
+    /** Blocks that became damaged. */
+    List<Integer> damaged() {
+        return damaged;
+    }
+
     /** Blocks with their ranges, in order; the one the cut goes through has perhaps none. */
     private Map<Integer, List<Range>> touched() {
         Map<Integer, List<Range>> touched = new TreeMap<>();
@@ -154,7 +162,8 @@ final class ChunkMerge {
         for (Range r : ranges) {
             int from = Math.max(r.start(), start);
             int to = Math.min(r.end(), start + BLOCK);
-            if (!payloads.read(r.source().record(), from, to, image, from - start)) {
+            int bad = payloads.read(r.source().record(), from, to, image, from - start);
+            if (bad != PayloadReader.INTACT) {
                 LOG.error(
                         "{}: bytes {} to {} in the write-ahead log (LSN {}) do not match their"
                                 + " checksum; the block is marked damaged",
@@ -169,16 +178,29 @@ final class ChunkMerge {
         if (!intact) {
             release(block);
             g.damage(i);
+            damaged.add(block);
             return;
         }
         int crc = Crc.of(image, 0, BLOCK);
-        if (!dependent && g.stored(i)) {
+        if (g.stored(i) && hasWholeImage(block, ranges)) {
             staged.stage(g.location(i), image);
             g.set(i, g.location(i), crc);
         } else {
             release(block);
             homeless.add(new NewBlock(block, image, crc));
         }
+    }
+
+    /** Whether one operation has all bytes of the block. */
+    private static boolean hasWholeImage(int block, List<Range> ranges) {
+        int start = block * BLOCK;
+        for (Range r : ranges) {
+            DataOp op = r.source().op();
+            if (op.offset() <= start && op.offset() + op.length() >= start + BLOCK) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether a byte of the stored block is neither overwritten nor cut off. */

@@ -6,6 +6,7 @@ import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkKeys;
 import io.cairn.dataserver.chunk.ChunkOverlay;
 import io.cairn.dataserver.chunk.ChunkOverlay.Range;
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.wal.Crc;
@@ -44,8 +45,11 @@ final class ChunkReader {
     private static final class Mismatch extends Exception {
         private static final long serialVersionUID = 1;
 
-        Mismatch(String where) {
+        private final int block;
+
+        Mismatch(String where, int block) {
             super(where, null, false, false);
+            this.block = block;
         }
     }
 
@@ -62,7 +66,32 @@ final class ChunkReader {
                 throw new CorruptBlockException(where + e.getMessage());
             }
         }
-        throw new CorruptBlockException(where + (last == null ? "" : last.getMessage()));
+        throw last == null
+                ? new CorruptBlockException(where)
+                : new CorruptBlockException(where + last.getMessage(), last.block);
+    }
+
+    /**
+     * One block with the version it is of.
+     *
+     * @throws CorruptBlockException also if the chunk changes all the time
+     */
+    DiskStore.VersionedBlock readBlock(PgStore store, int pg, long inode, int chunk, int block)
+            throws CorruptBlockException {
+        try {
+            for (int i = 0; i < ATTEMPTS; i++) {
+                ChunkVersion before = store.version(inode, chunk);
+                Result result = read(store, pg, inode, chunk, block * BLOCK, BLOCK);
+                if (before.equals(store.version(inode, chunk))) {
+                    return new DiskStore.VersionedBlock(before, result.data());
+                }
+                result.data().release();
+            }
+        } catch (IndexDamagedException e) {
+            throw new CorruptBlockException(String.valueOf(e.getMessage()));
+        }
+        throw new CorruptBlockException(
+                String.format("PG %d, inode %d, chunk %d: being written", pg, inode, chunk));
     }
 
     private Result attempt(PgStore store, int pg, long inode, int chunk, int offset, int length)
@@ -135,7 +164,7 @@ final class ChunkReader {
             while (i < blocks) {
                 long location = needed(i) ? location(i) : BlockGroup.ABSENT;
                 if (location == BlockGroup.DAMAGED) {
-                    throw new Mismatch("block " + (firstBlock + i) + " is damaged");
+                    throw new Mismatch("block " + (firstBlock + i) + " is damaged", firstBlock + i);
                 }
                 if (location == BlockGroup.ABSENT) {
                     zero(i * BLOCK, (i + 1) * BLOCK);
@@ -162,7 +191,8 @@ final class ChunkReader {
                                 + (firstBlock + i)
                                 + ", disk block "
                                 + location(i)
-                                + " does not match its checksum");
+                                + " does not match its checksum",
+                        firstBlock + i);
             }
             int visible = view.visibleBase(stored.length()) - from;
             if (visible < (i + 1) * BLOCK) {
@@ -179,9 +209,12 @@ final class ChunkReader {
                 if (start >= stop) {
                     continue;
                 }
-                if (!payloads.get().read(r.source().record(), start, stop, bytes, start - from)) {
+                int bad =
+                        payloads.get().read(r.source().record(), start, stop, bytes, start - from);
+                if (bad >= 0) {
                     throw new Mismatch(
-                            "LSN " + r.source().record().lsn() + " does not match its checksums");
+                            "LSN " + r.source().record().lsn() + " does not match its checksums",
+                            bad / BLOCK);
                 }
                 for (int i = (start - from) / BLOCK; i <= (stop - 1 - from) / BLOCK; i++) {
                     pure[i] = false;

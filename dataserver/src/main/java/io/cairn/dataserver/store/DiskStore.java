@@ -1,8 +1,10 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +44,26 @@ public interface DiskStore extends AutoCloseable {
      * on an I/O thread.
      */
     void read(int pg, long inode, int chunk, int offset, int length, ReadCallback callback);
+
+    /**
+     * Reads one block with the version of its chunk, for a replica whose own is damaged. Calls back
+     * on an I/O thread.
+     */
+    void readBlock(int pg, long inode, int chunk, int block, BlockCallback callback);
+
+    /**
+     * Puts the content back that a damaged block must have: logged, and written over the block
+     * later, in order with the chunk's operations. Never over anything newer.
+     *
+     * @param outcome told when it is durable or refused, on one of the disk's threads
+     */
+    void repair(int pg, BlockRepair repair, Consumer<RepairOutcome> outcome);
+
+    /**
+     * Told of blocks whose damage was found when an operation was to be merged into them; reads say
+     * it to their callers. Called by the flusher.
+     */
+    void onDamage(DamageListener listener);
 
     /** The newest truncate sequence applied to the chunk or its inode in this PG, 0 if none. */
     long truncateSequence(int pg, long inode, int chunk);
@@ -94,6 +116,27 @@ public interface DiskStore extends AutoCloseable {
          *     the bytes returned)
          */
         void done(@Nullable ByteBuf data, int[] blockCrcs, @Nullable CorruptBlockException failure);
+    }
+
+    /** Receives a block. */
+    interface BlockCallback {
+        /**
+         * @param block null with a failure
+         */
+        void done(@Nullable VersionedBlock block, @Nullable CorruptBlockException failure);
+    }
+
+    /**
+     * A verified block.
+     *
+     * @param content up to the end of the chunk; the receiver releases it
+     */
+    record VersionedBlock(ChunkVersion version, ByteBuf content) {}
+
+    /** Hears of damaged blocks. */
+    @FunctionalInterface
+    interface DamageListener {
+        void damaged(int pg, long inode, int chunk, int block);
     }
 
     /** Bytes of the disk and its WAL. */

@@ -2,7 +2,9 @@ package io.cairn.dataserver.store;
 
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
@@ -10,7 +12,6 @@ import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.wal.PayloadReader;
-import io.cairn.dataserver.wal.WalRecord;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +30,9 @@ final class FlushRound implements AutoCloseable {
     private final PayloadReader payloads;
     private final ChunkIndex.Update update = new ChunkIndex.Update();
     private final List<BlockRun> freed = new ArrayList<>();
+    private final List<DamagedBlock> damaged = new ArrayList<>(0);
+
+    private record DamagedBlock(int pg, long inode, int chunk, int block) {}
 
     FlushRound(
             ChunkIndex index,
@@ -84,23 +88,31 @@ final class FlushRound implements AutoCloseable {
     }
 
     private int addChunk(int pg, long inode, int chunk, ChunkOverlay overlay) throws IOException {
-        WalRecord last = overlay.lastOp().record();
+        Stored stored = index.readAll(pg, inode, chunk);
+        ChunkVersion version = overlay.version();
+        if (version == null) {
+            ChunkHead head = stored.head();
+            if (head == null) {
+                throw new IllegalStateException(
+                        "a repair of chunk " + chunk + " of inode " + inode + ", which is not");
+            }
+            version = head.version();
+        }
         ChunkMerge merge =
                 new ChunkMerge(
                         String.format("PG %d, inode %d, chunk %d", pg, inode, chunk),
-                        index.readAll(pg, inode, chunk),
+                        stored,
                         overlay.view(),
                         data,
                         allocator,
                         staged,
                         freed,
                         payloads);
-        return merge.run(
-                update,
-                pg,
-                inode,
-                chunk,
-                new ChunkHead(last.epoch(), last.sequence(), overlay.truncateSequence(), 0));
+        ChunkHead newest =
+                new ChunkHead(version.epoch(), version.sequence(), overlay.truncateSequence(), 0);
+        int length = merge.run(update, pg, inode, chunk, newest);
+        merge.damaged().forEach(block -> damaged.add(new DamagedBlock(pg, inode, chunk, block)));
+        return length;
     }
 
     /** Writes and syncs the blocks: before the index may speak of them. */
@@ -118,6 +130,11 @@ final class FlushRound implements AutoCloseable {
     /** Blocks the index no longer points to after the update. */
     List<BlockRun> freed() {
         return freed;
+    }
+
+    /** Tells of the blocks that became damaged. */
+    void report(DiskStore.DamageListener listener) {
+        damaged.forEach(d -> listener.damaged(d.pg(), d.inode(), d.chunk(), d.block()));
     }
 
     @Override

@@ -39,6 +39,7 @@ final class Flusher {
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
+    private volatile DiskStore.DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
     private record Share(PgStore pg, List<LoggedOp> ops) {}
 
@@ -81,11 +82,17 @@ final class Flusher {
             round.update().putDiskState(new DiskState(disk, trimLsn));
             index.apply(round.update());
             freed.addAll(round.freed());
+            round.report(damageListener);
         }
         shares.forEach(s -> s.pg().flushed(s.ops()));
         appliedTrimLsn = trimLsn;
         roundsSinceIndexFlush++;
         return !shares.isEmpty();
+    }
+
+    /** Any thread. */
+    void onDamage(DiskStore.DamageListener listener) {
+        damageListener = listener;
     }
 
     /** Whether the index's memory should be flushed now rather than by its size. */
@@ -131,13 +138,13 @@ final class Flusher {
     private long trimLsn(List<Share> shares, long syncedLsn) {
         long oldest = syncedLsn + 1;
         for (PgStore pg : pgs) {
-            long flushed = pg.flushedSequence();
+            int flushing = 0;
             for (Share s : shares) {
                 if (s.pg() == pg) {
-                    flushed = s.ops().getLast().sequence();
+                    flushing = s.ops().size();
                 }
             }
-            oldest = Math.min(oldest, pg.oldestLsnAfter(flushed));
+            oldest = Math.min(oldest, pg.oldestLsnAfter(flushing));
         }
         return Math.max(appliedTrimLsn, oldest - 1);
     }

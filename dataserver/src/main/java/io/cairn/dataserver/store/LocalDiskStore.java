@@ -3,6 +3,8 @@ package io.cairn.dataserver.store;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
@@ -22,6 +24,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -106,11 +109,9 @@ public final class LocalDiskStore implements DiskStore {
         if (offset < 0 || length < 0 || offset > Integer.MAX_VALUE - length - 4096) {
             throw new IllegalArgumentException("read of " + length + " bytes at " + offset);
         }
-        try {
-            readers.execute(() -> readNow(pg, inode, chunk, offset, length, callback));
-        } catch (RejectedExecutionException e) {
-            callback.done(null, new int[0], new CorruptBlockException("the disk is closed"));
-        }
+        onReader(
+                () -> readNow(pg, inode, chunk, offset, length, callback),
+                () -> callback.done(null, new int[0], closed()));
     }
 
     private void readNow(
@@ -128,6 +129,63 @@ public final class LocalDiskStore implements DiskStore {
             return;
         }
         callback.done(result.data(), result.blockCrcs(), null);
+    }
+
+    @Override
+    public void readBlock(int pg, long inode, int chunk, int block, BlockCallback callback) {
+        onReader(
+                () -> {
+                    VersionedBlock result;
+                    try {
+                        result = reader.readBlock(pg(pg), pg, inode, chunk, block);
+                    } catch (CorruptBlockException e) {
+                        callback.done(null, e);
+                        return;
+                    }
+                    callback.done(result, null);
+                },
+                () -> callback.done(null, closed()));
+    }
+
+    @Override
+    public void repair(int pg, BlockRepair repair, Consumer<RepairOutcome> outcome) {
+        BlockRepair r = repair.retained();
+        onReader(
+                () -> {
+                    RepairOutcome known;
+                    try {
+                        known = pg(pg).repair(wal, r, () -> outcome.accept(RepairOutcome.LOGGED));
+                    } catch (IndexDamagedException e) {
+                        LOG.error("disk {}: repairing a block", uuid, e);
+                        known = RepairOutcome.DIFFERENT;
+                    } finally {
+                        r.content().release();
+                    }
+                    if (known != RepairOutcome.LOGGED) {
+                        outcome.accept(known);
+                    }
+                },
+                () -> {
+                    r.content().release();
+                    outcome.accept(RepairOutcome.CHANGED);
+                });
+    }
+
+    private void onReader(Runnable task, Runnable closed) {
+        try {
+            readers.execute(task);
+        } catch (RejectedExecutionException e) {
+            closed.run();
+        }
+    }
+
+    private static CorruptBlockException closed() {
+        return new CorruptBlockException("the disk is closed");
+    }
+
+    @Override
+    public void onDamage(DamageListener listener) {
+        flushThread.flusher().onDamage(listener);
     }
 
     @Override
@@ -187,7 +245,9 @@ public final class LocalDiskStore implements DiskStore {
             var bytes = payload.nioBuffer(0, r.payloadLength());
             if (op.change() == null) {
                 int at = r.op().offset();
-                intact = payloads.read(r, at, at + r.payloadLength(), bytes, 0);
+                intact =
+                        payloads.read(r, at, at + r.payloadLength(), bytes, 0)
+                                == PayloadReader.INTACT;
             } else {
                 r.read(0, bytes);
                 intact = true;
@@ -255,6 +315,10 @@ public final class LocalDiskStore implements DiskStore {
         } catch (IOException e) {
             LOG.warn("closing {}", config.data(), e);
         }
+    }
+
+    ChunkVersion version(int pg, long inode, int chunk) {
+        return pg(pg).version(inode, chunk);
     }
 
     FlushThread flushThread() {

@@ -4,8 +4,12 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
+import io.cairn.dataserver.chunk.ChunkOverlay.View;
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
@@ -35,6 +39,7 @@ final class PgStore {
 
     private final int pg;
     private final SpaceAccount space;
+    private final ChunkIndex index;
     private final PgOverlay overlay;
     private final ArrayDeque<LoggedOp> unflushed = new ArrayDeque<>();
     private final List<EpochStart> epochStarts;
@@ -48,10 +53,12 @@ final class PgStore {
     private long flushedEpoch;
     private long flushed;
     private long orphan = NO_ORPHAN;
+    private long nextOrder;
 
     PgStore(PgLogState state, ChunkIndex index, SpaceAccount space) {
         this.pg = state.pg();
         this.space = space;
+        this.index = index;
         this.overlay =
                 new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
         this.epochStarts = new ArrayList<>(state.epochStarts());
@@ -78,7 +85,7 @@ final class PgStore {
         InodeChange change = InodeChange.of(entry.op(), entry.payload());
         WalRecord record =
                 wal.append(entry.epoch(), entry.sequence(), entry.op(), entry.payload(), durable);
-        add(new LoggedOp(record, change));
+        add(record, change);
     }
 
     synchronized void commit(long sequence) {
@@ -106,13 +113,23 @@ final class PgStore {
      * were dropped the first ones may be trimmed: what follows such a hole must be void.
      */
     synchronized void recovered(WalRecord record, @Nullable InodeChange change) {
-        if (record.sequence() <= flushed) {
-            return;
-        }
-        if (record.sequence() == lastSequence + 1) {
-            add(new LoggedOp(record, change));
-        } else {
+        if (record.repair()) {
+            recoveredRepair(record);
+        } else if (record.sequence() == lastSequence + 1) {
+            add(record, change);
+        } else if (record.sequence() > flushed) {
             orphan = Math.min(orphan, record.sequence());
+        }
+    }
+
+    /**
+     * The operation it follows must be the newest one. Then it may be in the index already, and
+     * laying the same bytes over it once more does nothing; what follows something that was dropped
+     * or overtaken by the index is void.
+     */
+    private void recoveredRepair(WalRecord record) {
+        if (record.sequence() == lastSequence && record.epoch() == lastEpoch) {
+            addLogged(new LoggedOp(record, null, nextOrder++));
         }
     }
 
@@ -174,11 +191,52 @@ final class PgStore {
         }
         List<LoggedOp> ops = new ArrayList<>();
         for (LoggedOp o : unflushed) {
-            if (o.sequence() > sequence) {
+            if (o.sequence() > sequence && !o.isRepair()) {
                 ops.add(o);
             }
         }
         return ops;
+    }
+
+    // ---- repair
+
+    /** The last operation that changed the chunk, by overlay or index. */
+    synchronized ChunkVersion version(long inode, int chunk) {
+        return version(overlay.find(inode, chunk), index.head(pg, inode, chunk));
+    }
+
+    private static ChunkVersion version(@Nullable ChunkOverlay o, @Nullable ChunkHead head) {
+        ChunkVersion logged = o == null ? null : o.version();
+        if (logged != null) {
+            return logged;
+        }
+        return head == null ? ChunkVersion.NONE : head.version();
+    }
+
+    /**
+     * Logs the content of a damaged block, ordered with the chunk's operations: it is as of the
+     * last one, and void if the chunk was changed since the content was read, elsewhere.
+     */
+    synchronized RepairOutcome repair(Wal wal, BlockRepair r, Runnable durable) {
+        ChunkOverlay logged = overlay.find(r.inode(), r.chunk());
+        Stored stored = index.read(pg, r.inode(), r.chunk(), r.block(), r.block());
+        if (!version(logged, stored.head()).equals(r.version())) {
+            return RepairOutcome.CHANGED;
+        }
+        int from = r.block() * BlockCrc.BLOCK_BYTES;
+        int to = from + BlockCrc.BLOCK_BYTES;
+        View view = logged == null ? View.EMPTY : logged.view(from, to);
+        int length = Math.min(to, view.length(stored.length())) - from;
+        if (length <= 0 || length != r.content().readableBytes() || !r.matches(view, stored)) {
+            return RepairOutcome.DIFFERENT;
+        }
+        if (space.admissibleBytes() < BlockCrc.BLOCK_BYTES && !r.inPlace(stored)) {
+            return RepairOutcome.NO_SPACE;
+        }
+        WalRecord record =
+                wal.appendRepair(lastEpoch, lastSequence, r.write(pg), r.content(), durable);
+        addLogged(new LoggedOp(record, null, nextOrder++));
+        return RepairOutcome.LOGGED;
     }
 
     // ---- the flusher
@@ -241,18 +299,17 @@ final class PgStore {
         flushedEpoch = ops.getLast().record().epoch();
     }
 
-    /** LSN of the oldest operation that is not in the index, after these; MAX_VALUE if none. */
-    synchronized long oldestLsnAfter(long sequence) {
+    /**
+     * LSN of the oldest operation that is not in the index, after the first few; else MAX_VALUE.
+     */
+    synchronized long oldestLsnAfter(int flushing) {
+        int i = 0;
         for (LoggedOp o : unflushed) {
-            if (o.sequence() > sequence) {
+            if (i++ == flushing) {
                 return o.record().lsn();
             }
         }
         return Long.MAX_VALUE;
-    }
-
-    synchronized long flushedSequence() {
-        return flushed;
     }
 
     synchronized boolean hasCommitted() {
@@ -289,10 +346,15 @@ final class PgStore {
         }
     }
 
-    private void add(LoggedOp op) {
+    private void addLogged(LoggedOp op) {
         unflushed.addLast(op);
         overlay.add(op);
         space.promise(op);
+    }
+
+    private void add(WalRecord record, @Nullable InodeChange change) {
+        LoggedOp op = new LoggedOp(record, change, nextOrder++);
+        addLogged(op);
         lastSequence = op.sequence();
         if (op.record().epoch() > lastEpoch) {
             lastEpoch = op.record().epoch();

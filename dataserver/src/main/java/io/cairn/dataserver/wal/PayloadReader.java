@@ -7,13 +7,17 @@ import java.nio.ByteBuffer;
 
 /** Reads verified bytes of a write that is in the WAL. For one thread. */
 public final class PayloadReader {
+    public static final int INTACT = -1;
+
     private final ByteBuffer scratch = ByteBuffer.allocateDirect(BlockCrc.BLOCK_BYTES);
 
     /**
      * Copies bytes [from, to) of the chunk, which the write must contain, to the buffer at the
-     * offset. False if a checksum does not match.
+     * offset.
+     *
+     * @return {@link #INTACT}, or the first position in the chunk whose checksum does not match
      */
-    public boolean read(WalRecord record, int from, int to, ByteBuffer target, int at)
+    public int read(WalRecord record, int from, int to, ByteBuffer target, int at)
             throws IOException {
         DataOp op = record.op();
         int begin = from - op.offset();
@@ -23,7 +27,7 @@ public final class PayloadReader {
             int unitStart = PayloadUnits.start(op, unit);
             int unitEnd = PayloadUnits.end(op, unit);
             if (unitStart >= end) {
-                return true;
+                return INTACT;
             }
             int partStart = Math.max(begin, unitStart);
             int partEnd = Math.min(end, unitEnd);
@@ -36,13 +40,13 @@ public final class PayloadReader {
             record.read(unitStart, b);
             if (unit >= op.blockCrcs().length
                     || Crc.of(b, 0, unitEnd - unitStart) != op.blockCrcs()[unit]) {
-                return false;
+                return op.offset() + unitStart;
             }
             if (!whole) {
                 target.put(targetAt, b, partStart - unitStart, partEnd - partStart);
             }
             if (unitEnd >= op.length()) {
-                return true;
+                return INTACT;
             }
         }
     }

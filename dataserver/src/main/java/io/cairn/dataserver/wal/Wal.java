@@ -113,6 +113,23 @@ public final class Wal implements AutoCloseable {
      */
     public WalRecord append(
             long epoch, long sequence, DataOp op, ByteBuf payload, Runnable durable) {
+        return append(WalRecordFormat.OPERATION, epoch, sequence, op, payload, durable);
+    }
+
+    /**
+     * Logs what a block must contain, to be written over a damaged one; as {@link #append}.
+     *
+     * @param epoch of the operation it follows
+     * @param sequence of the operation it follows: if that is dropped, so is this
+     * @param write of the block, by no session
+     */
+    public WalRecord appendRepair(
+            long epoch, long sequence, DataOp write, ByteBuf payload, Runnable durable) {
+        return append(WalRecordFormat.REPAIR, epoch, sequence, write, payload, durable);
+    }
+
+    private WalRecord append(
+            int type, long epoch, long sequence, DataOp op, ByteBuf payload, Runnable durable) {
         int headLength = DataOpFormat.encodedLength(op);
         int payloadLength = payload.readableBytes();
         int length = WalRecordFormat.BYTES + headLength + payloadLength;
@@ -141,7 +158,7 @@ public final class Wal implements AutoCloseable {
                             epoch,
                             sequence,
                             op.pg(),
-                            WalRecordFormat.OPERATION,
+                            type,
                             0,
                             headLength,
                             payloadLength,
@@ -155,7 +172,8 @@ public final class Wal implements AutoCloseable {
             batch.copied();
         }
         wakeSyncThread(!write);
-        return new WalRecord(lsn, epoch, sequence, op, batch, payloadAt, payloadLength);
+        boolean repair = type == WalRecordFormat.REPAIR;
+        return new WalRecord(lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength);
     }
 
     /** Logs that the operations of the PG after the sequence are void. */

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 /**
  * An operation in the WAL: its head in memory and where its payload is. Any thread.
  *
+ * @param repair whether it is a block's content as of the sequence, and no operation of the history
  * @param payloadOffset within the batch
  */
 public record WalRecord(
@@ -14,6 +15,7 @@ public record WalRecord(
         long epoch,
         long sequence,
         DataOp op,
+        boolean repair,
         WalBatch batch,
         int payloadOffset,
         int payloadLength) {

@@ -12,9 +12,10 @@ import org.jspecify.annotations.Nullable;
  *  8  u64  salt of the segment
  * 16  u64  LSN
  * 24  u64  epoch
- * 32  u64  sequence (DROP_TAIL: the last one kept)
+ * 32  u64  sequence (DROP_TAIL: the last one kept; REPAIR: of the operation it follows)
  * 40  u32  placement group
- * 44  u16  type: 1 operation, 2 DROP_TAIL, 3 operation whose payload lies in the data file
+ * 44  u16  type: 1 operation, 2 DROP_TAIL, 3 operation whose payload lies in the data file,
+ *          4 REPAIR: a WRITE of one block with the content it has as of the sequence
  * 46  u16  number of extents (type 3)
  * 48  u32  length of the head
  * 52  u32  length of the payload (0 for type 3)
@@ -30,6 +31,7 @@ public final class WalRecordFormat {
     public static final int OPERATION = 1;
     public static final int DROP_TAIL = 2;
     public static final int DIRECT_OPERATION = 3;
+    public static final int REPAIR = 4;
 
     static final int EXTENT_BYTES = 16;
     private static final int LENGTH = 4;

@@ -190,7 +190,14 @@ final class WalRecovery {
                         : h.payloadLength() == 0 || BlockCrc.of(payload) == h.payloadCrc();
         WalRecord record =
                 new WalRecord(
-                        h.lsn(), h.epoch(), h.sequence(), op, home, payloadAt, h.payloadLength());
+                        h.lsn(),
+                        h.epoch(),
+                        h.sequence(),
+                        op,
+                        h.type() == WalRecordFormat.REPAIR,
+                        home,
+                        payloadAt,
+                        h.payloadLength());
         return new Found(h, record, intact, s, position);
     }
 

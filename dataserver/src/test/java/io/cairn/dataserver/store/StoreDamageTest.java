@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -151,6 +152,11 @@ class StoreDamageTest {
             }
         }
         throw new AssertionError("not stored");
+    }
+
+    /** Where the bytes [from, from + length) of the pattern lie. */
+    static long indexOf(byte[] data, byte[] pattern, int from, int length) {
+        return indexOf(data, Arrays.copyOfRange(pattern, from, from + length));
     }
 
     /** One bit in a page that is in use. */

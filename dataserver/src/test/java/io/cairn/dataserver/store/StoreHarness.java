@@ -136,6 +136,12 @@ final class StoreHarness implements AutoCloseable {
         takeAcknowledgements();
     }
 
+    /** Ends the process in order while nothing is committed, so that all stays in the log. */
+    void shutDownWithoutFlush() {
+        store().close();
+        store = null;
+    }
+
     @Override
     public void close() {
         if (store != null) {
@@ -358,9 +364,20 @@ final class StoreHarness implements AutoCloseable {
             if (m.last() > 0) {
                 assertThat(state.lastEpoch()).isEqualTo(m.history().getLast().entry().epoch());
             }
-            store().commit(pg, m.committed);
+            commitInSteps(pg, m.committed);
         }
         epoch++;
+    }
+
+    /** As the replication does after a restart: the flusher takes other operations together. */
+    private void commitInSteps(int pg, long last) {
+        long at = store().logState(pg).committedSequence();
+        for (int steps = random.nextInt(6); steps > 0 && at < last && !devices.isCut(); steps--) {
+            at += 1 + random.nextInt((int) (last - at));
+            store().commit(pg, at);
+            store().flushThread().step();
+        }
+        store().commit(pg, last);
     }
 
     /** Bytes are either right or refused. */
