@@ -1,14 +1,11 @@
 package io.cairn.cli.local;
 
 import io.cairn.common.config.ByteSize;
+import io.cairn.common.file.Durable;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -125,6 +122,7 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
         [client]
         cluster_id = "%s"
         mds = [%s]
+        connect_timeout = "2min"
         """
                 .formatted(metrics, id, mdsList);
     }
@@ -132,22 +130,7 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
     /** Durable when it returns: without its configuration a cluster's data could not be found. */
     private static void save(Part part, String text) throws IOException {
         Files.createDirectories(part.folder());
-        try (FileChannel file =
-                FileChannel.open(
-                        part.config(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-            ByteBuffer bytes = StandardCharsets.UTF_8.encode(text);
-            while (bytes.hasRemaining()) {
-                file.write(bytes);
-            }
-            file.force(true);
-        }
-        syncDirectory(part.folder());
-        syncDirectory(part.clusterDirectory());
-    }
-
-    private static void syncDirectory(Path directory) throws IOException {
-        try (FileChannel names = FileChannel.open(directory, StandardOpenOption.READ)) {
-            names.force(true);
-        }
+        Durable.sync(part.clusterDirectory());
+        Durable.write(part.config(), text);
     }
 }

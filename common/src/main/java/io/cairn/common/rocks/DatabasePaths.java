@@ -1,5 +1,6 @@
 package io.cairn.common.rocks;
 
+import io.cairn.common.file.Durable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,9 +1,10 @@
 package io.cairn.common.rocks;
 
+import io.cairn.common.file.Durable;
+import io.cairn.common.file.FileTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 import org.rocksdb.Checkpoint;
@@ -29,7 +30,7 @@ final class RocksCheckpoint {
     static void create(RocksDB db, DatabasePaths paths, Path target)
             throws IOException, RocksDBException {
         Path part = target.resolveSibling(target.getFileName() + PART);
-        deleteTree(part);
+        FileTree.delete(part);
         if (paths.split()) {
             linkLiveFiles(db, paths, part);
         } else {
@@ -39,7 +40,7 @@ final class RocksCheckpoint {
         }
         Durable.write(part.resolve(DatabasePaths.RECORD), paths.tables().size() + "\n");
         Files.move(part, target);
-        Durable.syncDirectory(target.toAbsolutePath().getParent());
+        Durable.syncParent(target);
     }
 
     private static void linkLiveFiles(RocksDB db, DatabasePaths paths, Path target)
@@ -70,9 +71,9 @@ final class RocksCheckpoint {
                 }
             }
             for (int i = 0; i < paths.tables().size(); i++) {
-                Durable.syncDirectory(target.resolve("tables-" + i));
+                Durable.sync(target.resolve("tables-" + i));
             }
-            Durable.syncDirectory(target);
+            Durable.sync(target);
         } finally {
             db.enableFileDeletions();
         }
@@ -85,12 +86,12 @@ final class RocksCheckpoint {
     static void restore(Path checkpoint, DatabasePaths paths) throws IOException {
         Files.deleteIfExists(paths.directory().resolve("CURRENT"));
         if (Files.isDirectory(paths.directory())) {
-            Durable.syncDirectory(paths.directory());
+            Durable.sync(paths.directory());
         }
         for (Path table : paths.tables()) {
-            deleteTree(table);
+            FileTree.delete(table);
         }
-        deleteTree(paths.directory());
+        FileTree.delete(paths.directory());
         Files.createDirectories(paths.directory());
         for (int i = 0; i < paths.tables().size(); i++) {
             Path from = paths.split() ? checkpoint.resolve("tables-" + i) : checkpoint;
@@ -102,7 +103,7 @@ final class RocksCheckpoint {
                 Durable.copy(file, paths.directory().resolve(name), Files.size(file));
             }
         }
-        Durable.syncDirectory(paths.directory());
+        Durable.sync(paths.directory());
         Durable.write(
                 paths.directory().resolve("CURRENT"),
                 Files.readString(checkpoint.resolve("CURRENT")));
@@ -115,23 +116,12 @@ final class RocksCheckpoint {
                 Durable.linkOrCopy(file, to.resolve(file.getFileName()));
             }
         }
-        Durable.syncDirectory(to);
+        Durable.sync(to);
     }
 
     private static List<Path> filesIn(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
             return files.filter(Files::isRegularFile).toList();
-        }
-    }
-
-    static void deleteTree(Path root) throws IOException {
-        if (!Files.exists(root)) {
-            return;
-        }
-        try (Stream<Path> tree = Files.walk(root)) {
-            for (Path path : tree.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(path);
-            }
         }
     }
 }

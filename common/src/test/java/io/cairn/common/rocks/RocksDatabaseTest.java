@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
+import io.cairn.common.file.FileTree;
 import io.cairn.common.metrics.Meters;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -149,7 +150,7 @@ class RocksDatabaseTest {
                         meters,
                         problem -> reported.countDown())) {
             put(database, "k", "v");
-            RocksCheckpoint.deleteTree(directory);
+            FileTree.delete(directory);
             try (FlushOptions background = new FlushOptions().setWaitForFlush(false)) {
                 database.db().flush(background);
             }

@@ -1,14 +1,13 @@
 package io.cairn.dataserver.disk;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.file.Durable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.HexFormat;
 import java.util.UUID;
@@ -143,23 +142,9 @@ public final class StateDirectory implements AutoCloseable {
         throw new IOException(file + " does not hold an id");
     }
 
-    /** Written beside, synced and renamed: after a crash there is all of it or nothing. */
+    /** After a crash there is all of it or nothing. */
     private void write(String name, ByteString id) throws IOException {
-        Path fresh = directory.resolve(name + ".new");
-        try (FileChannel channel =
-                FileChannel.open(
-                        fresh,
-                        StandardOpenOption.CREATE,
-                        StandardOpenOption.WRITE,
-                        StandardOpenOption.TRUNCATE_EXISTING)) {
-            byte[] text = (hex(id) + "\n").getBytes(StandardCharsets.US_ASCII);
-            channel.write(java.nio.ByteBuffer.wrap(text));
-            channel.force(true);
-        }
-        Files.move(fresh, directory.resolve(name), StandardCopyOption.ATOMIC_MOVE);
-        try (FileChannel parent = FileChannel.open(directory, StandardOpenOption.READ)) {
-            parent.force(true);
-        }
+        Durable.write(directory.resolve(name), hex(id) + "\n");
     }
 
     @Override

@@ -1,15 +1,13 @@
 package io.cairn.mds.namespace;
 
+import io.cairn.common.file.Durable;
+import io.cairn.common.file.FileTree;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksDatabase;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
-import java.util.Comparator;
-import java.util.List;
 import java.util.stream.Stream;
 
 /**
@@ -35,7 +33,7 @@ final class StateDirectory {
     /** The database's directory, after finishing what a crash interrupted. */
     Path recover() throws IOException {
         Files.createDirectories(root);
-        delete(receiving());
+        FileTree.delete(receiving());
         if (Files.exists(received())) {
             promote();
         }
@@ -44,7 +42,7 @@ final class StateDirectory {
 
     /** Copies a checkpoint next to the database; tables, which never change, are linked. */
     void receive(Path checkpoint) throws IOException {
-        delete(receiving());
+        FileTree.delete(receiving());
         try (Stream<Path> tree = Files.walk(checkpoint)) {
             for (Path from : tree.sorted().toList()) {
                 Path to = receiving().resolve(checkpoint.relativize(from).toString());
@@ -55,18 +53,18 @@ final class StateDirectory {
                 }
             }
         }
-        syncTree(receiving());
+        Durable.syncTree(receiving());
         Files.move(receiving(), received(), StandardCopyOption.ATOMIC_MOVE);
-        sync(root);
+        Durable.sync(root);
     }
 
     /** Makes the received checkpoint the database. */
     Path promote() throws IOException {
         RocksDatabase.restore(received(), current(), MetaDatabase.NAME, rocks);
-        sync(root);
+        Durable.sync(root);
         Files.move(received(), receiving(), StandardCopyOption.ATOMIC_MOVE);
-        sync(root);
-        delete(receiving());
+        Durable.sync(root);
+        FileTree.delete(receiving());
         return current();
     }
 
@@ -88,32 +86,6 @@ final class StateDirectory {
             return true;
         } catch (IOException | UnsupportedOperationException e) {
             return false; // another device, or a file system without links: copied then
-        }
-    }
-
-    private static void syncTree(Path tree) throws IOException {
-        for (Path path : depthFirst(tree)) {
-            sync(path);
-        }
-    }
-
-    private static void sync(Path path) throws IOException {
-        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
-            channel.force(true);
-        }
-    }
-
-    private static void delete(Path tree) throws IOException {
-        if (Files.exists(tree)) {
-            for (Path path : depthFirst(tree)) {
-                Files.delete(path);
-            }
-        }
-    }
-
-    private static List<Path> depthFirst(Path tree) throws IOException {
-        try (Stream<Path> paths = Files.walk(tree)) {
-            return paths.sorted(Comparator.reverseOrder()).toList();
         }
     }
 }

@@ -1,5 +1,7 @@
 package io.cairn.mds.raft;
 
+import io.cairn.common.file.Durable;
+import io.cairn.common.file.FileTree;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,7 +22,7 @@ final class CheckpointManifest {
 
     static void write(Path checkpoint) throws IOException {
         StringBuilder text = new StringBuilder();
-        for (Path file : Durable.files(checkpoint)) {
+        for (Path file : FileTree.files(checkpoint)) {
             text.append(Files.size(file)).append(' ');
             text.append(checkpoint.relativize(file)).append('\n');
         }

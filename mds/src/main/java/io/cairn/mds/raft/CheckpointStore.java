@@ -1,5 +1,7 @@
 package io.cairn.mds.raft;
 
+import io.cairn.common.file.Durable;
+import io.cairn.common.file.FileTree;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.File;
 import java.io.IOException;
@@ -46,7 +48,7 @@ final class CheckpointStore implements StateMachineStorage {
 
     /** Drops what is left of an earlier run and makes a checkpoint of what the state holds now. */
     void open(ReplicatedState state) throws IOException {
-        Durable.deleteTree(incoming);
+        FileTree.delete(incoming);
         Files.createDirectories(incoming);
         dropReplaced();
         Files.createDirectories(directory);
@@ -66,11 +68,11 @@ final class CheckpointStore implements StateMachineStorage {
     Position take(ReplicatedState state) throws IOException {
         Files.createDirectories(directory);
         Path unfinished = directory.resolve(UNFINISHED);
-        Durable.deleteTree(unfinished);
+        FileTree.delete(unfinished);
         Position position = state.checkpoint(unfinished);
         Path target = directory.resolve(name(position.term(), position.index()));
         if (Files.isDirectory(target)) {
-            Durable.deleteTree(unfinished);
+            FileTree.delete(unfinished);
         } else {
             Durable.sync(unfinished);
             Files.move(unfinished, target);
@@ -132,7 +134,7 @@ final class CheckpointStore implements StateMachineStorage {
             CheckpointManifest.write(checkpoint);
         }
         List<FileInfo> files = new ArrayList<>();
-        for (Path file : Durable.files(checkpoint)) {
+        for (Path file : FileTree.files(checkpoint)) {
             files.add(new FileInfo(file, null));
         }
         latest =
@@ -143,7 +145,7 @@ final class CheckpointStore implements StateMachineStorage {
     private void dropAllBut(Path kept) throws IOException {
         for (Path child : children(directory)) {
             if (!child.equals(kept)) {
-                Durable.deleteTree(child);
+                FileTree.delete(child);
             }
         }
     }
@@ -158,14 +160,14 @@ final class CheckpointStore implements StateMachineStorage {
         for (Path sibling : children(parent)) {
             if (sibling.getFileName().toString().startsWith(prefix)) {
                 LOG.info("dropping {}, left over from an installed checkpoint", sibling);
-                Durable.deleteTree(sibling);
+                FileTree.delete(sibling);
             }
         }
     }
 
     /** Ratis leaves its MD5 beside each file it received and has checked. */
     private static void dropDigests(Path checkpoint) throws IOException {
-        for (Path file : Durable.files(checkpoint)) {
+        for (Path file : FileTree.files(checkpoint)) {
             if (file.getFileName().toString().endsWith(".md5")) {
                 Files.delete(file);
             }

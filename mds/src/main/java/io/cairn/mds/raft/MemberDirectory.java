@@ -1,5 +1,6 @@
 package io.cairn.mds.raft;
 
+import io.cairn.common.file.Durable;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;

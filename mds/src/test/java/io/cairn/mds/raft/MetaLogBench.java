@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.file.FileTree;
 import io.cairn.mds.raft.MetaLogConfig.Transport;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -28,7 +29,7 @@ final class MetaLogBench {
             for (Transport transport : Transport.values()) {
                 Path directory = Files.createTempDirectory(root, "bench");
                 run(directory, members, transport, seconds);
-                Durable.deleteTree(directory);
+                FileTree.delete(directory);
             }
         }
     }

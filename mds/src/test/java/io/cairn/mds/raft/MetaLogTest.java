@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.file.FileTree;
 import io.cairn.mds.raft.MetaLogConfig.Transport;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -131,7 +132,7 @@ final class MetaLogTest {
             }
 
             // Blank: nothing of the log reaches back that far, so it needs a checkpoint.
-            Durable.deleteTree(leader.config.directory());
+            FileTree.delete(leader.config.directory());
             Files.deleteIfExists(directory.resolve("list-" + leader.config.memberId()));
             LogMember blank = new LogMember(leader.config);
             members.add(blank);

@@ -1,4 +1,4 @@
-package io.cairn.common.rocks;
+package io.cairn.common.file;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,12 +11,14 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import org.jspecify.annotations.Nullable;
 
-/** Files and directory entries that are on the disk when the call returns. */
-final class Durable {
+/**
+ * Files and directory entries that are on the disk when the call returns. Stateless, any thread.
+ */
+public final class Durable {
     private Durable() {}
 
     /** Replaces a small file as a whole. */
-    static void write(Path file, String text) throws IOException {
+    public static void write(Path file, String text) throws IOException {
         Path part = file.resolveSibling(file.getFileName() + ".part");
         try (FileChannel channel =
                 FileChannel.open(
@@ -31,14 +33,14 @@ final class Durable {
             channel.force(true);
         }
         Files.move(part, file, StandardCopyOption.ATOMIC_MOVE);
-        syncDirectory(file.toAbsolutePath().getParent());
+        syncParent(file);
     }
 
     /**
      * Hard link, or a copy where the two lie on different file systems. The directory is not
      * synced.
      */
-    static void linkOrCopy(Path from, Path to) throws IOException {
+    public static void linkOrCopy(Path from, Path to) throws IOException {
         try {
             Files.createLink(to, from);
         } catch (FileSystemException | UnsupportedOperationException e) {
@@ -47,7 +49,7 @@ final class Durable {
     }
 
     /** Copies the first {@code length} bytes and syncs the copy. */
-    static void copy(Path from, Path to, long length) throws IOException {
+    public static void copy(Path from, Path to, long length) throws IOException {
         try (FileChannel in = FileChannel.open(from, StandardOpenOption.READ);
                 FileChannel out =
                         FileChannel.open(
@@ -64,11 +66,25 @@ final class Durable {
         }
     }
 
-    static void syncDirectory(@Nullable Path directory) throws IOException {
-        if (directory != null) {
-            try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
-                channel.force(true);
-            }
+    /** fsyncs one file, or the names in one directory. */
+    public static void sync(Path path) throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
+    }
+
+    /** fsyncs every file and directory below and including the path, children first. */
+    public static void syncTree(Path root) throws IOException {
+        for (Path path : FileTree.depthFirst(root)) {
+            sync(path);
+        }
+    }
+
+    /** fsyncs the directory that the path's name is in. */
+    public static void syncParent(Path path) throws IOException {
+        @Nullable Path parent = path.toAbsolutePath().getParent();
+        if (parent != null) {
+            sync(parent);
         }
     }
 }
