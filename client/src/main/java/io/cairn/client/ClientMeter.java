@@ -1,8 +1,6 @@
 package io.cairn.client;
 
 import io.cairn.common.metrics.MeterSpec;
-import java.util.List;
-import java.util.Locale;
 
 /** Every meter of a client. */
 public enum ClientMeter implements MeterSpec {
@@ -18,40 +16,19 @@ public enum ClientMeter implements MeterSpec {
     RETRIES(Kind.COUNTER, "", "Requests sent again", "plane"),
     CHECKSUM_ERRORS(Kind.COUNTER, "", "Blocks received with a wrong checksum");
 
-    private final Kind kind;
-    private final String unit;
-    private final String description;
-    private final List<String> tagNames;
+    private final Definition definition;
 
     ClientMeter(Kind kind, String unit, String description, String... tagNames) {
-        this.kind = kind;
-        this.unit = unit;
-        this.description = description;
-        this.tagNames = List.of(tagNames);
+        definition = Definition.of(kind, unit, description, tagNames);
     }
 
     @Override
-    public String meterName() {
-        return "cairn.client." + name().toLowerCase(Locale.ROOT).replace('_', '.');
+    public Definition definition() {
+        return definition;
     }
 
     @Override
-    public Kind kind() {
-        return kind;
-    }
-
-    @Override
-    public String unit() {
-        return unit;
-    }
-
-    @Override
-    public String description() {
-        return description;
-    }
-
-    @Override
-    public List<String> tagNames() {
-        return tagNames;
+    public String prefix() {
+        return "cairn.client";
     }
 }

@@ -76,7 +76,7 @@ final class ClientRuntime implements MetaEvents {
                 ByteString.copyFrom(
                         HexFormat.of()
                                 .parseHex(config.clusterId().orElse("").toLowerCase(Locale.ROOT)));
-        loops = new RpcLoops(config.eventLoops(), "cairn-client");
+        loops = new RpcLoops(config.eventLoops(), "cairn-client", published);
         rpc = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         timer =
                 Executors.newSingleThreadScheduledExecutor(task ->
@@ -89,7 +89,7 @@ final class ClientRuntime implements MetaEvents {
                         new MetaOptions(
                                 config.mds().stream().map(HostPort::toString).toList(),
                                 uuid(),
-                                config.description(),
+                                config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
                                 config.metadataPipeline()),
                         channels,

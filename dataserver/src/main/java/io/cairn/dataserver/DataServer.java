@@ -85,7 +85,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         this.state = state;
         this.disks = disks;
         int threads = config.eventLoops() == 0 ? RpcLoops.defaultThreads() : config.eventLoops();
-        loops = new RpcLoops(threads, "cairn-data");
+        loops = new RpcLoops(threads, "cairn-data", meters);
         peers = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         mdsClient = new RpcClient(loops, this::mdsHello, this::checkMds, RpcOptions.DEFAULT);
         blocking = Executors.newFixedThreadPool(2, DataServer::thread);

@@ -1,7 +1,6 @@
 package io.cairn.dataserver;
 
 import io.cairn.common.metrics.MeterSpec;
-import java.util.List;
 
 /** Every meter of a data server. */
 public enum DataServerMeter implements MeterSpec {
@@ -27,40 +26,19 @@ public enum DataServerMeter implements MeterSpec {
             Kind.COUNTER, "", "Damaged blocks that no replica could give their content back"),
     CORRUPT_REQUEST(Kind.COUNTER, "", "Requests whose data did not match its checksums");
 
-    private final Kind kind;
-    private final String unit;
-    private final String description;
-    private final List<String> tagNames;
+    private final Definition definition;
 
     DataServerMeter(Kind kind, String unit, String description, String... tagNames) {
-        this.kind = kind;
-        this.unit = unit;
-        this.description = description;
-        this.tagNames = List.of(tagNames);
+        definition = Definition.of(kind, unit, description, tagNames);
     }
 
     @Override
-    public String meterName() {
-        return "cairn.dataserver." + name().toLowerCase(java.util.Locale.ROOT).replace('_', '.');
+    public Definition definition() {
+        return definition;
     }
 
     @Override
-    public Kind kind() {
-        return kind;
-    }
-
-    @Override
-    public String unit() {
-        return unit;
-    }
-
-    @Override
-    public String description() {
-        return description;
-    }
-
-    @Override
-    public List<String> tagNames() {
-        return tagNames;
+    public String prefix() {
+        return "cairn.dataserver";
     }
 }

@@ -1,6 +1,7 @@
 package io.cairn.common.metrics;
 
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Describes one meter. Each module has one enum that implements this; {@code docs/metrics.md} is
@@ -10,6 +11,8 @@ import java.util.List;
  * enum DataServerMeter implements MeterSpec {
  *     OPERATION(Kind.TIMER, "", "Client operations served", "op"),
  *     WAL_USED(Kind.GAUGE, "bytes", "WAL bytes not yet flushed to the disk", "disk");
+ *
+ *     private final Definition definition;
  *     ...
  * }
  * }</pre>
@@ -27,19 +30,47 @@ public interface MeterSpec {
         DISTRIBUTION
     }
 
-    /** Dotted lower-case name with the module's prefix: {@code cairn.dataserver.operation}. */
-    String meterName();
-
-    Kind kind();
-
     /**
-     * Unit of the values ({@code "bytes"}), empty for pure numbers; timers are always in seconds.
+     * What a meter is, apart from its name.
+     *
+     * @param unit of the values ({@code "bytes"}), empty for pure numbers; timers are always in
+     *     seconds
+     * @param description what it tells the administrator, as one line
+     * @param tagNames in the order in which {@link Meters} takes their values
      */
-    String unit();
+    record Definition(Kind kind, String unit, String description, List<String> tagNames) {
+        public static Definition of(
+                Kind kind, String unit, String description, String... tagNames) {
+            return new Definition(kind, unit, description, List.of(tagNames));
+        }
+    }
 
-    /** What it tells the administrator, as one line. */
-    String description();
+    Definition definition();
 
-    /** Names of the tags, in the order in which {@link Meters} takes their values. */
-    List<String> tagNames();
+    /** What the module's meters begin with: {@code cairn.dataserver}. */
+    String prefix();
+
+    /** The enum constant's. */
+    String name();
+
+    /** Dotted lower-case name with the module's prefix: {@code cairn.dataserver.wal.used}. */
+    default String meterName() {
+        return prefix() + "." + name().toLowerCase(Locale.ROOT).replace('_', '.');
+    }
+
+    default Kind kind() {
+        return definition().kind();
+    }
+
+    default String unit() {
+        return definition().unit();
+    }
+
+    default String description() {
+        return definition().description();
+    }
+
+    default List<String> tagNames() {
+        return definition().tagNames();
+    }
 }

@@ -12,6 +12,12 @@ import java.util.function.Supplier;
 
 /** Answers {@code GET /metrics} with the process's metrics. Thread-safe. */
 public final class PrometheusEndpoint implements AutoCloseable {
+    static {
+        // Read by the server when it is first used: who sends half a request is dropped.
+        System.getProperties().putIfAbsent("sun.net.httpserver.maxReqTime", "10");
+        System.getProperties().putIfAbsent("jdk.httpserver.maxConnections", "64");
+    }
+
     private final HttpServer server;
     private final ExecutorService executor;
 
@@ -19,14 +25,15 @@ public final class PrometheusEndpoint implements AutoCloseable {
      * Starts listening.
      *
      * @param address port 0 lets the system choose
-     * @param scrape gives the text; called by the endpoint's own thread
+     * @param scrape gives the text; called by threads of the endpoint's own
      * @throws IOException if the address cannot be listened on
      */
     public PrometheusEndpoint(HostPort address, Supplier<String> scrape) throws IOException {
         server = HttpServer.create(address.toSocketAddress(), 16);
         executor =
-                Executors.newSingleThreadExecutor(
-                        task -> Thread.ofPlatform().daemon().name("cairn-metrics").unstarted(task));
+                // A thread each, as a request that does not arrive whole keeps its thread waiting.
+                Executors.newThreadPerTaskExecutor(
+                        Thread.ofVirtual().name("cairn-metrics-", 0).factory());
         server.setExecutor(executor);
         server.createContext("/", exchange -> answer(exchange, 404, "see /metrics\n"));
         server.createContext("/metrics", exchange -> answer(exchange, 200, scrape.get()));

@@ -1,8 +1,6 @@
 package io.cairn.common.rocks;
 
 import io.cairn.common.metrics.MeterSpec;
-import java.util.List;
-import java.util.Locale;
 
 /** What RocksDB tells about itself; a property each, read when the metrics are. */
 public enum RocksMeter implements MeterSpec {
@@ -25,13 +23,11 @@ public enum RocksMeter implements MeterSpec {
     SLOW("bytes", "Bytes of tables on the slow device", ""),
     SPILLED_LEVELS("", "Levels planned for the fast device that lie partly on the slow one", "");
 
-    private final String unit;
-    private final String description;
+    private final Definition definition;
     private final String property;
 
     RocksMeter(String unit, String description, String property) {
-        this.unit = unit;
-        this.description = description;
+        definition = Definition.of(Kind.GAUGE, unit, description, "database");
         this.property = property;
     }
 
@@ -41,27 +37,12 @@ public enum RocksMeter implements MeterSpec {
     }
 
     @Override
-    public String meterName() {
-        return "cairn.rocksdb." + name().toLowerCase(Locale.ROOT).replace('_', '.');
+    public Definition definition() {
+        return definition;
     }
 
     @Override
-    public Kind kind() {
-        return Kind.GAUGE;
-    }
-
-    @Override
-    public String unit() {
-        return unit;
-    }
-
-    @Override
-    public String description() {
-        return description;
-    }
-
-    @Override
-    public List<String> tagNames() {
-        return List.of("database");
+    public String prefix() {
+        return "cairn.rocksdb";
     }
 }

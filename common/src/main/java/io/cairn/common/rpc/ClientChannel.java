@@ -129,7 +129,7 @@ final class ClientChannel implements RpcChannel {
             ByteBuf payload) {
         long now = System.nanoTime();
         long left = Math.min(deadlineNanos - now, MAX_DEADLINE_NANOS);
-        var call = new PendingCall(this, method, now + left, callback, frame, payload);
+        var call = new PendingCall(this, method, now, now + left, callback, frame, payload);
         if (loop.inEventLoop()) {
             drain(); // what was called before from other threads goes first
             submit(call, now);

@@ -42,7 +42,7 @@ final class ClientConnection extends Connection {
             refuse(local, refusal);
             return;
         }
-        greeted();
+        greeted(client.loops().madeTo(hello.getRole()));
         owner.ready(this);
     }
 
@@ -62,8 +62,10 @@ final class ClientConnection extends Connection {
                                 FrameFormat.word(header),
                                 head,
                                 payload);
-                case FrameFormat.KIND_ONE_WAY ->
-                        client.pushed(owner, FrameFormat.method(header), head);
+                case FrameFormat.KIND_ONE_WAY -> {
+                    traffic().oneWay();
+                    client.pushed(owner, FrameFormat.method(header), head);
+                }
                 default -> closeBecause("a request, though this end is the client");
             }
         } finally {

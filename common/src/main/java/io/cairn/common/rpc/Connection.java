@@ -12,6 +12,7 @@ import io.netty.channel.EventLoop;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +39,10 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     private boolean flushRequested;
     private boolean closing;
     private boolean greeted;
+
+    /** Once greeted. */
+    private @Nullable RpcTraffic traffic;
+
     private boolean stallCheckScheduled;
     private boolean stalled;
     private long stalledAtFrame;
@@ -95,7 +100,11 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
-        receiver.received((ByteBuf) message);
+        ByteBuf bytes = (ByteBuf) message;
+        if (traffic != null) {
+            traffic.received(bytes.readableBytes());
+        }
+        receiver.received(bytes);
     }
 
     @Override
@@ -193,14 +202,24 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     }
 
     /** The peer's Hello is accepted: other messages may follow. */
-    final void greeted() {
+    final void greeted(RpcTraffic with) {
         greeted = true;
+        traffic = with;
+        with.connected();
         receiver.maxBodyBytes(options.maxBodyBytes());
     }
 
     @Override
     public final void violation(String reason) {
         closeBecause(reason);
+    }
+
+    /** Once greeted. */
+    final RpcTraffic traffic() {
+        if (traffic == null) {
+            throw new IllegalStateException("before the handshake");
+        }
+        return traffic;
     }
 
     // ---- sending
@@ -214,6 +233,9 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
             return;
         }
         int payloadLength = payload.readableBytes();
+        if (traffic != null) {
+            traffic.sent(frame.readableBytes() + payloadLength);
+        }
         sender.seal(frame, kind, method, requestId, word, payloadLength);
         var _ = channel.write(frame, channel.voidPromise());
         if (payloadLength > 0) {
@@ -276,6 +298,9 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
             return;
         }
         closing = true;
+        if (traffic != null) {
+            traffic.disconnected();
+        }
         receiver.close();
         var _ = channel.close();
         closed(reason);

@@ -17,6 +17,7 @@ final class PendingCall extends HandoffQueue.Node<PendingCall> {
     final ClientChannel channel;
     final int method;
     final long deadlineNanos;
+    private final long startNanos;
     private final @Nullable RpcCallback callback;
 
     /** What is to be sent, until it is handed to the connection. */
@@ -24,6 +25,9 @@ final class PendingCall extends HandoffQueue.Node<PendingCall> {
 
     private ByteBuf payload;
     private boolean done;
+
+    /** Of the connection it was sent on, unless it is one-way. */
+    private @Nullable RpcTraffic traffic;
 
     /** Under which the peer answers; 0 while not sent. */
     long id;
@@ -36,12 +40,14 @@ final class PendingCall extends HandoffQueue.Node<PendingCall> {
     PendingCall(
             ClientChannel channel,
             int method,
+            long startNanos,
             long deadlineNanos,
             @Nullable RpcCallback callback,
             ByteBuf frame,
             ByteBuf payload) {
         this.channel = channel;
         this.method = method;
+        this.startNanos = startNanos;
         this.deadlineNanos = deadlineNanos;
         this.callback = callback;
         this.frame = frame;
@@ -66,6 +72,12 @@ final class PendingCall extends HandoffQueue.Node<PendingCall> {
         ByteBuf sentPayload = payload;
         frame = Unpooled.EMPTY_BUFFER;
         payload = Unpooled.EMPTY_BUFFER;
+        if (oneWay()) {
+            connection.traffic().oneWay();
+        } else {
+            traffic = connection.traffic();
+            traffic.started();
+        }
         int kind = oneWay() ? FrameFormat.KIND_ONE_WAY : FrameFormat.KIND_REQUEST;
         connection.write(kind, method, id, word, sentFrame, sentPayload);
     }
@@ -78,6 +90,9 @@ final class PendingCall extends HandoffQueue.Node<PendingCall> {
         done = true;
         frame.release();
         payload.release();
+        if (traffic != null) {
+            traffic.finished(startNanos, status.ok());
+        }
         if (callback == null) {
             return;
         }

@@ -1,5 +1,7 @@
 package io.cairn.common.rpc;
 
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Role;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.EventLoop;
@@ -19,8 +21,11 @@ import io.netty.util.concurrent.EventExecutor;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The event loops of a process, shared by its servers and clients so that work can be pinned to one
@@ -36,19 +41,33 @@ public final class RpcLoops implements AutoCloseable {
     private final List<EventLoop> loops;
     private final List<RpcLoop> owned;
     private final Map<EventLoop, DeadlineWheel> wheels = new HashMap<>();
+    private final Map<String, RpcTraffic> traffic = new ConcurrentHashMap<>();
+    private final @Nullable Meters meters;
 
     /**
      * @param threads number of loops, at least 1
      * @param name of the threads
      */
     public RpcLoops(int threads, String name) {
-        this(threads, name, true);
+        this(threads, name, true, null);
+    }
+
+    /**
+     * @param meters get those of all connections of these loops, see {@link RpcMeter}
+     */
+    public RpcLoops(int threads, String name, Meters meters) {
+        this(threads, name, true, meters);
     }
 
     /**
      * @param nativeTransport false: NIO even where epoll is available
      */
     public RpcLoops(int threads, String name, boolean nativeTransport) {
+        this(threads, name, nativeTransport, null);
+    }
+
+    private RpcLoops(int threads, String name, boolean nativeTransport, @Nullable Meters meters) {
+        this.meters = meters;
         epoll = nativeTransport && Epoll.isAvailable();
         IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
         group = new MultiThreadIoEventLoopGroup(threads, new DefaultThreadFactory(name, true), io);
@@ -102,6 +121,25 @@ public final class RpcLoops implements AutoCloseable {
             throw new IllegalArgumentException("not one of these loops: " + loop);
         }
         return wheel;
+    }
+
+    /** The counters of connections that this side accepted from peers of that role. */
+    RpcTraffic acceptedFrom(Role peer) {
+        return traffic("server", peer);
+    }
+
+    /** The counters of connections that this side made to peers of that role. */
+    RpcTraffic madeTo(Role peer) {
+        return traffic("client", peer);
+    }
+
+    private RpcTraffic traffic(String side, Role peer) {
+        String role =
+                peer == Role.UNRECOGNIZED || peer == Role.ROLE_UNSPECIFIED
+                        ? "unknown"
+                        : peer.name().substring("ROLE_".length()).toLowerCase(Locale.ROOT);
+        return traffic.computeIfAbsent(
+                side + " " + role, key -> new RpcTraffic(meters, side, role));
     }
 
     Class<? extends SocketChannel> socketType() {

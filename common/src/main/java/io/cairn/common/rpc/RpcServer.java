@@ -1,6 +1,7 @@
 package io.cairn.common.rpc;
 
 import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Role;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.Channel;
@@ -136,6 +137,10 @@ public final class RpcServer implements AutoCloseable {
 
     Hello localHello() {
         return Handshake.local(hello.get());
+    }
+
+    RpcTraffic trafficFrom(Role peer) {
+        return loops.acceptedFrom(peer);
     }
 
     HelloPolicy policy() {

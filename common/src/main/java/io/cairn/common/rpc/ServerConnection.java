@@ -59,7 +59,7 @@ final class ServerConnection extends Connection implements RpcPeer {
             refuse(local, refusal);
             return;
         }
-        greeted();
+        greeted(server.trafficFrom(said.getRole()));
         connected = true;
         sendHello(local);
         LOG.debug("Connected: {}", describe());
@@ -102,16 +102,21 @@ final class ServerConnection extends Connection implements RpcPeer {
         }
         boolean oneWay = kind == FrameFormat.KIND_ONE_WAY;
         long millis = Integer.toUnsignedLong(FrameFormat.word(header));
+        long now = System.nanoTime();
         ServerRequest request =
                 new ServerRequest(
                         this,
                         oneWay,
                         FrameFormat.method(header),
                         FrameFormat.requestId(header),
-                        System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis),
+                        now,
+                        now + TimeUnit.MILLISECONDS.toNanos(millis),
                         head,
                         payload);
-        if (!oneWay) {
+        if (oneWay) {
+            traffic().oneWay();
+        } else {
+            traffic().started();
             inFlight++;
             inFlightBytes += request.bodyBytes();
             updateReading();
@@ -123,8 +128,9 @@ final class ServerConnection extends Connection implements RpcPeer {
         }
     }
 
-    /** A request of so many bytes has its answer. */
-    void answered(int bodyBytes) {
+    /** A request of so many bytes, received then, has its answer. */
+    void answered(int bodyBytes, long startNanos, boolean succeeded) {
+        traffic().finished(startNanos, succeeded);
         inFlight--;
         inFlightBytes -= bodyBytes;
         updateReading();
@@ -209,6 +215,7 @@ final class ServerConnection extends Connection implements RpcPeer {
                 to.closeBecause(
                         "does not read: " + to.queuedBytes() + " bytes wait to be sent to it");
             }
+            to.traffic().oneWay();
             to.write(FrameFormat.KIND_ONE_WAY, method, 0, 0, frame, Unpooled.EMPTY_BUFFER);
         }
 

@@ -31,6 +31,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
     private final boolean oneWay;
     private final int method;
     private final long id;
+    private final long startNanos;
     private final long deadlineNanos;
     private final ByteBuf head;
     private final ByteBuf payload;
@@ -48,6 +49,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
             boolean oneWay,
             int method,
             long id,
+            long startNanos,
             long deadlineNanos,
             ByteBuf head,
             ByteBuf payload) {
@@ -55,6 +57,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
         this.oneWay = oneWay;
         this.method = method;
         this.id = id;
+        this.startNanos = startNanos;
         this.deadlineNanos = deadlineNanos;
         this.head = head;
         this.payload = payload;
@@ -170,7 +173,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
 
     @Override
     void writeTo(ServerConnection to) {
-        to.answered(bodyBytes);
+        to.answered(bodyBytes, startNanos, status == 0);
         to.write(FrameFormat.KIND_REPLY, method, id, status, replyFrame, replyPayload);
     }
 

@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.config.HostPort;
 import java.lang.management.ManagementFactory;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -26,41 +28,20 @@ class MetersTest {
         SENT(Kind.COUNTER, "bytes", "Bytes sent"),
         BATCH(Kind.DISTRIBUTION, "bytes", "Sizes of batches");
 
-        private final Kind kind;
-        private final String unit;
-        private final String description;
-        private final List<String> tags;
+        private final Definition definition;
 
-        TestMeter(Kind kind, String unit, String description, String... tags) {
-            this.kind = kind;
-            this.unit = unit;
-            this.description = description;
-            this.tags = List.of(tags);
+        TestMeter(Kind kind, String unit, String description, String... tagNames) {
+            definition = Definition.of(kind, unit, description, tagNames);
         }
 
         @Override
-        public String meterName() {
-            return "cairn.test." + name().toLowerCase(java.util.Locale.ROOT);
+        public Definition definition() {
+            return definition;
         }
 
         @Override
-        public Kind kind() {
-            return kind;
-        }
-
-        @Override
-        public String unit() {
-            return unit;
-        }
-
-        @Override
-        public String description() {
-            return description;
-        }
-
-        @Override
-        public List<String> tagNames() {
-            return tags;
+        public String prefix() {
+            return "cairn.test";
         }
     }
 
@@ -152,6 +133,18 @@ class MetersTest {
                         "`cairn_test_sent_bytes_total` | counter",
                         "`cairn_test_queue` | gauge",
                         "| op | Operations");
+    }
+
+    @Test
+    void halfARequestKeepsNobodyWaiting() throws Exception {
+        try (PrometheusEndpoint endpoint =
+                        new PrometheusEndpoint(HostPort.parse("127.0.0.1:0"), () -> "all well");
+                Socket half = new Socket("127.0.0.1", endpoint.address().port())) {
+            half.getOutputStream().write("GET /met".getBytes(StandardCharsets.US_ASCII));
+            assertThat(get(endpoint.address(), "/metrics")).isEqualTo("all well");
+            half.shutdownOutput();
+            assertThat(half.getInputStream().read()).isEqualTo(-1);
+        }
     }
 
     private static String get(HostPort address, String path) throws Exception {

@@ -31,6 +31,7 @@ class DeadlineWheelTest {
         return new PendingCall(
                 channel,
                 1,
+                System.nanoTime(),
                 deadlineNanos,
                 (status, head, payload) -> expired.add(deadlineNanos),
                 Unpooled.EMPTY_BUFFER,

@@ -1,7 +1,6 @@
 package io.cairn.mds.server;
 
 import io.cairn.common.metrics.MeterSpec;
-import java.util.List;
 
 /** Every meter of the metadata server. */
 public enum MdsMeter implements MeterSpec {
@@ -27,40 +26,19 @@ public enum MdsMeter implements MeterSpec {
     RAFT_SINCE_CHECKPOINT(Kind.GAUGE, "", "Log entries applied since the last checkpoint"),
     RAFT_DISK_FREE(Kind.GAUGE, "bytes", "Free space of the file system the Raft log is on");
 
-    private final Kind kind;
-    private final String unit;
-    private final String description;
-    private final List<String> tagNames;
+    private final Definition definition;
 
     MdsMeter(Kind kind, String unit, String description, String... tagNames) {
-        this.kind = kind;
-        this.unit = unit;
-        this.description = description;
-        this.tagNames = List.of(tagNames);
+        definition = Definition.of(kind, unit, description, tagNames);
     }
 
     @Override
-    public String meterName() {
-        return "cairn.mds." + name().toLowerCase(java.util.Locale.ROOT).replace('_', '.');
+    public Definition definition() {
+        return definition;
     }
 
     @Override
-    public Kind kind() {
-        return kind;
-    }
-
-    @Override
-    public String unit() {
-        return unit;
-    }
-
-    @Override
-    public String description() {
-        return description;
-    }
-
-    @Override
-    public List<String> tagNames() {
-        return tagNames;
+    public String prefix() {
+        return "cairn.mds";
     }
 }

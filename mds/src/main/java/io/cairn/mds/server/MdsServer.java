@@ -125,7 +125,9 @@ public final class MdsServer implements AutoCloseable {
         MdsMetrics metrics = new MdsMetrics(meters);
         long leaseNanos = config.raft().leaderLease().toNanos();
         control = new Control("mds-" + config.memberId() + "-control");
-        loops = new RpcLoops(RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc");
+        loops =
+                new RpcLoops(
+                        RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc", meters);
         client = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         leadership =
                 new Leadership(
