@@ -12,7 +12,9 @@ import picocli.CommandLine.Option;
 
 @Command(name = "dataserver", description = "Run a data server.")
 final class DataServerCommand implements Callable<ExitCode> {
-    @Mixin private final GlobalOptions options = new GlobalOptions();
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // by picocli and Main
+    private final GlobalOptions options = new GlobalOptions();
 
     @Option(
             names = "--config",

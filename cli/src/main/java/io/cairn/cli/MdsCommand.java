@@ -12,7 +12,9 @@ import picocli.CommandLine.Option;
 
 @Command(name = "mds", description = "Run a member of the metadata service.")
 final class MdsCommand implements Callable<ExitCode> {
-    @Mixin private final GlobalOptions options = new GlobalOptions();
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // by picocli and Main
+    private final GlobalOptions options = new GlobalOptions();
 
     @Option(
             names = "--config",

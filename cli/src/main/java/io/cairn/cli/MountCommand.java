@@ -22,7 +22,9 @@ import picocli.CommandLine.Parameters;
             "Stays in the foreground."
         })
 final class MountCommand implements Callable<ExitCode> {
-    @Mixin private final GlobalOptions options = new GlobalOptions();
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // by picocli and Main
+    private final GlobalOptions options = new GlobalOptions();
 
     @Parameters(
             index = "0",
@@ -65,7 +67,6 @@ final class MountCommand implements Callable<ExitCode> {
     private MountOptions parsedOptions(MountSource from) {
         try {
             return MountOptions.DEFAULT
-                    .with("fsname=" + from.name())
                     .with("subdir=" + from.path())
                     .with(String.join(",", mountOptions));
         } catch (MountException e) {

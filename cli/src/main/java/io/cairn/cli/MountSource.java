@@ -17,11 +17,6 @@ record MountSource(List<HostPort> mds, String path) {
         return new MountSource(Addresses.parse(List.of(servers.split(",", -1))), path);
     }
 
-    /** As mount tables show it; a comma would end the option. */
-    String name() {
-        return mds.getFirst() + (path.equals("/") ? "" : ":" + path);
-    }
-
     String toToml() {
         return mds.stream()
                 .map(a -> "\"" + a + "\"")

@@ -2,6 +2,7 @@ package io.cairn.cli;
 
 import io.cairn.client.CairnClient;
 import io.cairn.client.CairnClients;
+import io.cairn.client.ClientConfig;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.ProcessMetrics;
@@ -18,6 +19,8 @@ import io.cairn.fuse.mount.MountOptions;
 import io.cairn.mds.server.MdsConfig;
 import io.cairn.mds.server.MdsServer;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -64,13 +67,30 @@ public final class PartStarter {
     public FuseMount mount(MountConfig config, Path mountPoint, MountOptions options)
             throws Exception {
         Meters meters = metrics.part("mount");
-        CairnClient client = process.add("client", CairnClients.connect(config.client(), meters));
+        ClientConfig session = config.client().describedAs(description(mountPoint));
+        MountOptions named = options.from(session.mds().getFirst().toString(), session.path());
+        CairnClient client = process.add("client", CairnClients.connect(session, meters));
         FuseMount mount =
                 process.add(
                         "mount on " + mountPoint,
-                        FuseMount.mount(client, mountPoint, options, meters));
+                        FuseMount.mount(client, mountPoint, named, meters));
         endpoint(config.metricsAddress());
         return mount;
+    }
+
+    /** Who mounted, as the administrator sees it: {@code host:/mount/point, process 4711}. */
+    private static String description(Path mountPoint) {
+        String host;
+        try {
+            host = InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            host = "unknown host";
+        }
+        return "%s:%s, process %d"
+                .formatted(
+                        host,
+                        mountPoint.toAbsolutePath().normalize(),
+                        ProcessHandle.current().pid());
     }
 
     /** Made with the settings of the part that needs it first, shared by all that follow. */

@@ -56,11 +56,7 @@ final class StatusCommand implements Callable<ExitCode> {
         if (!mds.isEmpty()) {
             return Addresses.parse(mds);
         }
-        ClusterDirectory cluster =
-                new ClusterDirectory(
-                        directory == null
-                                ? ClusterDirectory.defaultPath(System.getenv())
-                                : directory);
+        ClusterDirectory cluster = ClusterDirectory.chosen(directory);
         List<HostPort> members = cluster.mdsAddresses();
         if (members.isEmpty()) {
             throw new CommandException(

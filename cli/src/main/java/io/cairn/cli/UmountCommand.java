@@ -13,7 +13,9 @@ import picocli.CommandLine.Parameters;
         name = "umount",
         description = "Unmount a Cairn file system, also one whose process was killed.")
 final class UmountCommand implements Callable<ExitCode> {
-    @Mixin private final GlobalOptions options = new GlobalOptions();
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // by picocli and Main
+    private final GlobalOptions options = new GlobalOptions();
 
     @Parameters(paramLabel = "MOUNTPOINT", description = "Where it is mounted.")
     private @Nullable Path mountPoint;

@@ -30,13 +30,13 @@ public record ClientConfig(
                 String path,
         @Key(
                         value =
-                                "What the administrator sees of this client, normally host, mount"
-                                        + " point and process.",
-                        defaultValue = "cairn client")
-                String description,
+                                "What the administrator sees of this client; if it is not given,"
+                                        + " host, mount point and process.",
+                        example = "build farm 3")
+                Optional<String> description,
         @Key(
                         value = "How long connecting to the cluster may take.",
-                        defaultValue = "30s",
+                        defaultValue = "10s",
                         min = "100ms",
                         max = "1h")
                 Duration connectTimeout,
@@ -105,6 +105,23 @@ public record ClientConfig(
                 "attempt_timeout",
                 "must not be longer than io_timeout");
         mds = List.copyOf(mds);
+    }
+
+    /** With this description, unless the configuration has one. */
+    public ClientConfig describedAs(String text) {
+        return new ClientConfig(
+                mds,
+                clusterId,
+                path,
+                Optional.of(description.orElse(text)),
+                connectTimeout,
+                metadataTimeout,
+                ioTimeout,
+                attemptTimeout,
+                maxInFlight,
+                metadataPipeline,
+                publishInterval,
+                eventLoops);
     }
 
     /** The defaults, for a cluster with these MDS members. */

@@ -1,8 +1,6 @@
 package io.cairn.cli.local;
 
-import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
-import io.cairn.mds.server.MdsConfig;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The state directory of a cluster made by {@code cairn up}: which parts it has, which run. */
 public final class ClusterDirectory {
@@ -21,8 +20,13 @@ public final class ClusterDirectory {
         this.path = path.toAbsolutePath().normalize();
     }
 
+    /** The directory a command was given with {@code --dir}, or the user's default one. */
+    public static ClusterDirectory chosen(@Nullable Path option) {
+        return new ClusterDirectory(option == null ? defaultPath(System.getenv()) : option);
+    }
+
     /** {@code $XDG_STATE_HOME/cairn}, or {@code ~/.local/state/cairn}. */
-    public static Path defaultPath(Map<String, String> environment) {
+    static Path defaultPath(Map<String, String> environment) {
         String state = environment.getOrDefault("XDG_STATE_HOME", "");
         if (!state.isEmpty()) {
             return Path.of(state, "cairn");
@@ -43,13 +47,11 @@ public final class ClusterDirectory {
         return Files.isDirectory(path);
     }
 
-    /**
-     * Every part that has a configuration, MDS members first, then data servers, then the mount.
-     */
-    List<Part> parts() throws IOException {
+    /** Every part that has a folder: read from the disk by each call. */
+    Parts parts() throws IOException {
         List<Part> parts = new ArrayList<>();
         if (!exists()) {
-            return parts;
+            return new Parts(parts);
         }
         try (Stream<Path> folders = Files.list(path)) {
             for (Path folder : (Iterable<Path>) folders::iterator) {
@@ -62,21 +64,13 @@ public final class ClusterDirectory {
                 }
             }
         }
-        parts.sort(Comparator.comparing(Part::kind).thenComparing(Part::number));
-        return parts;
-    }
-
-    List<Part> parts(PartKind kind) throws IOException {
-        return parts().stream().filter(p -> p.kind() == kind).toList();
+        parts.sort(Comparator.comparing(Part::kind).thenComparingInt(Part::number));
+        return new Parts(parts);
     }
 
     /** Where the MDS members listen, by their configurations; empty if there is no cluster. */
     public List<HostPort> mdsAddresses() throws IOException {
-        List<HostPort> addresses = new ArrayList<>();
-        for (Part part : parts(PartKind.MDS)) {
-            addresses.add(self(Config.load(part.config(), MdsConfig.class)).address());
-        }
-        return addresses;
+        return parts().mdsAddresses();
     }
 
     /** Where it was last mounted. */
@@ -91,22 +85,8 @@ public final class ClusterDirectory {
         Files.writeString(path.resolve("mountpoint"), mountPoint + "\n");
     }
 
-    /** The member that the configuration is of. */
-    static MdsConfig.Member self(MdsConfig config) {
-        return config.members().stream()
-                .filter(m -> m.id() == config.memberId())
-                .findFirst()
-                .orElseThrow();
-    }
-
     /** The parts whose process is alive. */
     List<Part> running() throws IOException {
-        List<Part> running = new ArrayList<>();
-        for (Part part : parts()) {
-            if (part.process().isPresent()) {
-                running.add(part);
-            }
-        }
-        return running;
+        return parts().running();
     }
 }

@@ -32,7 +32,9 @@ public final class DownCommand implements Callable<ExitCode> {
     /** How long a part may take to stop before it is killed. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    @Mixin private final GlobalOptions options = new GlobalOptions();
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // by picocli and Main
+    private final GlobalOptions options = new GlobalOptions();
 
     @Spec private @Nullable CommandSpec spec;
 
@@ -42,11 +44,7 @@ public final class DownCommand implements Callable<ExitCode> {
     @Override
     public ExitCode call() throws IOException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-        ClusterDirectory cluster =
-                new ClusterDirectory(
-                        directory == null
-                                ? ClusterDirectory.defaultPath(System.getenv())
-                                : directory);
+        ClusterDirectory cluster = ClusterDirectory.chosen(directory);
         if (!cluster.exists()) {
             throw new CommandException(
                     ExitCode.FAILURE,

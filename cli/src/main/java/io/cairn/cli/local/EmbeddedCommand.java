@@ -21,7 +21,9 @@ import picocli.CommandLine.Parameters;
 /** Every part of a local cluster in this one process; what {@code cairn up} starts. */
 @Command(name = "embedded", hidden = true, description = "Run all parts of a local cluster.")
 public final class EmbeddedCommand implements Callable<ExitCode> {
-    @Mixin private final GlobalOptions options = new GlobalOptions();
+    @Mixin
+    @SuppressWarnings("UnusedVariable") // by picocli and Main
+    private final GlobalOptions options = new GlobalOptions();
 
     @Option(names = "--dir", paramLabel = "DIR", required = true, description = "Its state.")
     private @Nullable Path directory;
@@ -37,11 +39,12 @@ public final class EmbeddedCommand implements Callable<ExitCode> {
         ClusterDirectory cluster = new ClusterDirectory(Objects.requireNonNull(directory));
         try (ServerProcess process = new ServerProcess()) {
             PartStarter starter = new PartStarter(process);
-            for (Part part : cluster.parts(PartKind.MDS)) {
-                var unused = starter.mds(Config.load(part.config(), MdsConfig.class));
+            Parts parts = cluster.parts();
+            for (Part part : parts.mds()) {
+                var _ = starter.mds(Config.load(part.config(), MdsConfig.class));
             }
-            for (Part part : cluster.parts(PartKind.DATA)) {
-                var unused =
+            for (Part part : parts.data()) {
+                var _ =
                         starter.dataServer(
                                 part.name(), Config.load(part.config(), DataServerConfig.class));
             }
@@ -50,7 +53,7 @@ public final class EmbeddedCommand implements Callable<ExitCode> {
             starter.mount(
                             mount,
                             Objects.requireNonNull(mountPoint),
-                            MountOptions.DEFAULT.with("fsname=cairn").with(mountOptions))
+                            MountOptions.DEFAULT.with(mountOptions))
                     .awaitUnmounted();
         }
         return ExitCode.SUCCESS;

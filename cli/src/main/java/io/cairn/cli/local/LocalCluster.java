@@ -12,16 +12,19 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /** Starts the processes of a local cluster and waits until it can be used. One thread. */
 final class LocalCluster {
-    private static final Duration START = Duration.ofSeconds(120);
+    private static final Duration START = Duration.ofMinutes(2);
     private static final long POLL_MILLIS = 50;
 
     private final ClusterDirectory cluster;
+    private final Parts parts;
     private final Path mountPoint;
     private final String mountOptions;
     private final boolean separate;
@@ -30,8 +33,14 @@ final class LocalCluster {
 
     private record Started(Part part, Process process) {}
 
-    LocalCluster(ClusterDirectory cluster, Path mountPoint, String mountOptions, boolean separate) {
+    LocalCluster(
+            ClusterDirectory cluster,
+            Parts parts,
+            Path mountPoint,
+            String mountOptions,
+            boolean separate) {
         this.cluster = cluster;
+        this.parts = parts;
         this.mountPoint = mountPoint;
         this.mountOptions = mountOptions;
         this.separate = separate;
@@ -55,7 +64,7 @@ final class LocalCluster {
             } else {
                 Part part = cluster.part(PartKind.EMBEDDED, 1);
                 Files.createDirectories(part.folder());
-                run(part, embeddedArguments());
+                run(part, mounting("--dir", cluster.path().toString(), mountPoint.toString()));
             }
             awaitMounted();
         } catch (CommandException | IOException e) {
@@ -81,20 +90,20 @@ final class LocalCluster {
         }
     }
 
-    private List<String> embeddedArguments() {
-        List<String> arguments =
-                new ArrayList<>(List.of("--dir", cluster.path().toString(), mountPoint.toString()));
-        if (!mountOptions.isEmpty()) {
-            arguments.addAll(List.of("-o", mountOptions));
+    /** Name and process id of what was started. */
+    Map<String, Long> processes() {
+        Map<String, Long> pids = new LinkedHashMap<>();
+        for (Started s : started) {
+            pids.put(s.part().name(), s.process().pid());
         }
-        return arguments;
+        return pids;
     }
 
     private void startServers() throws IOException {
-        for (Part part : cluster.parts(PartKind.MDS)) {
+        for (Part part : parts.mds()) {
             run(part, List.of("--config", part.config().toString()));
         }
-        for (Part part : cluster.parts(PartKind.DATA)) {
+        for (Part part : parts.data()) {
             run(part, List.of("--config", part.config().toString()));
         }
     }
@@ -102,20 +111,19 @@ final class LocalCluster {
     private void startMount() throws IOException {
         Part part = cluster.part(PartKind.MOUNT, 1);
         String source =
-                cluster.mdsAddresses().stream()
+                parts.mdsAddresses().stream()
                         .map(HostPort::toString)
                         .collect(Collectors.joining(","));
-        List<String> arguments =
-                new ArrayList<>(
-                        List.of(
-                                source,
-                                mountPoint.toString(),
-                                "--config",
-                                part.config().toString()));
+        run(part, mounting(source, mountPoint.toString(), "--config", part.config().toString()));
+    }
+
+    /** With the mount options, if there are any. */
+    private List<String> mounting(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
         if (!mountOptions.isEmpty()) {
-            arguments.addAll(List.of("-o", mountOptions));
+            all.addAll(List.of("-o", mountOptions));
         }
-        run(part, arguments);
+        return all;
     }
 
     private void run(Part part, List<String> arguments) throws IOException {
@@ -159,13 +167,13 @@ final class LocalCluster {
     }
 
     private void refuseBusyPorts() throws IOException {
-        for (Part part : cluster.parts(PartKind.MDS)) {
+        for (Part part : parts.mds()) {
             MdsConfig config = Config.load(part.config(), MdsConfig.class);
-            MdsConfig.Member self = ClusterDirectory.self(config);
+            MdsConfig.Member self = Parts.self(config);
             refuseIfBusy(part, self.address());
             refuseIfBusy(part, self.raftAddress());
         }
-        for (Part part : cluster.parts(PartKind.DATA)) {
+        for (Part part : parts.data()) {
             refuseIfBusy(part, Config.load(part.config(), DataServerConfig.class).listen());
         }
     }

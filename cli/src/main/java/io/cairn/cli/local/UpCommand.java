@@ -83,20 +83,20 @@ public final class UpCommand implements Callable<ExitCode> {
     @Override
     public ExitCode call() throws Exception {
         Path mount = checkedMountPoint();
-        ClusterDirectory cluster =
-                new ClusterDirectory(
-                        directory == null
-                                ? ClusterDirectory.defaultPath(System.getenv())
-                                : directory);
+        ClusterDirectory cluster = ClusterDirectory.chosen(directory);
         refuseIfRunning(cluster);
-        prepareMountPoint(mount);
-        try (ClusterLock lock = ClusterLock.take(cluster)) {
+        boolean cleaned = prepareMountPoint(mount);
+        try (ClusterLock _ = ClusterLock.take(cluster)) {
             refuseIfRunning(cluster);
-            prepareDirectory(cluster);
-            boolean separate = processes || cluster.parts(PartKind.MDS).size() > 1;
-            LocalCluster local = new LocalCluster(cluster, mount, mountOptions, separate);
+            Parts parts = prepareDirectory(cluster);
+            boolean separate = processes || parts.mds().size() > 1;
+            LocalCluster local = new LocalCluster(cluster, parts, mount, mountOptions, separate);
             local.start();
-            report(cluster, mount, separate);
+            if (options.json()) {
+                json(cluster, mount, cleaned, local.processes());
+            } else {
+                report(cluster, parts, mount, separate ? local.processes().size() : 1);
+            }
             if (foreground) {
                 local.serveUntilStopped();
             }
@@ -131,12 +131,12 @@ public final class UpCommand implements Callable<ExitCode> {
         }
     }
 
-    private void prepareMountPoint(Path mount) throws IOException {
-        if (MountPoints.removeDead(mount)) {
-            Objects.requireNonNull(spec)
-                    .commandLine()
-                    .getErr()
-                    .println("cairn: removed the dead mount on " + mount);
+    /** True if a dead mount was removed. */
+    private boolean prepareMountPoint(Path mount) throws IOException {
+        boolean cleaned = MountPoints.removeDead(mount);
+        if (cleaned && !options.json()) {
+            out().println("Removed the dead mount on " + mount + ".");
+            out().flush();
         }
         if (!Files.isDirectory(mount)) {
             throw usage(
@@ -149,18 +149,20 @@ public final class UpCommand implements Callable<ExitCode> {
         if (problem.isPresent()) {
             throw new CommandException(ExitCode.BUSY, problem.get());
         }
+        return cleaned;
     }
 
-    private void prepareDirectory(ClusterDirectory cluster) throws IOException {
-        int members = cluster.parts(PartKind.MDS).size();
-        int servers = cluster.parts(PartKind.DATA).size();
+    private Parts prepareDirectory(ClusterDirectory cluster) throws IOException {
+        Parts parts = cluster.parts();
+        int members = parts.mds().size();
+        int servers = parts.data().size();
         if (members > 0) {
             if ((mds != null && mds != members) || (data != null && data != servers)) {
                 throw usage(
                         "%s holds a cluster of %d MDS and %d data servers; start it without --mds and --data, or choose another --dir"
                                 .formatted(cluster.path(), members, servers));
             }
-            return;
+            return parts;
         }
         int number = data == null ? 3 : data;
         ByteSize size =
@@ -169,6 +171,7 @@ public final class UpCommand implements Callable<ExitCode> {
                         : size("--capacity", capacity);
         new ClusterPlan(mds == null ? 1 : mds, number, size, size("--wal-size", walSize))
                 .write(cluster);
+        return cluster.parts();
     }
 
     private ByteSize size(String option, String text) {
@@ -179,35 +182,42 @@ public final class UpCommand implements Callable<ExitCode> {
         }
     }
 
-    private void report(ClusterDirectory cluster, Path mount, boolean separate) throws IOException {
-        PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-        List<Part> running = cluster.running();
-        if (options.json()) {
-            Map<String, Object> json = new LinkedHashMap<>();
-            json.put("mount_point", mount.toString());
-            json.put("directory", cluster.path().toString());
-            Map<String, Long> pids = new LinkedHashMap<>();
-            for (Part part : running) {
-                part.process().ifPresent(p -> pids.put(part.name(), p.pid()));
-            }
-            json.put("processes", pids);
-            new Output(out).json(json);
-            return;
-        }
+    private void json(
+            ClusterDirectory cluster, Path mount, boolean cleaned, Map<String, Long> processes) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("mount_point", mount.toString());
+        json.put("directory", cluster.path().toString());
+        json.put("removed_dead_mount", cleaned);
+        json.put("processes", processes);
+        new Output(out()).json(json);
+    }
+
+    private void report(ClusterDirectory cluster, Parts parts, Path mount, int running) {
+        PrintWriter out = out();
+        int members = parts.mds().size();
         String dir = directory == null ? "" : " --dir " + cluster.path();
         out.printf("Cairn is mounted on %s.%n", mount);
         out.printf(
-                "  %d metadata server%s and %d data servers run in %s.%n",
-                cluster.parts(PartKind.MDS).size(),
-                cluster.parts(PartKind.MDS).size() == 1 ? "" : "s",
-                cluster.parts(PartKind.DATA).size(),
-                separate ? running.size() + " processes" : "one process");
+                "  %d metadata server%s and %d data server%s run in %s.%n",
+                members,
+                plural(members),
+                parts.data().size(),
+                plural(parts.data().size()),
+                running == 1 ? "one process" : running + " processes");
         out.printf("  Data, configuration and logs: %s%n", cluster.path());
         out.printf("Try next:%n");
         out.printf("  cp -r ~/project %s/%n", mount);
         out.printf("  cairn status%s%n", dir);
         out.printf("  cairn down%s        (all data stay)%n", dir);
         out.flush();
+    }
+
+    private static String plural(int number) {
+        return number == 1 ? "" : "s";
+    }
+
+    private PrintWriter out() {
+        return Objects.requireNonNull(spec).commandLine().getOut();
     }
 
     private ParameterException usage(String message) {

@@ -163,6 +163,7 @@ public final class StatusReport {
         List<String> warnings = new ArrayList<>(status.getWarningsList());
         for (Server server : status.getMap().getServersList()) {
             if (!server.getUp()) {
+                warnings.remove("data server %d is down".formatted(server.getId()));
                 warnings.add(
                         "data server %d (%s) is down: start it, its placement groups wait for it"
                                 .formatted(server.getId(), server.getAddress()));

@@ -88,7 +88,7 @@ public final class FuseMount implements AutoCloseable {
             throw new MountException("mounting on " + path + " failed: " + why, e);
         }
         ReadAhead.raise(path, MAX_WRITE_BYTES);
-        LOG.info("mounted {} on {}", options.fsname(), path);
+        LOG.info("mounted {} on {}", options.source(), path);
         return mount;
     }
 

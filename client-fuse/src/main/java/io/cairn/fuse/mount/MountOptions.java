@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param readOnly {@code ro}, {@code rw}
  * @param allowOther {@code allow_other}: users other than the one who mounts may use it; always so
  *     when root mounts
- * @param nonEmpty {@code nonempty}: mount over a directory that has entries
+ * @param nonEmpty {@code -o nonempty}: mount over a directory that has entries
  * @param suid {@code suid}, {@code nosuid}: set-user-id programs work (root only)
  * @param dev {@code dev}, {@code nodev}: device files work (root only)
  * @param exec {@code exec}, {@code noexec}: programs may be run
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     granted; above 0 another client's rename or removal shows late, and listings bring attributes
  * @param attrTimeoutNanos {@code attr_timeout=SECONDS}: how long the kernel may take attributes for
  *     granted
- * @param fsname {@code fsname=NAME}: the source that mount tables show
+ * @param fsname {@code fsname=NAME}: the source that mount tables show; empty if not given
  * @param subdir {@code subdir=/PATH}: the directory of the file system that is mounted
  */
 public record MountOptions(
@@ -52,8 +52,43 @@ public record MountOptions(
                     512,
                     0L,
                     1_000_000_000L,
-                    "cairn",
+                    "",
                     "/");
+
+    /**
+     * These options with the source that mount tables show, unless one was given: the server and
+     * the directory of the file system, as for other network file systems.
+     *
+     * @param path of the file system's root within the cluster's; the subdirectory adds to it
+     */
+    public MountOptions from(String server, String path) {
+        if (!fsname.isEmpty()) {
+            return this;
+        }
+        String directory = ("/" + path + "/" + subdir).replaceAll("/+", "/");
+        String source =
+                directory.length() > 1 && directory.endsWith("/")
+                        ? directory.substring(0, directory.length() - 1)
+                        : directory;
+        return new MountOptions(
+                readOnly,
+                allowOther,
+                nonEmpty,
+                suid,
+                dev,
+                exec,
+                debug,
+                maxBackground,
+                entryTimeoutNanos,
+                attrTimeoutNanos,
+                server + ":" + source,
+                subdir);
+    }
+
+    /** What mount tables show. */
+    String source() {
+        return fsname.isEmpty() ? "cairn" : fsname;
+    }
 
     /**
      * Reads a comma-separated list, as after {@code -o}, on top of these options. Unknown options

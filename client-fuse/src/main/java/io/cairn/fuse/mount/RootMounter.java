@@ -24,7 +24,7 @@ final class RootMounter implements Mounter {
                         + FuseMount.MAX_WRITE_BYTES;
         int result =
                 MountCalls.mount(
-                        options.fsname(),
+                        options.source(),
                         mountPoint.toString(),
                         MountTable.TYPE,
                         flags(options),

@@ -63,7 +63,7 @@ final class UserMounter implements Mounter {
         list.add("default_permissions");
         list.add("max_read=" + FuseMount.MAX_WRITE_BYTES);
         list.add("subtype=cairn");
-        list.add("fsname=" + options.fsname());
+        list.add("fsname=" + options.source());
         return String.join(",", list);
     }
 

@@ -33,6 +33,18 @@ class MountOptionsTest {
         assertThat(MountOptions.DEFAULT.with("")).isEqualTo(MountOptions.DEFAULT);
     }
 
+    @Test
+    void theSourceIsServerAndDirectoryUnlessNamed() throws MountException {
+        MountOptions plain = MountOptions.DEFAULT;
+        assertThat(plain.from("mds:7000", "/").source()).isEqualTo("mds:7000:/");
+        assertThat(plain.with("subdir=/a/b/").from("mds:7000", "/").source())
+                .isEqualTo("mds:7000:/a/b");
+        assertThat(plain.with("subdir=c").from("[::1]:7000", "/a").source())
+                .isEqualTo("[::1]:7000:/a/c");
+        assertThat(plain.with("fsname=mine").from("mds:7000", "/").source()).isEqualTo("mine");
+        assertThat(plain.source()).isEqualTo("cairn");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -56,9 +68,11 @@ class MountOptionsTest {
     @Test
     void mountTable() {
         String table =
-                "22 27 0:21 / /proc rw - proc proc rw\n"
-                        + "42 27 0:39 / /mnt/a\\040b rw,nosuid shared:1 - fuse.cairn m:/x rw\n"
-                        + "43 27 0:40 / /mnt/a\\040b rw - ext4 /dev/sda rw\n";
+                """
+                22 27 0:21 / /proc rw - proc proc rw
+                42 27 0:39 / /mnt/a\\040b rw,nosuid shared:1 - fuse.cairn m:/x rw
+                43 27 0:40 / /mnt/a\\040b rw - ext4 /dev/sda rw
+                """;
         assertThat(MountTable.find(table, "/proc"))
                 .isEqualTo(new MountTable.Entry("0:21", "proc", "proc"));
         assertThat(MountTable.find(table, "/mnt/a b"))

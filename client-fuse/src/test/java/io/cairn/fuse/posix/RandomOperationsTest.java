@@ -316,7 +316,7 @@ class RandomOperationsTest {
         int[] modes = {0, 3, 16, 17};
         int mode = modes[random.nextInt(modes.length)];
         long offset = random.nextInt(SIZE);
-        long length = 1 + random.nextInt(SIZE);
+        long length = 1L + random.nextInt(SIZE);
         same(
                 "fallocate " + mode,
                 new byte[0],
