@@ -10,7 +10,7 @@ IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 # System tests run the Cairn that was just packaged.
 it test: export CAIRN_NO_BUILD := 1
 
-.PHONY: help setup fmt check unit it test bench docs clean
+.PHONY: help setup fmt check unit it test bench docs package clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make it      system tests: real mounts and processes (root, /dev/fuse)'
 	@echo 'make test    check + unit + it, as CI runs them'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
+	@echo 'make package cli/target/cairn.tar.gz, to be unpacked where Cairn is to run'
 	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
 
 setup:
@@ -46,6 +47,13 @@ bench:
 
 docs:
 	@$(MVN) -q -pl src -am test -Dtest=GeneratedDocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dcairn.docs.write=true
+
+# What the launcher needs, in its places, and the manual.
+package:
+	@./cairn version
+	@tar -C . --transform 's,^,cairn/,' -czf cli/target/cairn.tar.gz cairn tools/java-home LICENSE README.md config docs \
+	    cli/target/classpath cli/target/lib cli/target/cairn-cli-*.jar
+	@echo cli/target/cairn.tar.gz
 
 clean:
 	@$(MVN) -q clean

@@ -2,6 +2,7 @@ package io.cairn.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.cli.ExitCode;
 import io.cairn.common.config.ConfigDoc;
 import io.cairn.common.metrics.MeterDoc;
 import io.cairn.common.metrics.MeterSpec;
@@ -94,6 +95,14 @@ class GeneratedDocsTest {
             }
         }
         compare("docs/metrics.md", manual.toString());
+    }
+
+    @Test
+    void theOperatorsManualListsEveryExitCode() {
+        String manual = SourceTree.read(Path.of("docs/operations.md"));
+        for (ExitCode code : ExitCode.values()) {
+            assertThat(manual).contains("| %d | %s |".formatted(code.number(), code.meaning()));
+        }
     }
 
     /** Classes of the modules whose file name ends like this. */
