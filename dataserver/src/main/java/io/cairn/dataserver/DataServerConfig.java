@@ -136,5 +136,15 @@ public record DataServerConfig(
                             defaultValue = "4",
                             min = "1",
                             max = "256")
-                    int ioThreads) {}
+                    int ioThreads,
+            @Key(
+                            value =
+                                    "Writes of at least this length go straight to new blocks of the"
+                                            + " data file, which is synced before the log records"
+                                            + " them; shorter ones, and those over existing blocks,"
+                                            + " go through the log. 0B: all do.",
+                            defaultValue = "256KiB",
+                            min = "0B",
+                            max = "1GiB")
+                    ByteSize directWrite) {}
 }

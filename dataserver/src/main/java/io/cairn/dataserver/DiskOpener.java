@@ -45,6 +45,7 @@ public interface DiskOpener {
                 DiskConfig.defaultHeadroomBytes(disk.capacity().bytes()),
                 disk.minimumFree().bytes(),
                 disk.flushInterval().toMillis(),
-                disk.ioThreads());
+                disk.ioThreads(),
+                Math.toIntExact(disk.directWrite().bytes()));
     }
 }

@@ -101,7 +101,8 @@ final class TestCluster implements AutoCloseable {
                                 ByteSize.ofMiB(1),
                                 ByteSize.ofMiB(0),
                                 Duration.ofSeconds(1),
-                                1)),
+                                1,
+                                ByteSize.parse("64KiB"))),
                 rocks(),
                 new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)));
     }

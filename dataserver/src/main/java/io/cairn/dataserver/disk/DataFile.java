@@ -24,6 +24,11 @@ public final class DataFile implements AutoCloseable {
         device.read(target, position(block, target));
     }
 
+    /** Fills the buffer from any byte on; not verified. */
+    public void readBytes(long position, ByteBuffer target) throws IOException {
+        device.read(target, position);
+    }
+
     public void write(long block, ByteBuffer source) throws IOException {
         device.write(source, position(block, source));
     }

@@ -17,6 +17,8 @@ import java.nio.file.Path;
  *     writes
  * @param flushIntervalMillis how long an operation may wait for the flusher while the WAL is idle
  * @param ioThreads threads that read
+ * @param directWriteBytes writes at least as long go to new blocks of the data file, not through
+ *     the write-ahead log; 0: none
  */
 public record DiskConfig(
         Path data,
@@ -28,12 +30,14 @@ public record DiskConfig(
         long headroomBytes,
         long minimumFreeBytes,
         long flushIntervalMillis,
-        int ioThreads) {
+        int ioThreads,
+        int directWriteBytes) {
     public static final int DEFAULT_WAL_SEGMENT_BYTES = 64 << 20;
     public static final long DEFAULT_WAL_BYTES = 1L << 30;
     public static final long DEFAULT_MINIMUM_FREE_BYTES = 64 << 20;
     public static final long DEFAULT_FLUSH_INTERVAL_MILLIS = 500;
     public static final int DEFAULT_IO_THREADS = 4;
+    public static final int DEFAULT_DIRECT_WRITE_BYTES = 256 << 10;
 
     private static final int PAGE = DeviceFile.PAGE_BYTES;
 
@@ -53,6 +57,10 @@ public record DiskConfig(
         check(headroomBytes >= 0, "headroom", "must not be negative");
         check(minimumFreeBytes >= 0, "minimum_free", "must not be negative");
         check(flushIntervalMillis >= 1, "flush_interval", "must be at least 1 ms");
+        check(
+                directWriteBytes == 0 || directWriteBytes >= PAGE,
+                "direct_write",
+                "must be 0 or at least 4 KiB");
         check(ioThreads >= 1 && ioThreads <= 256, "io_threads", "must be 1 to 256");
     }
 
@@ -68,7 +76,8 @@ public record DiskConfig(
                 defaultHeadroomBytes(capacityBytes),
                 DEFAULT_MINIMUM_FREE_BYTES,
                 DEFAULT_FLUSH_INTERVAL_MILLIS,
-                DEFAULT_IO_THREADS);
+                DEFAULT_IO_THREADS,
+                DEFAULT_DIRECT_WRITE_BYTES);
     }
 
     /** 1 % of the capacity, at least 256 KiB, at most 1 GiB. */
@@ -87,7 +96,23 @@ public record DiskConfig(
                 headroomBytes,
                 minimumFreeBytes,
                 flushIntervalMillis,
-                ioThreads);
+                ioThreads,
+                directWriteBytes);
+    }
+
+    public DiskConfig withDirectWrite(int bytes) {
+        return new DiskConfig(
+                data,
+                wal,
+                index,
+                capacityBytes,
+                walBytes,
+                walSegmentBytes,
+                headroomBytes,
+                minimumFreeBytes,
+                flushIntervalMillis,
+                ioThreads,
+                bytes);
     }
 
     public int walSegments() {

@@ -8,6 +8,7 @@ import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkKeys;
 import io.cairn.dataserver.chunk.ChunkOverlay;
 import io.cairn.dataserver.chunk.ChunkOverlay.Range;
+import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.slf4j.Logger;
@@ -27,9 +29,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Brings what the WAL has of one chunk into its blocks. A block that one operation overwrites as a
  * whole is overwritten in place: that image is durable in the WAL, so a replay repairs a torn
- * write, whatever operations it takes in one round. Any other, also one that several operations
- * cover only together, is merged into a new block, so that a replay finds the old one as it was. A
- * block whose source does not match its checksum becomes damaged, and is reported. For the flusher.
+ * write, whatever operations it takes in one round. A block that is all of a large write keeps the
+ * place it has in the data file. Any other, also one that several operations cover only together,
+ * is merged into a new block, so that a replay finds the old one as it was. A block whose source
+ * does not match its checksum becomes damaged, and is reported. For the flusher.
  */
 final class ChunkMerge {
     private static final Logger LOG = LoggerFactory.getLogger(ChunkMerge.class);
@@ -37,6 +40,8 @@ final class ChunkMerge {
 
     private final DataFile data;
     private final BlockAllocator allocator;
+    private final FreshBlocks fresh;
+    private final Set<Long> adopted;
     private final StagedBlocks staged;
     private final List<BlockRun> freed;
     private final PayloadReader payloads;
@@ -58,6 +63,8 @@ final class ChunkMerge {
             ChunkOverlay.View view,
             DataFile data,
             BlockAllocator allocator,
+            FreshBlocks fresh,
+            Set<Long> adopted,
             StagedBlocks staged,
             List<BlockRun> freed,
             PayloadReader payloads) {
@@ -68,6 +75,8 @@ final class ChunkMerge {
         this.groups = new HashMap<>(stored.groups());
         this.data = data;
         this.allocator = allocator;
+        this.fresh = fresh;
+        this.adopted = adopted;
         this.staged = staged;
         this.freed = freed;
         this.payloads = payloads;
@@ -157,6 +166,9 @@ final class ChunkMerge {
         if (ranges.isEmpty() && !dependent) {
             return;
         }
+        if (ranges.size() == 1 && adopt(block, ranges.getFirst())) {
+            return;
+        }
         ByteBuffer image = staged.newImage();
         boolean intact = !dependent || readBase(block, image);
         for (Range r : ranges) {
@@ -182,13 +194,28 @@ final class ChunkMerge {
             return;
         }
         int crc = Crc.of(image, 0, BLOCK);
-        if (g.stored(i) && hasWholeImage(block, ranges)) {
+        if (g.stored(i) && !fresh.contains(g.location(i)) && hasWholeImage(block, ranges)) {
             staged.stage(g.location(i), image);
             g.set(i, g.location(i), crc);
         } else {
             release(block);
             homeless.add(new NewBlock(block, image, crc));
         }
+    }
+
+    /** A block that is all of a large write stays where that put it. */
+    private boolean adopt(int block, Range range) {
+        LoggedOp source = range.source();
+        int start = block * BLOCK;
+        if (!source.isDirect() || range.start() > start || range.end() < start + BLOCK) {
+            return false;
+        }
+        release(block);
+        long location = source.record().extentBlock(block);
+        int crc = source.op().blockCrcs()[block - source.op().offset() / BLOCK];
+        group(block).set(block % ChunkKeys.GROUP_BLOCKS, location, crc);
+        adopted.add(location);
+        return true;
     }
 
     /** Whether one operation has all bytes of the block. */

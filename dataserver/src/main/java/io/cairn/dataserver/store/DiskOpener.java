@@ -108,6 +108,7 @@ final class DiskOpener {
                         config.wal(),
                         config.walSegmentBytes(),
                         superblock.disk(),
+                        data,
                         state.trimLsn(),
                         runtime.fatal(),
                         OpenedDisk.nameOf(superblock.disk()),
@@ -115,8 +116,10 @@ final class DiskOpener {
         try {
             for (PgStore pg : pgs.values()) {
                 pg.endRecovery();
+                // Only what stands at the end: blocks of dropped writes may be used by others.
+                pg.loggedExtents().forEach(r -> allocator.markUsed(r.first(), r.count()));
             }
-        } catch (DiskOpenException e) {
+        } catch (DiskOpenException | IllegalStateException e) {
             wal.close();
             throw e;
         }

@@ -14,6 +14,7 @@ import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.wal.PayloadReader;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,6 +27,8 @@ final class FlushRound implements AutoCloseable {
     private final ChunkIndex index;
     private final DataFile data;
     private final BlockAllocator allocator;
+    private final FreshBlocks fresh;
+    private final Set<Long> adopted = new HashSet<>();
     private final StagedBlocks staged;
     private final PayloadReader payloads;
     private final ChunkIndex.Update update = new ChunkIndex.Update();
@@ -38,11 +41,13 @@ final class FlushRound implements AutoCloseable {
             ChunkIndex index,
             DataFile data,
             BlockAllocator allocator,
+            FreshBlocks fresh,
             StagedBlocks staged,
             PayloadReader payloads) {
         this.index = index;
         this.data = data;
         this.allocator = allocator;
+        this.fresh = fresh;
         this.staged = staged;
         this.payloads = payloads;
     }
@@ -55,6 +60,19 @@ final class FlushRound implements AutoCloseable {
         for (long inode : new TreeSet<>(overlay.inodes())) {
             addInode(pg, inode, overlay);
         }
+        ops.forEach(this::freeUnused);
+    }
+
+    /** Blocks of a large write that nothing shows of any more, or that were merged. */
+    private void freeUnused(LoggedOp op) {
+        for (BlockRun run : op.record().extents()) {
+            for (long b = run.first(); b < run.end(); b++) {
+                if (!adopted.remove(b)) {
+                    freed.add(new BlockRun(b, 1));
+                }
+            }
+        }
+        fresh.add(op.record().extents());
     }
 
     private void addInode(int pg, long inode, PgOverlay overlay) throws IOException {
@@ -105,6 +123,8 @@ final class FlushRound implements AutoCloseable {
                         overlay.view(),
                         data,
                         allocator,
+                        fresh,
+                        adopted,
                         staged,
                         freed,
                         payloads);

@@ -35,6 +35,7 @@ final class Flusher {
     private final Collection<PgStore> pgs;
     private final StagedBlocks staged = new StagedBlocks();
     private final PayloadReader payloads = new PayloadReader();
+    private final FreshBlocks fresh = new FreshBlocks();
     private final List<BlockRun> freed = new ArrayList<>();
     private long appliedTrimLsn;
     private long durableTrimLsn;
@@ -73,7 +74,7 @@ final class Flusher {
         if (shares.isEmpty() && trimLsn == appliedTrimLsn) {
             return false;
         }
-        try (FlushRound round = new FlushRound(index, data, allocator, staged, payloads)) {
+        try (FlushRound round = new FlushRound(index, data, allocator, fresh, staged, payloads)) {
             for (Share s : shares) {
                 round.add(s.pg().pg(), s.ops());
                 round.update().putPgState(s.pg().stateAfter(s.ops()));
@@ -112,6 +113,7 @@ final class Flusher {
         durableTrimLsn = appliedTrimLsn;
         roundsSinceIndexFlush = 0;
         wal.trim(durableTrimLsn);
+        fresh.clear();
         freed.forEach(r -> allocator.release(r.first(), r.count()));
         freed.clear();
     }

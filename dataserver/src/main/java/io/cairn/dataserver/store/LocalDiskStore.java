@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
@@ -31,8 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A disk of this machine. Threads as {@link DiskStore} says; it runs a sync thread for the WAL, a
- * flusher thread and a few that read.
+ * A disk of this machine. Threads as {@link DiskStore} says; it runs a sync thread for the WAL, one
+ * that writes large payloads to the data file, a flusher thread and a few that read.
  */
 public final class LocalDiskStore implements DiskStore {
     private static final Logger LOG = LoggerFactory.getLogger(LocalDiskStore.class);
@@ -48,6 +49,7 @@ public final class LocalDiskStore implements DiskStore {
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
     private final ExecutorService readers;
+    private final DirectWrites direct;
     private final FlushThread flushThread;
 
     LocalDiskStore(DiskConfig config, OpenedDisk disk, Flusher flusher, DiskRuntime runtime) {
@@ -66,6 +68,8 @@ public final class LocalDiskStore implements DiskStore {
                 Executors.newFixedThreadPool(
                         config.ioThreads(),
                         Thread.ofPlatform().name(name + "-read-", 0).daemon().factory());
+        this.direct = new DirectWrites(disk, config.directWriteBytes(), runtime.fatal());
+        direct.start();
         this.flushThread = new FlushThread(name, config, flusher, wal, space, runtime.fatal());
         if (runtime.background()) {
             flushThread.start();
@@ -90,7 +94,7 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public void append(LogEntry entry, Runnable durable) {
         truncated.note(entry.op());
-        pg(entry.pg()).append(wal, entry, durable);
+        pg(entry.pg()).append(wal, direct, entry, durable);
     }
 
     @Override
@@ -101,7 +105,7 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public void dropTail(int pg, long lastSequenceKept, Runnable done) {
-        pg(pg).dropTail(wal, lastSequenceKept, done);
+        pg(pg).dropTail(wal, allocator, lastSequenceKept, done);
     }
 
     @Override
@@ -294,6 +298,8 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public void close() {
         readers.close();
+        direct.stop(!wal.failed());
+        pgs.values().forEach(PgStore::abandon);
         // The last flush reads payloads from the log: it comes before the log is closed.
         flushThread.stop(!wal.failed());
         wal.close();
@@ -303,6 +309,8 @@ public final class LocalDiskStore implements DiskStore {
     /** Closes without writing anything more, as a crash would. */
     void abandon() {
         readers.close();
+        direct.stop(false);
+        pgs.values().forEach(PgStore::abandon);
         flushThread.stop(false);
         wal.close();
         closeFiles();
@@ -327,6 +335,17 @@ public final class LocalDiskStore implements DiskStore {
 
     ChunkIndex index() {
         return index;
+    }
+
+    DirectWrites direct() {
+        return direct;
+    }
+
+    /** Blocks in use that only the WAL knows. */
+    List<BlockRun> loggedExtents() {
+        List<BlockRun> extents = new ArrayList<>();
+        pgs.values().forEach(p -> extents.addAll(p.loggedExtents()));
+        return extents;
     }
 
     BlockAllocator allocator() {

@@ -13,7 +13,10 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.store.HeldOps.Held;
 import io.cairn.dataserver.store.PgLogState.Answered;
 import io.cairn.dataserver.store.PgLogState.EpochStart;
 import io.cairn.dataserver.wal.Wal;
@@ -35,6 +38,10 @@ final class PgStore {
     private static final int MAX_EPOCH_STARTS = 256;
 
     private static final int FORGET_AT_ONCE = 64;
+
+    /** Blocks of large writes, which only the index has to be told of, in one round: 256 MiB. */
+    private static final int MAX_PLACED_BLOCKS = 1 << 16;
+
     private static final long NO_ORPHAN = Long.MAX_VALUE;
 
     private final int pg;
@@ -47,6 +54,7 @@ final class PgStore {
     /** Of the operations in the index, and those on their way; guarded by itself. */
     private final AnsweredTable flushedAnswers;
 
+    private final HeldOps held;
     private long lastEpoch;
     private long lastSequence;
     private long committed;
@@ -59,6 +67,7 @@ final class PgStore {
         this.pg = state.pg();
         this.space = space;
         this.index = index;
+        this.held = new HeldOps(space);
         this.overlay =
                 new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
         this.epochStarts = new ArrayList<>(state.epochStarts());
@@ -80,19 +89,68 @@ final class PgStore {
 
     // ---- the owner
 
-    synchronized void append(Wal wal, LogEntry entry, Runnable durable) {
+    synchronized void append(Wal wal, DirectWrites direct, LogEntry entry, Runnable durable) {
         check(entry);
         InodeChange change = InodeChange.of(entry.op(), entry.payload());
+        boolean large = direct.takes(entry.op());
+        if (large || !held.isEmpty()) {
+            hold(direct, entry, change, large, durable);
+            return;
+        }
         WalRecord record =
                 wal.append(entry.epoch(), entry.sequence(), entry.op(), entry.payload(), durable);
         add(record, change);
+    }
+
+    private void hold(
+            DirectWrites direct,
+            LogEntry entry,
+            @Nullable InodeChange change,
+            boolean large,
+            Runnable durable) {
+        HeldPayload payload = new HeldPayload(entry.payload().retainedSlice());
+        LoggedOp op =
+                add(
+                        new WalRecord(
+                                WalRecord.NOT_LOGGED,
+                                entry.epoch(),
+                                entry.sequence(),
+                                entry.op(),
+                                false,
+                                payload,
+                                0,
+                                entry.payload().readableBytes(),
+                                List.of()),
+                        change);
+        Held h = new Held(op, payload, durable, !large);
+        held.add(h);
+        if (large) {
+            direct.submit(this, h);
+        }
+    }
+
+    /** See {@link HeldOps#written}. */
+    synchronized boolean written(Wal wal, Held h, List<BlockRun> extents) {
+        return held.written(wal, h, extents);
+    }
+
+    /** The disk is closed without writing anything more. */
+    synchronized void abandon() {
+        held.abandon();
+    }
+
+    /** Blocks of the data file that large writes take which are not in the index. */
+    synchronized List<BlockRun> loggedExtents() {
+        List<BlockRun> extents = new ArrayList<>();
+        unflushed.forEach(o -> extents.addAll(o.record().extents()));
+        return extents;
     }
 
     synchronized void commit(long sequence) {
         committed = Math.max(committed, Math.min(sequence, lastSequence));
     }
 
-    synchronized void dropTail(Wal wal, long lastKept, Runnable done) {
+    synchronized void dropTail(Wal wal, BlockAllocator allocator, long lastKept, Runnable done) {
         if (lastKept < committed) {
             throw new IllegalArgumentException(
                     "PG "
@@ -102,8 +160,15 @@ final class PgStore {
                             + " is committed, cannot keep only up to "
                             + lastKept);
         }
-        wal.appendDropTail(pg, lastKept, done);
-        drop(lastKept);
+        held.drop(lastKept);
+        List<BlockRun> extents = drop(lastKept);
+        wal.appendDropTail(
+                pg,
+                lastKept,
+                () -> {
+                    extents.forEach(r -> allocator.release(r.first(), r.count()));
+                    done.run();
+                });
     }
 
     // ---- recovery
@@ -249,11 +314,16 @@ final class PgStore {
     synchronized List<LoggedOp> flushable(long syncedLsn, int maxBlocks) {
         List<LoggedOp> ops = new ArrayList<>();
         int blocks = 0;
+        int placed = 0;
         for (LoggedOp o : unflushed) {
             blocks += SpaceAccount.blocksOf(o);
-            if (o.sequence() > committed || o.record().lsn() > syncedLsn || blocks > maxBlocks) {
+            if (o.sequence() > committed
+                    || o.record().lsn() > syncedLsn
+                    || blocks > maxBlocks
+                    || placed > MAX_PLACED_BLOCKS) {
                 break;
             }
+            placed += o.isDirect() ? o.op().blockCrcs().length : 0;
             ops.add(o);
         }
         return ops;
@@ -352,7 +422,7 @@ final class PgStore {
         space.promise(op);
     }
 
-    private void add(WalRecord record, @Nullable InodeChange change) {
+    private LoggedOp add(WalRecord record, @Nullable InodeChange change) {
         LoggedOp op = new LoggedOp(record, change, nextOrder++);
         addLogged(op);
         lastSequence = op.sequence();
@@ -363,9 +433,11 @@ final class PgStore {
                 epochStarts.removeFirst();
             }
         }
+        return op;
     }
 
-    private void drop(long lastKept) {
+    /** Returns the blocks of what was dropped, which are free once this is durable. */
+    private List<BlockRun> drop(long lastKept) {
         List<LoggedOp> dropped = new ArrayList<>();
         Iterator<LoggedOp> newestFirst = unflushed.descendingIterator();
         while (newestFirst.hasNext()) {
@@ -382,5 +454,8 @@ final class PgStore {
         LoggedOp last = unflushed.peekLast();
         lastEpoch = last == null ? flushedEpoch : last.record().epoch();
         epochStarts.removeIf(s -> s.firstSequence() > lastSequence);
+        List<BlockRun> extents = new ArrayList<>(0);
+        dropped.forEach(o -> extents.addAll(o.record().extents()));
+        return extents;
     }
 }

@@ -11,6 +11,11 @@ import java.util.concurrent.atomic.AtomicLong;
  * in the WAL may need. Each needs at most every block it touches anew. Any thread.
  */
 final class SpaceAccount {
+    /**
+     * Blocks of a large write that it has in part: they are merged, the others have their place.
+     */
+    static final int MAX_EDGES = 2;
+
     private final BlockAllocator allocator;
     private final long headroomBlocks;
     private final AtomicLong promised = new AtomicLong();
@@ -26,6 +31,9 @@ final class SpaceAccount {
         var op = logged.op();
         if (op.type() != DataOpType.WRITE) {
             return op.type() == DataOpType.TRUNCATE_INODE ? 1 : 0;
+        }
+        if (logged.isDirect()) {
+            return MAX_EDGES + op.cuts().size();
         }
         int touched =
                 (op.offset() + op.length() + DataFile.BLOCK_BYTES - 1) / DataFile.BLOCK_BYTES

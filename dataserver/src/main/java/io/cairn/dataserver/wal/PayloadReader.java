@@ -23,6 +23,7 @@ public final class PayloadReader {
         int begin = from - op.offset();
         int end = to - op.offset();
         int first = from / BlockCrc.BLOCK_BYTES - op.offset() / BlockCrc.BLOCK_BYTES;
+        readWholeUnits(record, begin, end, first, target, at);
         for (int unit = first; ; unit++) {
             int unitStart = PayloadUnits.start(op, unit);
             int unitEnd = PayloadUnits.end(op, unit);
@@ -37,7 +38,9 @@ public final class PayloadReader {
                     whole
                             ? target.slice(targetAt, unitEnd - unitStart)
                             : scratch.slice(0, unitEnd - unitStart);
-            record.read(unitStart, b);
+            if (!whole) {
+                record.read(unitStart, b);
+            }
             if (unit >= op.blockCrcs().length
                     || Crc.of(b, 0, unitEnd - unitStart) != op.blockCrcs()[unit]) {
                 return op.offset() + unitStart;
@@ -48,6 +51,22 @@ public final class PayloadReader {
             if (unitEnd >= op.length()) {
                 return INTACT;
             }
+        }
+    }
+
+    /** All of those in the range at once. */
+    private static void readWholeUnits(
+            WalRecord record, int begin, int end, int first, ByteBuffer target, int at)
+            throws IOException {
+        DataOp op = record.op();
+        int firstWhole = PayloadUnits.start(op, first) >= begin ? first : first + 1;
+        int start = PayloadUnits.start(op, firstWhole);
+        int stop = end;
+        if (end < op.length()) {
+            stop = end - (op.offset() + end) % BlockCrc.BLOCK_BYTES;
+        }
+        if (start < stop) {
+            record.read(start, target.slice(at + start - begin, stop - start));
         }
     }
 }

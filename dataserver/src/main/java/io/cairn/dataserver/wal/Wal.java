@@ -4,10 +4,13 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.data.DataOpType;
+import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -39,6 +42,7 @@ public final class Wal implements AutoCloseable {
     private static final int BUFFERS_KEPT = 4;
 
     private final WalSegments segments;
+    private final DataFile data;
     private final WalBuffers buffers;
     private final FatalHandler fatal;
     private final SecureRandom salts = new SecureRandom();
@@ -62,8 +66,10 @@ public final class Wal implements AutoCloseable {
     private @Nullable WalSegment current;
     private List<WalBatch> writing = List.of();
 
-    private Wal(WalSegments segments, long lastLsn, FatalHandler fatal, String name) {
+    private Wal(
+            WalSegments segments, DataFile data, long lastLsn, FatalHandler fatal, String name) {
         this.segments = segments;
+        this.data = data;
         this.fatal = fatal;
         this.maxBatchBytes = segments.segmentBytes() - WalSegmentFormat.BYTES;
         this.buffers = new WalBuffers(Math.min(BUFFER_BYTES, maxBatchBytes), BUFFERS_KEPT);
@@ -81,6 +87,7 @@ public final class Wal implements AutoCloseable {
     /**
      * Recovers the log and starts its thread.
      *
+     * @param data has the payloads of large writes
      * @param trimLsn everything up to here is in the index
      * @param recovered gets what is logged above, in order, before this returns
      */
@@ -89,6 +96,7 @@ public final class Wal implements AutoCloseable {
             Path directory,
             int segmentBytes,
             UUID disk,
+            DataFile data,
             long trimLsn,
             FatalHandler fatal,
             String name,
@@ -96,8 +104,8 @@ public final class Wal implements AutoCloseable {
             throws IOException, DiskOpenException {
         WalSegments segments = WalSegments.open(files, directory, segmentBytes, disk);
         try {
-            long lastLsn = new WalRecovery(segments, trimLsn).run(recovered);
-            Wal wal = new Wal(segments, lastLsn, fatal, name);
+            long lastLsn = new WalRecovery(segments, data, trimLsn).run(recovered);
+            Wal wal = new Wal(segments, data, lastLsn, fatal, name);
             wal.syncThread.start();
             return wal;
         } catch (IOException | DiskOpenException | RuntimeException e) {
@@ -113,7 +121,7 @@ public final class Wal implements AutoCloseable {
      */
     public WalRecord append(
             long epoch, long sequence, DataOp op, ByteBuf payload, Runnable durable) {
-        return append(WalRecordFormat.OPERATION, epoch, sequence, op, payload, durable);
+        return append(WalRecordFormat.OPERATION, epoch, sequence, op, List.of(), payload, durable);
     }
 
     /**
@@ -125,14 +133,50 @@ public final class Wal implements AutoCloseable {
      */
     public WalRecord appendRepair(
             long epoch, long sequence, DataOp write, ByteBuf payload, Runnable durable) {
-        return append(WalRecordFormat.REPAIR, epoch, sequence, write, payload, durable);
+        return append(WalRecordFormat.REPAIR, epoch, sequence, write, List.of(), payload, durable);
+    }
+
+    /**
+     * Logs a large write whose payload is durable in these blocks of the data file; as {@link
+     * #append}.
+     */
+    public WalRecord appendDirect(
+            long epoch, long sequence, DataOp op, List<BlockRun> extents, Runnable durable) {
+        ByteBuf none = Unpooled.EMPTY_BUFFER;
+        int type = WalRecordFormat.DIRECT_OPERATION;
+        WalRecord logged = append(type, epoch, sequence, op, extents, none, durable);
+        return direct(logged.lsn(), epoch, sequence, op, extents, data);
+    }
+
+    static WalRecord direct(
+            long lsn, long epoch, long sequence, DataOp op, List<BlockRun> extents, DataFile data) {
+        return new WalRecord(
+                lsn,
+                epoch,
+                sequence,
+                op,
+                false,
+                new ExtentPayload(data, extents),
+                op.offset() % BlockCrc.BLOCK_BYTES,
+                op.length(),
+                extents);
     }
 
     private WalRecord append(
-            int type, long epoch, long sequence, DataOp op, ByteBuf payload, Runnable durable) {
+            int type,
+            long epoch,
+            long sequence,
+            DataOp op,
+            List<BlockRun> extents,
+            ByteBuf payload,
+            Runnable durable) {
         int headLength = DataOpFormat.encodedLength(op);
         int payloadLength = payload.readableBytes();
-        int length = WalRecordFormat.BYTES + headLength + payloadLength;
+        int length =
+                WalRecordFormat.BYTES
+                        + headLength
+                        + extents.size() * WalRecordFormat.EXTENT_BYTES
+                        + payloadLength;
         boolean write = op.type() == DataOpType.WRITE;
         int payloadCrc = write || payloadLength == 0 ? 0 : BlockCrc.of(payload.nioBuffer());
         int aligned = WalRecordFormat.aligned(length);
@@ -159,11 +203,12 @@ public final class Wal implements AutoCloseable {
                             sequence,
                             op.pg(),
                             type,
-                            0,
+                            extents.size(),
                             headLength,
                             payloadLength,
                             payloadCrc));
             DataOpFormat.encode(op, b.slice(at + WalRecordFormat.BYTES, headLength));
+            WalRecordFormat.encodeExtents(b, at + WalRecordFormat.BYTES + headLength, extents);
             if (payloadLength > 0) {
                 payload.getBytes(payload.readerIndex(), b.slice(payloadAt, payloadLength));
             }
@@ -173,7 +218,8 @@ public final class Wal implements AutoCloseable {
         }
         wakeSyncThread(!write);
         boolean repair = type == WalRecordFormat.REPAIR;
-        return new WalRecord(lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength);
+        return new WalRecord(
+                lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength, extents);
     }
 
     /** Logs that the operations of the PG after the sequence are void. */

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * outside of it (bytes), written by the sync thread, read by anyone: from the buffer until it is
  * durable, from the segment afterwards.
  */
-public final class WalBatch {
+public final class WalBatch implements PayloadSource {
     private final long firstLsn;
     private final AtomicInteger copying = new AtomicInteger();
     private final List<Runnable> callbacks = new ArrayList<>();
@@ -141,7 +141,8 @@ public final class WalBatch {
 
     // ---- reading
 
-    void read(int offset, ByteBuffer target) throws IOException {
+    @Override
+    public void read(int offset, ByteBuffer target) throws IOException {
         WalBuffers.Buffer memory;
         WalSegment from;
         synchronized (this) {

@@ -1,14 +1,20 @@
 package io.cairn.dataserver.wal;
 
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
+import io.cairn.dataserver.disk.BlockRun;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.List;
 
 /**
- * An operation in the WAL: its head in memory and where its payload is. Any thread.
+ * An operation in the WAL, or on its way there: its head in memory and where its payload is. Any
+ * thread.
  *
+ * @param lsn {@link #NOT_LOGGED} while it is on its way
  * @param repair whether it is a block's content as of the sequence, and no operation of the history
- * @param payloadOffset within the batch
+ * @param payloadOffset within the source
+ * @param extents blocks of the data file that have the payload of a large write; else empty
  */
 public record WalRecord(
         long lsn,
@@ -16,19 +22,34 @@ public record WalRecord(
         long sequence,
         DataOp op,
         boolean repair,
-        WalBatch batch,
+        PayloadSource payload,
         int payloadOffset,
-        int payloadLength) {
+        int payloadLength,
+        List<BlockRun> extents) {
+    /** Higher than any. */
+    public static final long NOT_LOGGED = Long.MAX_VALUE;
 
     /**
-     * Reads payload bytes, from memory while the batch is on its way to the device. Not verified:
-     * after the record's segment was recycled it gives other bytes.
+     * Reads payload bytes, from memory while they are on their way to the device. Not verified:
+     * after the record's segment was recycled, or its extents freed, it gives other bytes.
      */
     public void read(int offset, ByteBuffer target) throws IOException {
-        batch.read(payloadOffset + offset, target);
+        payload.read(payloadOffset + offset, target);
     }
 
     public int pg() {
         return op.pg();
+    }
+
+    /** The block of the data file that has this block of the chunk, which the write must touch. */
+    public long extentBlock(int block) {
+        int i = block - op.offset() / BlockCrc.BLOCK_BYTES;
+        for (BlockRun run : extents) {
+            if (i < run.count()) {
+                return run.first() + i;
+            }
+            i -= run.count();
+        }
+        throw new IllegalArgumentException("block " + block + " is not in " + extents);
     }
 }

@@ -1,6 +1,9 @@
 package io.cairn.dataserver.wal;
 
+import io.cairn.dataserver.disk.BlockRun;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,6 +56,25 @@ public final class WalRecordFormat {
         int length() {
             return BYTES + headLength + extents * EXTENT_BYTES + payloadLength;
         }
+    }
+
+    static void encodeExtents(ByteBuffer b, int at, List<BlockRun> extents) {
+        int next = at;
+        for (BlockRun run : extents) {
+            b.putLong(next, run.first()).putInt(next + 8, run.count()).putInt(next + 12, 0);
+            next += EXTENT_BYTES;
+        }
+    }
+
+    /** Of an intact record at the offset. */
+    static List<BlockRun> decodeExtents(ByteBuffer b, int at, Header h) {
+        List<BlockRun> extents = new ArrayList<>(h.extents());
+        int next = at + BYTES + h.headLength();
+        for (int i = 0; i < h.extents(); i++) {
+            extents.add(new BlockRun(b.getLong(next), b.getInt(next + 8)));
+            next += EXTENT_BYTES;
+        }
+        return extents;
     }
 
     static int aligned(int length) {

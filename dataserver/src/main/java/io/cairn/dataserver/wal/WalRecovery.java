@@ -4,6 +4,8 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.data.DataOpType;
+import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -28,13 +30,15 @@ final class WalRecovery {
     private static final int PAGE = WalSegmentFormat.BYTES;
 
     private final WalSegments segments;
+    private final DataFile data;
     private final long trimLsn;
     private final List<Found> found = new ArrayList<>();
     private ByteBuffer memory = newMemory(1 << 16);
     private long highestSynced;
 
-    WalRecovery(WalSegments segments, long trimLsn) {
+    WalRecovery(WalSegments segments, DataFile data, long trimLsn) {
         this.segments = segments;
+        this.data = data;
         this.trimLsn = trimLsn;
     }
 
@@ -128,7 +132,7 @@ final class WalRecovery {
         return end;
     }
 
-    private void scan(WalSegment s, long rangeEnd) throws IOException {
+    private void scan(WalSegment s, long rangeEnd) throws IOException, DiskOpenException {
         long at = PAGE;
         while (at + PAGE <= segments.segmentBytes()) {
             ByteBuffer page = readAt(s, at, PAGE);
@@ -151,7 +155,7 @@ final class WalRecovery {
     }
 
     private void records(WalSegment s, long position, WalBatchFormat.Header batch, long rangeEnd)
-            throws IOException {
+            throws IOException, DiskOpenException {
         long lastLsn = Math.min(batch.firstLsn() + batch.records(), rangeEnd) - 1;
         if (lastLsn <= trimLsn) {
             return;
@@ -171,17 +175,28 @@ final class WalRecovery {
         }
     }
 
-    private static Found read(
+    private Found read(
             WalSegment s,
             long position,
             ByteBuffer b,
             int at,
             WalRecordFormat.Header h,
-            WalBatch home) {
+            WalBatch home)
+            throws DiskOpenException {
         if (h.type() == WalRecordFormat.DROP_TAIL) {
             return new Found(h, null, true, s, position);
         }
+        if (h.type() < WalRecordFormat.OPERATION || h.type() > WalRecordFormat.REPAIR) {
+            throw new DiskOpenException(
+                    String.format(
+                            "%s has a record of type %d at %d, which this program does not know:"
+                                    + " a newer one wrote it",
+                            s.path(), h.type(), position));
+        }
         DataOp op = DataOpFormat.decode(b.slice(at + WalRecordFormat.BYTES, h.headLength()));
+        if (h.type() == WalRecordFormat.DIRECT_OPERATION) {
+            return direct(s, position, h, op, WalRecordFormat.decodeExtents(b, at, h));
+        }
         int payloadAt = at + h.length() - h.payloadLength();
         ByteBuffer payload = b.slice(payloadAt, h.payloadLength());
         boolean intact =
@@ -197,8 +212,31 @@ final class WalRecovery {
                         h.type() == WalRecordFormat.REPAIR,
                         home,
                         payloadAt,
-                        h.payloadLength());
+                        h.payloadLength(),
+                        List.of());
         return new Found(h, record, intact, s, position);
+    }
+
+    /** The payload was durable before the record was written; it is verified when it is read. */
+    private Found direct(
+            WalSegment s,
+            long position,
+            WalRecordFormat.Header h,
+            DataOp op,
+            List<BlockRun> extents)
+            throws DiskOpenException {
+        long blocks = 0;
+        for (BlockRun run : extents) {
+            boolean inside = run.first() > 0 && run.count() > 0 && run.end() <= data.blocks();
+            blocks += inside ? run.count() : Integer.MIN_VALUE;
+        }
+        if (blocks != BlockCrc.count(op.offset(), op.length())) {
+            throw new DiskOpenException(
+                    s.path() + " at " + position + ": " + extents + " cannot be the write's");
+        }
+        WalRecord record =
+                Wal.direct(h.lsn(), h.epoch(), h.sequence(), op, List.copyOf(extents), data);
+        return new Found(h, record, true, s, position);
     }
 
     private long replayAll(WalReplay replay) throws IOException, DiskOpenException {

@@ -10,8 +10,8 @@ import io.cairn.dataserver.disk.BlockRun;
 import java.util.BitSet;
 
 /**
- * What must hold whenever the flusher is not at work: no block is used twice, none is lost, none is
- * stored beyond a chunk's end, no group without its chunk.
+ * What must hold whenever all is durable and the flusher is not at work: no block is used twice,
+ * none is lost, none is stored beyond a chunk's end, no group without its chunk.
  */
 final class DiskInvariants implements ChunkIndex.Visitor {
     private final BitSet used = new BitSet();
@@ -24,6 +24,11 @@ final class DiskInvariants implements ChunkIndex.Visitor {
         i.used.set(0);
         store.index().visit(i);
         for (BlockRun r : store.flushThread().flusher().awaitingIndexFlush()) {
+            for (long b = r.first(); b < r.end(); b++) {
+                i.use(b);
+            }
+        }
+        for (BlockRun r : store.loggedExtents()) {
             for (long b = r.first(); b < r.end(); b++) {
                 i.use(b);
             }

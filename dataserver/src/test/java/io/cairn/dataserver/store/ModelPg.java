@@ -39,6 +39,13 @@ final class ModelPg {
         return history.size();
     }
 
+    /** Unless it was dropped meanwhile. */
+    void acknowledge(LogEntry e) {
+        if (e.sequence() <= last() && history.get((int) e.sequence() - 1).entry() == e) {
+            acknowledged = e.sequence();
+        }
+    }
+
     void keep(long last) {
         while (history.size() > last) {
             history.removeLast();

@@ -45,7 +45,8 @@ class StoreConcurrencyTest {
                         256 << 10,
                         0,
                         1,
-                        2);
+                        2,
+                        8 << 10);
         IndexDatabases databases = StoreHarness.databases();
         AtomicReference<String> fatal = new AtomicReference<>();
         DiskRuntime runtime =

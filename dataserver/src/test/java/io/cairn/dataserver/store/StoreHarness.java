@@ -22,9 +22,9 @@ import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +47,7 @@ final class StoreHarness implements AutoCloseable {
     private final Map<Integer, ModelPg> model = new HashMap<>();
     private final Map<Long, Long> truncateSequences = new HashMap<>();
     private final Map<Long, List<long[]>> pendingTruncations = new HashMap<>();
-    private final ConcurrentLinkedQueue<Runnable> durable = new ConcurrentLinkedQueue<>();
+    private final LinkedBlockingQueue<Runnable> durable = new LinkedBlockingQueue<>();
     private @Nullable LocalDiskStore store;
     private long epoch = 1;
     private boolean tolerant;
@@ -71,7 +71,8 @@ final class StoreHarness implements AutoCloseable {
                         64 << 10,
                         0,
                         1,
-                        1);
+                        1,
+                        5000);
         for (int pg = 0; pg < PGS; pg++) {
             model.put(pg, new ModelPg());
         }
@@ -272,7 +273,7 @@ final class StoreHarness implements AutoCloseable {
     void append(int pg, LogEntry e, long inode, int chunk, byte[] payload, long size) {
         ModelPg m = model(pg);
         m.history().add(new ModelPg.Op(e, inode, chunk, payload, size, new long[] {inode}));
-        store().append(e, () -> durable.add(() -> m.acknowledged = e.sequence()));
+        store().append(e, () -> durable.add(() -> m.acknowledge(e)));
     }
 
     private void dropTail(int pg) {
@@ -313,28 +314,39 @@ final class StoreHarness implements AutoCloseable {
 
     /** Returns when everything appended is durable or power is cut. */
     void awaitDurable() {
-        CountDownLatch done = new CountDownLatch(1);
         ModelPg m = model(0);
-        LogEntry e = Ops.noop(0, epoch, m.last() + 1);
-        m.history().add(new ModelPg.Op(e, 0, 0, new byte[0], 0, new long[0]));
-        store().append(
-                        e,
-                        () -> {
-                            durable.add(() -> m.acknowledged = e.sequence());
-                            done.countDown();
-                        });
-        await(done);
-        takeAcknowledgements();
+        append(0, Ops.noop(0, epoch, m.last() + 1), 0, 0, new byte[0], 0);
+        try {
+            while (!devices.isCut() && !allAcknowledged()) {
+                Runnable next = durable.poll(20, TimeUnit.MILLISECONDS);
+                if (next != null) {
+                    next.run();
+                } else {
+                    relieveIfFull();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private boolean allAcknowledged() {
+        return model.values().stream().allMatch(m -> m.acknowledged == m.last());
     }
 
     /** While the WAL is full only the flusher, which is this thread, can make room. */
+    private void relieveIfFull() {
+        if (store().walFillRatio() > 0.5) {
+            commitAll();
+            store().flushThread().flushAll();
+        }
+    }
+
     private void await(CountDownLatch done) {
         try {
             while (!devices.isCut() && !done.await(20, TimeUnit.MILLISECONDS)) {
-                if (store().walFillRatio() > 0.5) {
-                    commitAll();
-                    store().flushThread().flushAll();
-                }
+                relieveIfFull();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

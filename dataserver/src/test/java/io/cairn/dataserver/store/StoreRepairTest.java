@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class StoreRepairTest {
     private static final int PAGE = 4096;
-    private static final int RUNS = Integer.getInteger("cairn.test.runs", 6);
+    private static final int RUNS = Integer.getInteger("cairn.test.runs", 3);
 
     @TempDir Path directory;
 
@@ -148,7 +148,9 @@ class StoreRepairTest {
     void damageInTheMiddleOfTheLogIsRepaired() throws Exception {
         try (StoreHarness h = new StoreHarness(directory, 7)) {
             h.open();
-            append(h, 0, payload);
+            for (int at = 0; at < payload.length; at += PAGE) {
+                append(h, at, Arrays.copyOfRange(payload, at, at + PAGE));
+            }
             h.awaitDurable();
             VersionedBlock good = readBlock(h, 1);
             h.shutDown();

@@ -2,9 +2,11 @@ package io.cairn.dataserver.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.dataserver.disk.BlockRun;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
@@ -70,6 +72,34 @@ class WalFormatsTest {
             assertThat(WalRecordFormat.decode(altered(b, i), 0, 128, 0xfeedL)).isNull();
         }
         for (int limit = 0; limit < 84; limit++) {
+            assertThat(WalRecordFormat.decode(b, 0, limit, 0xfeedL)).isNull();
+        }
+    }
+
+    @Test
+    void recordOfALargeWrite() {
+        ByteBuffer b = buffer(128);
+        var header =
+                new WalRecordFormat.Header(
+                        1002, 2, 34, 0x00010002, WalRecordFormat.DIRECT_OPERATION, 2, 8, 0, 0);
+        WalRecordFormat.encode(b, 0, header);
+        b.putLong(64, 0x0807060504030201L);
+        List<BlockRun> extents = List.of(new BlockRun(0x1122334455L, 60), new BlockRun(7, 4));
+        WalRecordFormat.encodeExtents(b, 72, extents);
+        assertThat(WalRecordFormat.seal(b, 0, 0xfeedL)).isEqualTo(104);
+        assertHex(
+                b,
+                104,
+                "145d53e868000000edfe000000000000ea030000000000000200000000000000"
+                        + "2200000000000000020001000300020008000000000000000000000000000000"
+                        + "010203040506070855443322110000003c000000000000000700000000000000"
+                        + "0400000000000000");
+        assertThat(WalRecordFormat.decode(b, 0, 128, 0xfeedL)).isEqualTo(header);
+        assertThat(WalRecordFormat.decodeExtents(b, 0, header)).isEqualTo(extents);
+        for (int i = 0; i < 104; i++) {
+            assertThat(WalRecordFormat.decode(altered(b, i), 0, 128, 0xfeedL)).isNull();
+        }
+        for (int limit = 0; limit < 104; limit++) {
             assertThat(WalRecordFormat.decode(b, 0, limit, 0xfeedL)).isNull();
         }
     }
