@@ -153,6 +153,27 @@ class FileSystemTest {
                 .ok();
     }
 
+    /** More and larger requests than the servers' and the mount's memory may hold at once. */
+    @Test
+    void deepQueuesOfLargeRequests() {
+        Path w = work("deep");
+        for (String kind : List.of("write", "read")) {
+            Shell.run(
+                            "fio",
+                            "--name=deep",
+                            "--directory=" + w,
+                            "--size=128M",
+                            "--rw=" + kind,
+                            "--bs=4M",
+                            "--direct=1",
+                            "--ioengine=libaio",
+                            "--iodepth=32",
+                            "--numjobs=4")
+                    .ok();
+        }
+        Shell.run("rm", "-r", w.toString()).ok();
+    }
+
     @Test
     void mmapReadsAndWrites() throws IOException {
         Path file = work("mmap").resolve("f");

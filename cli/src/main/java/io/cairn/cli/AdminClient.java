@@ -44,12 +44,14 @@ public final class AdminClient implements AutoCloseable {
     /**
      * The MDS leader's view of the cluster.
      *
-     * @throws CommandException UNREACHABLE when no member answers for the group
+     * @throws CommandException UNREACHABLE when no member answers for the group, CONFIGURATION when
+     *     all are of another protocol version or cluster
      */
     public StatusReply status(List<HostPort> members) {
         Deque<HostPort> candidates = new ArrayDeque<>(members);
         Set<HostPort> asked = new HashSet<>();
         StringJoiner failures = new StringJoiner("; ");
+        boolean refused = true;
         while (!candidates.isEmpty()) {
             HostPort member = candidates.poll();
             if (!asked.add(member)) {
@@ -60,10 +62,14 @@ public final class AdminClient implements AutoCloseable {
                 return answer.reply();
             }
             failures.add(member + ": " + answer.status().detail());
+            refused &= answer.status().errno() == Errno.EPROTO;
             if (answer.status().advice() == Advice.NOT_LEADER
                     && !answer.status().detail().isEmpty()) {
                 candidates.addFirst(HostPort.parse(answer.status().detail()));
             }
+        }
+        if (refused) {
+            throw new CommandException(ExitCode.CONFIGURATION, failures.toString());
         }
         throw new CommandException(
                 ExitCode.UNREACHABLE,

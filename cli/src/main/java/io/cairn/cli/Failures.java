@@ -30,6 +30,8 @@ final class Failures {
             case FsException e
                     when e.errno() == Errno.EHOSTUNREACH || e.errno() == Errno.ETIMEDOUT ->
                     ExitCode.UNREACHABLE;
+            // Another protocol version or cluster: repeating would not help.
+            case FsException e when e.errno() == Errno.EPROTO -> ExitCode.CONFIGURATION;
             case AccessDeniedException e -> ExitCode.CONFIGURATION;
             default -> ExitCode.FAILURE;
         };

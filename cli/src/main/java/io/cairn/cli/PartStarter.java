@@ -60,6 +60,11 @@ public final class PartStarter {
                 new IndexDatabases(config.rocksdb(), memory(config.rocksdbMemory()), meters);
         DataServer server =
                 process.add(name, DataServer.start(config, DiskOpener.local(databases), meters));
+        server.failure()
+                .thenAccept(e ->
+                        process.failed(
+                                new CommandException(
+                                        ExitCode.CONFIGURATION, name + ": " + e.getMessage(), e)));
         endpoint(config.metricsAddress());
         return server;
     }

@@ -3,6 +3,8 @@ package io.cairn.cli;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,7 +17,8 @@ public final class ServerProcess implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ServerProcess.class);
 
     private final Deque<Running> parts = new ArrayDeque<>();
-    private final CountDownLatch closed = new CountDownLatch(1);
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private final AtomicReference<@Nullable CommandException> failure = new AtomicReference<>();
     private boolean closing;
 
     private record Running(String name, AutoCloseable part) {}
@@ -33,12 +36,23 @@ public final class ServerProcess implements AutoCloseable {
         return part;
     }
 
-    /** Waits until the process is told to stop. */
+    /** A part cannot go on: {@link #awaitStop} throws this. Any thread. */
+    public void failed(CommandException cause) {
+        LOG.error("{}", cause.getMessage());
+        failure.compareAndSet(null, cause);
+        ended.countDown();
+    }
+
+    /** Waits until the process is told to stop, or throws what a part failed with. */
     public void awaitStop() {
         try {
-            closed.await();
+            ended.await();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+        CommandException cause = failure.get();
+        if (cause != null) {
+            throw cause;
         }
     }
 
@@ -69,7 +83,7 @@ public final class ServerProcess implements AutoCloseable {
                 LOG.error("stopping {} failed", running.name(), e);
             }
         }
-        closed.countDown();
+        ended.countDown();
         return true;
     }
 }

@@ -68,7 +68,7 @@ public record ClientConfig(
                         value =
                                 "Bytes of data requests in flight at once; what goes beyond waits"
                                         + " its turn.",
-                        defaultValue = "64MiB",
+                        defaultValue = "32MiB",
                         min = "1MiB",
                         max = "16GiB")
                 ByteSize maxInFlight,

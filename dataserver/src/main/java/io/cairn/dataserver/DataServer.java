@@ -73,6 +73,7 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
     private final List<PgLoop> pgLoops = new ArrayList<>();
     private final MdsLink mds;
     private final CompletableFuture<DataServer> registered = new CompletableFuture<>();
+    private final CompletableFuture<DataServerException> failure = new CompletableFuture<>();
     private final Object mapLock = new Object();
     private volatile ClusterMap map = ClusterMap.EMPTY;
     private volatile int serverId;
@@ -211,6 +212,14 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
         return registered.copy();
     }
 
+    /**
+     * Completed when this server cannot be a part of the cluster and repeating would not help, such
+     * as with a metadata service of another cluster. Who started it should close it and say why.
+     */
+    public CompletableFuture<DataServerException> failure() {
+        return failure.copy();
+    }
+
     /** Number of replicas in a state. */
     public int stateCount(PgState pgState) {
         return pgLoops.stream().mapToInt(l -> l.stateCount(pgState)).sum();
@@ -296,9 +305,8 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
 
     @Override
     public void failed(DataServerException cause) {
-        if (registered.completeExceptionally(cause) || !registered.isCompletedExceptionally()) {
-            LOG.error("{}", cause.getMessage());
-        }
+        registered.completeExceptionally(cause);
+        failure.complete(cause);
     }
 
     @Override

@@ -62,9 +62,12 @@ public record DataServerConfig(
         @Key(
                         value =
                                 "Operations that may be under way in this process at once, in bytes"
-                                        + " of their data; beyond it clients are told to retry.",
-                        defaultValue = "128MiB",
-                        min = "16MiB",
+                                        + " of their data; beyond it clients are told to retry. The"
+                                        + " process needs about eight times as much direct memory"
+                                        + " (its own operations and those of other primaries, each"
+                                        + " as received and in the write-ahead log).",
+                        defaultValue = "64MiB",
+                        min = "8MiB",
                         max = "16GiB")
                 ByteSize maxInFlight,
         @Key(

@@ -102,6 +102,8 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
         mds = [%s]
         metrics_address = "127.0.0.1:%d"
         host = "server-%d"
+        # All servers share one machine, maybe one process and its direct memory.
+        max_in_flight = "16MiB"
 
         [[disk]]
         data = "disk/data"

@@ -33,7 +33,7 @@ public final class FuseMount implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(FuseMount.class);
     private static final int READERS = 2;
-    private static final long WRITES_UNDER_WAY_BYTES = 128L << 20;
+    private static final long WRITES_UNDER_WAY_BYTES = 32L << 20;
     private static final long INIT_TIMEOUT_MILLIS = 20_000;
     private static final long SYNC_TIMEOUT_MILLIS = 10_000;
     private static final long END_TIMEOUT_MILLIS = 3_000;

@@ -8,8 +8,10 @@ import java.util.concurrent.TimeUnit;
 /**
  * The direct memory requests are read into, and the limit on data of writes under way. Any thread.
  *
- * <p>The limit is soft: a reader that would exceed it waits for writes to finish, but not for ever,
- * because it must come back to the device to learn of interrupts.
+ * <p>The limit is soft at first: a reader that would exceed it waits for writes to finish, but not
+ * long, because it must come back to the device to learn of interrupts. At twice the limit it waits
+ * until a write finishes, which every write does at its deadline: a cluster that stalls must not
+ * cost the mount its memory.
  */
 public final class RequestBuffers {
     /** Room beyond the data for header and structure; the kernel insists on some. */
@@ -30,6 +32,7 @@ public final class RequestBuffers {
             new PooledByteBufAllocator(true, 0, 2, PAGE_BYTES, CHUNK_ORDER, 64, 32, false, 0);
     private final int requestBytes;
     private final Semaphore units;
+    private final Semaphore reserve;
 
     /**
      * @param maxWriteBytes largest data of a WRITE
@@ -38,6 +41,7 @@ public final class RequestBuffers {
     public RequestBuffers(int maxWriteBytes, long limitBytes) {
         this.requestBytes = maxWriteBytes + OVERHEAD_BYTES;
         this.units = new Semaphore((int) (limitBytes / UNIT_BYTES));
+        this.reserve = new Semaphore((int) (limitBytes / UNIT_BYTES));
     }
 
     int requestBytes() {
@@ -70,7 +74,11 @@ public final class RequestBuffers {
     public int started(int bytes) {
         int wanted = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
         try {
-            return units.tryAcquire(wanted, WAIT_MILLIS, TimeUnit.MILLISECONDS) ? wanted : 0;
+            if (units.tryAcquire(wanted, WAIT_MILLIS, TimeUnit.MILLISECONDS)) {
+                return wanted;
+            }
+            reserve.acquire(wanted);
+            return -wanted;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return 0;
@@ -78,6 +86,10 @@ public final class RequestBuffers {
     }
 
     public void finished(int counted) {
-        units.release(counted);
+        if (counted >= 0) {
+            units.release(counted);
+        } else {
+            reserve.release(-counted);
+        }
     }
 }

@@ -29,21 +29,27 @@ final class Handshake {
             Hello local, Hello peer, InetSocketAddress address, HelloPolicy policy) {
         if (Integer.compareUnsigned(peer.getMinVersion(), local.getMaxVersion()) > 0
                 || Integer.compareUnsigned(peer.getMaxVersion(), local.getMinVersion()) < 0) {
-            return "protocol version does not fit: "
-                    + versions(local)
-                    + " here, "
-                    + versions(peer)
-                    + " at the peer";
+            return "protocol version does not fit: %s speaks %s, %s speaks %s; install the same release of Cairn on both"
+                    .formatted(name(local), versions(local), name(peer), versions(peer));
         }
         ByteString ours = local.getClusterId();
         ByteString theirs = peer.getClusterId();
         if (!ours.isEmpty() && !theirs.isEmpty() && !ours.equals(theirs)) {
-            return "cluster id differs: this is cluster "
-                    + hex(ours)
-                    + ", the peer belongs to "
-                    + hex(theirs);
+            return "cluster id differs: %s belongs to cluster %s, %s to cluster %s"
+                    .formatted(name(local), hex(ours), name(peer), hex(theirs));
         }
         return policy.refuse(peer, address);
+    }
+
+    /** Refusals are read at both ends: they name the parts, not "here" and "there". */
+    private static String name(Hello hello) {
+        return switch (hello.getRole()) {
+            case ROLE_MDS -> "the metadata server";
+            case ROLE_DATA_SERVER -> "the data server";
+            case ROLE_CLIENT -> "the client";
+            case ROLE_ADMIN -> "the command";
+            case ROLE_UNSPECIFIED, UNRECOGNIZED -> "a peer that does not say what it is";
+        };
     }
 
     private static String versions(Hello hello) {
