@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -128,6 +129,40 @@ final class Cluster implements AutoCloseable {
             }
             return ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
                     .filter(ProcessHandle::isAlive);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts one part of a cluster of separate processes again, as {@code up} does. */
+    void start(String part, String role) {
+        Path folder = state.resolve(part);
+        try {
+            Process process =
+                    new ProcessBuilder(
+                                    "setsid",
+                                    REPOSITORY.resolve("cairn").toString(),
+                                    role,
+                                    "--config",
+                                    folder.resolve("config.toml").toString())
+                            .directory(folder.toFile())
+                            .redirectInput(Path.of("/dev/null").toFile())
+                            .redirectOutput(
+                                    ProcessBuilder.Redirect.appendTo(
+                                            folder.resolve("log").toFile()))
+                            .redirectErrorStream(true)
+                            .start();
+            Files.writeString(folder.resolve("pid"), process.pid() + "\n");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Changes a part's configuration; it counts from its next start. */
+    void configure(String part, UnaryOperator<String> change) {
+        try {
+            Path file = state.resolve(part).resolve("config.toml");
+            Files.writeString(file, change.apply(Files.readString(file)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

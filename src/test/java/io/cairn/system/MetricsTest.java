@@ -3,12 +3,6 @@ package io.cairn.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -22,8 +16,6 @@ import org.junit.jupiter.api.Test;
 
 /** Each operation's count and latency in JMX and in Prometheus, and the same in both. */
 class MetricsTest {
-    private static final Pattern METRICS = Pattern.compile("metrics(?:_address)? = \"([^\"]+)\"");
-
     /** name{tags} value: the latency quantiles of one part's operations. */
     private static final Pattern QUANTILE =
             Pattern.compile("(cairn_\\w+_latency_seconds)\\{([^}]*)\\} ([0-9.eE+-]+)");
@@ -58,19 +50,8 @@ class MetricsTest {
 
     private static Map<String, Double> prometheusLatencies(Cluster cluster, String part)
             throws IOException, InterruptedException {
-        Path config = cluster.state().resolve(part).resolve("config.toml");
-        Matcher address = METRICS.matcher(Files.readString(config));
-        assertThat(address.find()).isTrue();
-        HttpResponse<String> answer =
-                HttpClient.newHttpClient()
-                        .send(
-                                HttpRequest.newBuilder(
-                                                URI.create(
-                                                        "http://" + address.group(1) + "/metrics"))
-                                        .build(),
-                                HttpResponse.BodyHandlers.ofString());
         Map<String, Double> values = new TreeMap<>();
-        Matcher line = QUANTILE.matcher(answer.body());
+        Matcher line = QUANTILE.matcher(Prometheus.scrape(cluster, part));
         while (line.find()) {
             double value = Double.parseDouble(line.group(3));
             if (!Double.isNaN(value)) {

@@ -49,6 +49,16 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
                             Errno.EIO, Advice.FENCED, "session " + op.session() + " was evicted"));
             return;
         }
+        if (op.session() != 0 && op.mapEpoch() < owner.map().sessionFloor()) {
+            // Of a session that was refused and is forgotten, for all this server knows.
+            fail(
+                    RpcStatus.fail(
+                            Errno.EAGAIN,
+                            Advice.REFRESH_MAP,
+                            "made under map %d, older than %d"
+                                    .formatted(op.mapEpoch(), owner.map().sessionFloor())));
+            return;
+        }
         PgSlot slot = owner.primary(op.pg());
         if (slot == null) {
             fail(

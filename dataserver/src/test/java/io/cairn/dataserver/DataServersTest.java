@@ -148,6 +148,7 @@ class DataServersTest {
     void anEvictedSessionIsRefusedAndTheEpochConfirmed() {
         int pg = TestCluster.pg(0);
         write(pg, 1, 0, bytes(1, 100));
+        DataOp late = cluster.write(pg, SESSION, 2, 0, bytes(2, 100));
         cluster.mds.evict(SESSION);
         long epoch = cluster.map().epoch();
         await().atMost(Duration.ofSeconds(30)).until(() -> cluster.mds.confirmedByAll() >= epoch);
@@ -155,6 +156,14 @@ class DataServersTest {
                 cluster.sendUntilFinal(
                         cluster.write(pg, SESSION, 2, 0, bytes(2, 100)), bytes(2, 100));
         assertThat(result.status().advice()).isEqualTo(Advice.FENCED);
+
+        // Long after, when nobody remembers the session, a write of it arrives.
+        cluster.mds.forget(SESSION);
+        long forgotten = cluster.map().epoch();
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> cluster.mds.confirmedByAll() >= forgotten);
+        assertThat(cluster.send(late, bytes(2, 100)).join().status().advice())
+                .isEqualTo(Advice.REFRESH_MAP);
         assertThat(cluster.sendUntilFinal(cluster.read(pg, 5, 0, 100), new byte[0]).data())
                 .isEqualTo(bytes(1, 100));
     }

@@ -93,6 +93,11 @@ final class FakeMds implements AutoCloseable {
         publish(next().addRefusedSessions(session));
     }
 
+    /** An evicted session is refused no longer by name, but by the age of its maps. */
+    synchronized void forget(long session) {
+        publish(next().addForgottenSessions(session).setSessionFloor(map.epoch() + 1));
+    }
+
     private MapUpdate.Builder next() {
         return MapUpdate.newBuilder()
                 .setClusterId(clusterId)

@@ -29,6 +29,7 @@ public final class ClusterMap {
 
     private final ByteString clusterId;
     private final long epoch;
+    private final long sessionFloor;
     private final SortedMap<Integer, Server> servers;
     private final SortedMap<Integer, Disk> disks;
     private final SortedMap<Integer, Pool> pools;
@@ -43,6 +44,7 @@ public final class ClusterMap {
     ClusterMap(MapBuilder from) {
         clusterId = from.clusterId;
         epoch = from.epoch;
+        sessionFloor = from.sessionFloor;
         servers = new TreeMap<>(from.servers);
         disks = new TreeMap<>(from.disks);
         pools = new TreeMap<>(from.pools);
@@ -172,6 +174,14 @@ public final class ClusterMap {
         return Arrays.binarySearch(refused, session) >= 0;
     }
 
+    /**
+     * Requests of sessions made under a map older than this epoch are refused whoever sends them:
+     * sessions that were refused before and are forgotten now have no newer one.
+     */
+    public long sessionFloor() {
+        return sessionFloor;
+    }
+
     /** Ascending, as are the other collections. */
     public long[] refusedSessions() {
         return refused.clone();
@@ -215,6 +225,7 @@ public final class ClusterMap {
                 .addAllPgs(pgs())
                 .addAllRefusedSessions(Arrays.stream(refused).boxed().toList())
                 .addAllMds(mds)
+                .setSessionFloor(sessionFloor)
                 .build();
     }
 
@@ -247,6 +258,9 @@ public final class ClusterMap {
         }
         for (long session : from.refused) {
             addIf(!to.refused(session), session, update::addForgottenSessions);
+        }
+        if (to.sessionFloor != from.sessionFloor) {
+            update.setSessionFloor(to.sessionFloor);
         }
         if (!to.mds.equals(from.mds)) {
             update.addAllMds(to.mds);

@@ -24,6 +24,7 @@ final class MapBuilder {
 
     ByteString clusterId = ByteString.EMPTY;
     long epoch;
+    long sessionFloor;
     final SortedMap<Integer, Server> servers = new TreeMap<>();
     final SortedMap<Integer, Disk> disks = new TreeMap<>();
     final SortedMap<Integer, Pool> pools = new TreeMap<>();
@@ -52,6 +53,7 @@ final class MapBuilder {
             }
             pgs.put(pg.getPg(), pg);
         }
+        sessionFloor = Math.max(sessionFloor, update.getSessionFloor());
         refused.addAll(update.getRefusedSessionsList());
         update.getForgottenSessionsList().forEach(refused::remove);
         if (update.getMdsCount() > 0) {

@@ -53,6 +53,7 @@ class ClusterMapTest {
                 .addPgs(pg(1, 0, 5, 10, 20))
                 .addPgs(pg(1, 1, 5, 20, 10))
                 .addRefusedSessions(77)
+                .setSessionFloor(2)
                 .addMds(MdsMember.newBuilder().setId(1).setAddress("127.0.0.1:900"))
                 .build();
     }
@@ -100,12 +101,15 @@ class ClusterMapTest {
                         .addPgs(pg(1, 2, 6, 20))
                         .addRefusedSessions(78)
                         .addForgottenSessions(77)
+                        .setSessionFloor(4)
                         .build();
         ClusterMap next = applied(map, increment);
         assertThat(next.epoch()).isEqualTo(6);
         assertThat(next.primaryAddress(PgHash.pg(1, 1))).hasToString("/127.0.0.1:2002");
         assertThat(next.primaryAddress(PgHash.pg(1, 2))).hasToString("/127.0.0.1:2002");
         assertThat(next.refusedSessions()).containsExactly(78);
+        assertThat(map.sessionFloor()).isEqualTo(2);
+        assertThat(next.sessionFloor()).isEqualTo(4);
         assertThat(next.mds()).hasSize(1);
         assertThat(map.refused(77)).isTrue();
         assertThat(ClusterMap.diff(map, next)).isEqualTo(increment);
@@ -169,7 +173,7 @@ class ClusterMapTest {
             case 1 -> update.addDisks(disk(10 + random.nextInt(9), 1 + random.nextInt(6)));
             case 2 -> update.addPgs(pg(1, random.nextInt(4), epoch + 1, 10 + random.nextInt(9)));
             case 3 -> update.addRefusedSessions(random.nextInt(20));
-            case 4 -> update.addForgottenSessions(random.nextInt(20));
+            case 4 -> update.addForgottenSessions(random.nextInt(20)).setSessionFloor(epoch);
             default -> update.addPools(pool(2 + random.nextInt(3), 8));
         }
         return update.build();

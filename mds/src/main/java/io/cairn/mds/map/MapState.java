@@ -29,11 +29,13 @@ public final class MapState {
     private final SortedMap<Integer, PlacementGroup> pgs = new TreeMap<>(Integer::compareUnsigned);
     private final SortedMap<Integer, MdsMember> members = new TreeMap<>();
     private final NavigableSet<Long> refused = new TreeSet<>();
+    private final long sessionFloor;
     private final MapUpdate full;
 
     private MapState(MapUpdate full) {
         this.clusterId = full.getClusterId();
         this.epoch = full.getEpoch();
+        this.sessionFloor = full.getSessionFloor();
         merge(full);
         this.full = build();
     }
@@ -47,6 +49,7 @@ public final class MapState {
         pgs.putAll(base.pgs);
         members.putAll(base.members);
         refused.addAll(base.refused);
+        sessionFloor = Math.max(base.sessionFloor, update.getSessionFloor());
         merge(update);
         this.full = build();
     }
@@ -96,6 +99,11 @@ public final class MapState {
         return refused.contains(session);
     }
 
+    /** Requests of sessions made under an older map than this epoch are refused. */
+    public long sessionFloor() {
+        return sessionFloor;
+    }
+
     /** The whole map, base_epoch 0. */
     public MapUpdate toUpdate() {
         return full;
@@ -124,6 +132,7 @@ public final class MapState {
                 .addAllPgs(pgs.values())
                 .addAllRefusedSessions(refused)
                 .addAllMds(members.values())
+                .setSessionFloor(sessionFloor)
                 .build();
     }
 }

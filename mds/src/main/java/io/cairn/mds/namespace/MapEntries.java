@@ -45,7 +45,9 @@ final class MapEntries {
 
     /**
      * EAGAIN where the map has moved on since the leader looked at it; EINVAL for what no map can
-     * be. Refusing sessions is the business of evictions.
+     * be. Refusing sessions is the business of evictions. Forgetting one that was refused by map E
+     * raises the session floor to E + 1: it was never sent a newer map than E, so that whatever it
+     * may have sent is refused for ever.
      */
     static ApplyReply.Builder change(StateTx tx, MapChangeEntry entry) {
         MapUpdate update = entry.getUpdate();
@@ -56,18 +58,27 @@ final class MapEntries {
         }
         if (update.getEpoch() != entry.getBaseEpoch() + 1
                 || update.getRefusedSessionsCount() > 0
+                || update.getSessionFloor() != 0
                 || (!update.getClusterId().isEmpty()
                         && !update.getClusterId().equals(tx.map.clusterId()))) {
             throw new FsException(Errno.EINVAL, "not a change of one epoch of this map");
         }
+        long floor = 0;
         for (long session : update.getForgottenSessionsList()) {
-            if (tx.session(session) != null || !tx.map.isRefused(session)) {
+            byte[] refusedSince = tx.get(MetaKeys.of(MetaKeys.MAP_REFUSED, session));
+            if (tx.session(session) != null || refusedSince == null) {
                 throw new FsException(
                         Errno.EINVAL, "session " + session + " cannot be forgotten yet");
             }
+            floor = Math.max(floor, MetaKeys.longAt(refusedSince, 0) + 1);
         }
         check(MapChecks.objection(tx.map, update));
-        change(tx, update.toBuilder().setBaseEpoch(entry.getBaseEpoch()).build());
+        change(
+                tx,
+                update.toBuilder()
+                        .setBaseEpoch(entry.getBaseEpoch())
+                        .setSessionFloor(floor > tx.map.sessionFloor() ? floor : 0)
+                        .build());
         return ApplyReply.newBuilder();
     }
 

@@ -8,7 +8,10 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 
-/** The cluster map as keys and values: one per server, disk, pool, PG, refused session, member. */
+/**
+ * The cluster map as keys and values: one per server, disk, pool, PG, refused session, member, and
+ * the session floor.
+ */
 final class MapRecords {
     static final byte[] KINDS = {
         MetaKeys.MAP_SERVER,
@@ -16,7 +19,8 @@ final class MapRecords {
         MetaKeys.MAP_POOL,
         MetaKeys.MAP_PG,
         MetaKeys.MAP_REFUSED,
-        MetaKeys.MAP_MDS
+        MetaKeys.MAP_MDS,
+        MetaKeys.MAP_SESSION_FLOOR
     };
 
     private MapRecords() {}
@@ -46,10 +50,17 @@ final class MapRecords {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId()), m.toByteArray());
         }
         for (long session : update.getRefusedSessionsList()) {
-            tx.put(MetaKeys.of(MetaKeys.MAP_REFUSED, session), new byte[0]);
+            tx.put(
+                    MetaKeys.of(MetaKeys.MAP_REFUSED, session),
+                    MetaKeys.longValue(update.getEpoch()));
         }
         for (long session : update.getForgottenSessionsList()) {
             tx.delete(MetaKeys.of(MetaKeys.MAP_REFUSED, session));
+        }
+        if (update.getSessionFloor() > 0) {
+            tx.put(
+                    MetaKeys.prefix(MetaKeys.MAP_SESSION_FLOOR),
+                    MetaKeys.longValue(update.getSessionFloor()));
         }
     }
 
@@ -63,6 +74,7 @@ final class MapRecords {
             case MetaKeys.MAP_PG -> full.addPgs(PlacementGroup.parseFrom(value));
             case MetaKeys.MAP_MDS -> full.addMds(MdsMember.parseFrom(value));
             case MetaKeys.MAP_REFUSED -> full.addRefusedSessions(MetaKeys.longAt(key, 1));
+            case MetaKeys.MAP_SESSION_FLOOR -> full.setSessionFloor(MetaKeys.longAt(value, 0));
             default -> throw new CorruptStateException("key kind " + key[0] + " is no map key");
         }
     }

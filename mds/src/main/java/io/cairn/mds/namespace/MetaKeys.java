@@ -26,8 +26,9 @@ import com.google.protobuf.ByteString;
  * 31 id:4                         map: disk                            Disk
  * 32 id:4                         map: pool                            Pool
  * 33 pg:4                         map: placement group                 PlacementGroup
- * 34 session:8                    map: refused session                 empty
+ * 34 session:8                    map: refused session                 since which epoch:8
  * 35 id:4                         map: MDS member                      MdsMember
+ * 36                              map: session floor                   epoch:8
  * </pre>
  *
  * <p>Readdir goes over the 12-keys: a name keeps its sequence, which is its cursor, as long as it
@@ -56,6 +57,7 @@ public final class MetaKeys {
     static final byte MAP_PG = 0x33;
     static final byte MAP_REFUSED = 0x34;
     static final byte MAP_MDS = 0x35;
+    static final byte MAP_SESSION_FLOOR = 0x36;
 
     private MetaKeys() {}
 

@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.OpenSessionReply;
@@ -32,7 +33,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were
  * not renewed in time. An eviction is: refused by the map → every data server has confirmed that
- * map, or its lease is over → released, its open files let go (docs/architecture.md, Sessions).
+ * map, or its lease is over → released, its open files let go → forgotten by the map
+ * (docs/architecture.md, Sessions).
  *
  * <p>The control thread only, except for {@link #renew}.
  */
@@ -56,6 +58,7 @@ final class ClientSessions {
     /** Sessions with an eviction or release entry under way. */
     private final Set<Long> ending = new HashSet<>();
 
+    private final ForgottenSessions forgotten;
     private long nextSession;
     private long tickedNanos;
 
@@ -69,6 +72,7 @@ final class ClientSessions {
             SessionTable table,
             CurrentMap map,
             DataServers dataServers,
+            MapChanges changes,
             Control control,
             NanoClock clock,
             SessionTimes times,
@@ -83,12 +87,14 @@ final class ClientSessions {
         this.clock = clock;
         this.times = times;
         this.metrics = metrics;
+        this.forgotten = new ForgottenSessions(state, map, changes, times.expiryNanos);
     }
 
     void begin() {
         nextSession = Math.max(nextSession, state.maxSession() + 1);
         tickedNanos = clock.nanos();
         ending.clear();
+        forgotten.begin();
     }
 
     // ---- requests -----------------------------------------------------------
@@ -139,21 +145,27 @@ final class ClientSessions {
                             reply.getDetail()));
             return;
         }
+        ClusterMap present = map.get();
         @Nullable ClientSession session = table.get(reply.getSession());
-        if (session != null) {
-            session.renewed(clock.nanos(), request.peer());
+        if (session == null) {
+            request.fail(
+                    RpcStatus.fail(
+                            Errno.EAGAIN, Advice.RETRY, "the session is over before it began"));
+            return;
         }
+        session.renewed(clock.nanos(), request.peer());
         request.reply(
                 OpenSessionReply.newBuilder()
                         .setSession(reply.getSession())
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
-                        .setMap(map.get().toUpdate())
+                        .setMap(present.toUpdate())
                         .build());
     }
 
     /** On an event loop. */
     boolean renew(RpcRequest request) {
+        ClusterMap present = map.get();
         @Nullable RpcStatus refusal = leadership.refusal();
         RenewSessionRequest wanted = Heads.parse(RenewSessionRequest.parser(), request.head());
         if (refusal == null) {
@@ -169,7 +181,7 @@ final class ClientSessions {
             return false;
         }
         request.reply(RenewSessionReply.getDefaultInstance());
-        map.bringUpToDate(request.peer(), wanted.getMapEpoch());
+        CurrentMap.bringUpToDate(request.peer(), wanted.getMapEpoch(), present);
         return true;
     }
 
@@ -207,7 +219,7 @@ final class ClientSessions {
 
     // ---- duties -------------------------------------------------------------
 
-    /** Evicts who was not heard of in time, and releases whose eviction is complete. */
+    /** Evicts who was not heard of in time, releases and forgets whose eviction is complete. */
     void tick() {
         long now = clock.nanos();
         if (now - tickedNanos > Math.max(times.expiryNanos / 4, STOOD_STILL_NANOS)) {
@@ -227,6 +239,7 @@ final class ClientSessions {
                 release(record.getSession());
             }
         }
+        forgotten.tick(now);
     }
 
     private void evict(long session, long silentNanos) {

@@ -15,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  * pushes each change as an increment to all that are connected; who turns out to have missed one
  * (renewals and heartbeats say what they have) gets what is missing. Any thread; pushes go out on
  * the control thread, in order.
+ *
+ * <p>A session that was refused by map E is never sent a newer one: the session floor rests on that
+ * (docs/architecture.md, Sessions). Hence whoever sends a client a map takes the map first, and
+ * then looks whether the session is open: if it is, no map up to that one refuses it.
  */
 final class CurrentMap implements StateListener {
     private final ControlReader state;
@@ -22,6 +26,7 @@ final class CurrentMap implements StateListener {
     private final Control control;
     private volatile ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable RpcServer server;
+    private volatile @Nullable SessionTable sessions;
 
     CurrentMap(ControlReader state, Leadership leadership, Control control) {
         this.state = state;
@@ -30,8 +35,9 @@ final class CurrentMap implements StateListener {
         reload();
     }
 
-    /** Whose connections the map is pushed to. */
-    void attach(RpcServer server) {
+    /** To whom the map is pushed. */
+    void attach(RpcServer server, SessionTable sessions) {
+        this.sessions = sessions;
         this.server = server;
     }
 
@@ -65,20 +71,25 @@ final class CurrentMap implements StateListener {
 
     private void push(MapUpdate increment) {
         @Nullable RpcServer to = server;
-        if (to == null) {
+        @Nullable SessionTable open = sessions;
+        if (to == null || open == null) {
             return;
         }
         for (RpcPeer peer : to.peers()) {
-            Role role = peer.hello().getRole();
-            if (role == Role.ROLE_CLIENT || role == Role.ROLE_DATA_SERVER) {
+            if (peer.hello().getRole() == Role.ROLE_DATA_SERVER) {
+                peer.push(Method.MAP_PUSH_VALUE, increment);
+            }
+        }
+        for (ClientSession session : open.all()) {
+            @Nullable RpcPeer peer = session.peer();
+            if (peer != null) {
                 peer.push(Method.MAP_PUSH_VALUE, increment);
             }
         }
     }
 
-    /** The peer has only this epoch: sends it the present map if that is newer. */
-    void bringUpToDate(RpcPeer peer, long epoch) {
-        ClusterMap present = map;
+    /** The peer has only this epoch: sends it the map if that is newer. */
+    static void bringUpToDate(RpcPeer peer, long epoch, ClusterMap present) {
         if (present.epoch() > epoch) {
             peer.push(Method.MAP_PUSH_VALUE, present.toUpdate());
         }

@@ -167,7 +167,7 @@ final class DataServers {
             reply.setRegisterAgain(true);
         }
         request.reply(reply.build());
-        map.bringUpToDate(request.peer(), beat.getMapEpoch());
+        CurrentMap.bringUpToDate(request.peer(), beat.getMapEpoch(), map.get());
     }
 
     // ---- duties -------------------------------------------------------------

@@ -158,6 +158,7 @@ public final class MdsServer implements AutoCloseable {
                         mutations.sessions(),
                         map,
                         dataServers,
+                        changes,
                         control,
                         clock,
                         new ClientSessions.SessionTimes(
@@ -222,7 +223,7 @@ public final class MdsServer implements AutoCloseable {
             loops.close();
             throw e;
         }
-        map.attach(rpc);
+        map.attach(rpc, mutations.sessions());
         new MdsGauges(meters, leadership, state, map, reaper, log).register();
         leadership.attach(new InOffice());
         LOG.info(

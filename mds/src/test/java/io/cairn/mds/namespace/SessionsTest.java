@@ -189,7 +189,7 @@ class SessionsTest {
     }
 
     @Test
-    void evictedSessionIsRefusedAndKeepsItsOrphansUntilItIsReleased() {
+    void evictedSessionIsRefusedAndKeepsItsOrphansUntilItIsReleased() throws IOException {
         List<String> heard = new ArrayList<>();
         rig.state.addListener(
                 new StateListener() {
@@ -234,8 +234,19 @@ class SessionsTest {
         assertThat(heard)
                 .containsExactly(
                         "map 2", "refused " + session + " at 2", "deletions", "ended " + session);
+        assertThat(errno(change(2, MapUpdate.newBuilder().setSessionFloor(1))))
+                .as("the floor follows from what is forgotten")
+                .isEqualTo(Errno.EINVAL);
         assertThat(errno(change(2, MapUpdate.newBuilder().addForgottenSessions(session))))
                 .isEqualTo(Errno.OK);
+        assertThat(rig.state.map().getRefusedSessionsList()).isEmpty();
+        assertThat(rig.state.map().getSessionFloor()).isEqualTo(3);
+        assertThat(errno(change(3, MapUpdate.newBuilder().addForgottenSessions(session))))
+                .as("again")
+                .isEqualTo(Errno.EINVAL);
+        rig.close();
+        rig = new StateRig(directory);
+        assertThat(rig.state.map().getSessionFloor()).as("after a restart").isEqualTo(3);
         assertThat(rig.state.map().getRefusedSessionsList()).isEmpty();
     }
 

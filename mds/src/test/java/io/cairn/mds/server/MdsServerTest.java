@@ -206,6 +206,7 @@ final class MdsServerTest {
             one.register();
             two.register();
             three.register();
+            List<Long> pushed = group.recordMaps();
             TestSession session = new TestSession(group);
             long inode =
                     TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
@@ -236,6 +237,25 @@ final class MdsServerTest {
             await().atMost(PATIENCE).until(() -> group.status().getSessionsCount() == 0);
             await().atMost(PATIENCE)
                     .until(() -> session.getAttr(inode).status().errno() == Errno.ENOENT);
+
+            // One more term of the session, and the map forgets it. Its client, whose connection is
+            // as good as ever, was sent no map but those that the floor refuses.
+            await().atMost(PATIENCE)
+                    .until(() -> group.status().getMap().getRefusedSessionsCount() == 0);
+            assertThat(group.status().getMap().getSessionFloor()).isEqualTo(epoch + 1);
+            one.restart();
+            assertThat(group.status().getMap().getEpoch()).isGreaterThan(epoch + 1);
+            assertThat(session.renew(0).status().advice()).isEqualTo(Advice.FENCED);
+            assertThat(pushed).allMatch(e -> e <= epoch);
+
+            // One that is served gets the newest.
+            TestSession other = new TestSession(group);
+            two.restart();
+            await().atMost(PATIENCE)
+                    .until(() -> {
+                        other.renew(0);
+                        return pushed.contains(group.status().getMap().getEpoch());
+                    });
         }
     }
 

@@ -7,6 +7,7 @@ import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatusReply;
@@ -34,6 +35,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -287,6 +289,15 @@ final class TestGroup implements AutoCloseable {
             Thread.onSpinWait();
             java.util.concurrent.locks.LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
         }
+    }
+
+    /** Epochs of the maps that are pushed to the client from now on. */
+    List<Long> recordMaps() {
+        List<Long> epochs = new CopyOnWriteArrayList<>();
+        client.onPush(
+                Method.MAP_PUSH_VALUE,
+                (from, head) -> epochs.add(Heads.parse(MapUpdate.parser(), head).getEpoch()));
+        return epochs;
     }
 
     StatusReply status() {

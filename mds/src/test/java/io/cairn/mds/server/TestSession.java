@@ -94,12 +94,16 @@ final class TestSession {
     }
 
     Answer<RenewSessionReply> renew() {
+        return renew(Long.MAX_VALUE);
+    }
+
+    /**
+     * @param mapEpoch of the map the client has
+     */
+    Answer<RenewSessionReply> renew(long mapEpoch) {
         return group.call(
                 Method.RENEW_SESSION,
-                RenewSessionRequest.newBuilder()
-                        .setSession(id())
-                        .setMapEpoch(Long.MAX_VALUE)
-                        .build(),
+                RenewSessionRequest.newBuilder().setSession(id()).setMapEpoch(mapEpoch).build(),
                 RenewSessionReply.parser());
     }
 

@@ -1,0 +1,100 @@
+package io.cairn.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The metadata server is killed while data of deleted files is still there: it goes on, and all
+ * space comes back. {@code -Dcairn.test.files} sets how many files.
+ */
+class ReaperTest {
+    private static final int FILES = Integer.getInteger("cairn.test.files", 20_000);
+    private static final int DIRECTORIES = 16;
+    private static final String BACKLOG = "cairn_mds_deletion_backlog";
+    private static final byte[] CONTENT = new byte[4096];
+
+    @Test
+    void deletionsGoOnAfterTheMetadataServerWasKilled() throws Exception {
+        try (Cluster cluster = Cluster.temporary("--processes", "--capacity", "1GiB")) {
+            cluster.up().down();
+            // Slow enough to be killed in the middle of it.
+            cluster.configure("mds-1", c -> c + "\n[background]\nreaper_inodes_per_second = 200\n");
+            cluster.up();
+            Path first = cluster.mnt().resolve("first");
+            Files.write(first, CONTENT);
+            long usedBefore = awaitSettled(cluster);
+
+            inParallel(cluster, (directory, i) -> Files.write(file(directory, i), CONTENT));
+            Awaitility.await("the files' space in statfs")
+                    .atMost(Duration.ofSeconds(60))
+                    .until(() -> used(cluster) >= usedBefore + (long) FILES * CONTENT.length);
+            inParallel(cluster, (directory, i) -> Files.delete(file(directory, i)));
+            double backlog = Prometheus.value(cluster, "mds-1", BACKLOG);
+            assertThat(backlog).isGreaterThan(0).isLessThan(FILES);
+            Cluster.kill9(List.of(cluster.process("mds-1").orElseThrow()));
+
+            cluster.configure("mds-1", c -> c.replace("per_second = 200", "per_second = 0"));
+            cluster.start("mds-1", "mds");
+            Awaitility.await("the backlog is gone")
+                    .atMost(Duration.ofSeconds(60))
+                    .ignoreExceptions() // not listening yet
+                    .until(() -> Prometheus.value(cluster, "mds-1", BACKLOG) == 0);
+            Awaitility.await("space is back")
+                    .atMost(Duration.ofSeconds(60))
+                    .until(() -> used(cluster) <= usedBefore);
+            assertThat(Files.readAllBytes(first)).isEqualTo(CONTENT);
+        }
+    }
+
+    /** What the first file takes, once the data servers have said so. */
+    private static long awaitSettled(Cluster cluster) {
+        return Awaitility.await("the first file's space in statfs")
+                .atMost(Duration.ofSeconds(60))
+                .until(() -> used(cluster), used -> used >= CONTENT.length);
+    }
+
+    private static long used(Cluster cluster) throws IOException {
+        FileStore store = Files.getFileStore(cluster.mnt());
+        return store.getTotalSpace() - store.getUnallocatedSpace();
+    }
+
+    private static Path file(Path directory, int i) {
+        return directory.resolve("f" + i);
+    }
+
+    private interface Work {
+        void on(Path directory, int i) throws IOException;
+    }
+
+    /** One thread per directory: the kernel changes a directory by one at a time. */
+    private static void inParallel(Cluster cluster, Work work) throws Exception {
+        List<Callable<Void>> tasks = new ArrayList<>();
+        for (int d = 0; d < DIRECTORIES; d++) {
+            Path directory = Files.createDirectories(cluster.mnt().resolve("d" + d));
+            tasks.add(() -> {
+                for (int i = 0; i < FILES / DIRECTORIES; i++) {
+                    work.on(directory, i);
+                }
+                return null;
+            });
+        }
+        try (ExecutorService threads = Executors.newFixedThreadPool(DIRECTORIES)) {
+            for (Future<Void> done : threads.invokeAll(tasks)) {
+                done.get();
+            }
+        }
+    }
+}
