@@ -13,8 +13,10 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
 
 /**
  * The metadata server is killed while data of deleted files is still there: it goes on, and all
@@ -23,47 +25,53 @@ import org.junit.jupiter.api.Test;
 class ReaperTest {
     private static final int FILES = Integer.getInteger("cairn.test.files", 20_000);
     private static final int DIRECTORIES = 16;
+    private static final String MDS = "mds-1";
     private static final String BACKLOG = "cairn_mds_deletion_backlog";
     private static final byte[] CONTENT = new byte[4096];
 
     @Test
     void deletionsGoOnAfterTheMetadataServerWasKilled() throws Exception {
         try (Cluster cluster = Cluster.temporary("--processes", "--capacity", "1GiB")) {
-            cluster.up().down();
-            // Slow enough to be killed in the middle of it.
-            cluster.configure("mds-1", c -> c + "\n[background]\nreaper_inodes_per_second = 200\n");
             cluster.up();
-            Path first = cluster.mnt().resolve("first");
-            Files.write(first, CONTENT);
-            long usedBefore = awaitSettled(cluster);
+            // Slow enough to be killed in the middle of it.
+            restart(cluster, c -> c + "\n[background]\nreaper_inodes_per_second = 200\n");
+            Awaitility.await("every data server has said what it holds")
+                    .atMost(Duration.ofSeconds(60))
+                    .untilAsserted(() -> assertThat(heardFromAll(cluster)).isTrue());
+            long usedBefore = used(cluster);
 
             inParallel(cluster, (directory, i) -> Files.write(file(directory, i), CONTENT));
             Awaitility.await("the files' space in statfs")
                     .atMost(Duration.ofSeconds(60))
                     .until(() -> used(cluster) >= usedBefore + (long) FILES * CONTENT.length);
             inParallel(cluster, (directory, i) -> Files.delete(file(directory, i)));
-            double backlog = Prometheus.value(cluster, "mds-1", BACKLOG);
+            double backlog = Prometheus.value(cluster, MDS, BACKLOG);
             assertThat(backlog).isGreaterThan(0).isLessThan(FILES);
-            Cluster.kill9(List.of(cluster.process("mds-1").orElseThrow()));
-
-            cluster.configure("mds-1", c -> c.replace("per_second = 200", "per_second = 0"));
-            cluster.start("mds-1", "mds");
+            restart(cluster, c -> c.replace("per_second = 200", "per_second = 0"));
             Awaitility.await("the backlog is gone")
                     .atMost(Duration.ofSeconds(60))
                     .ignoreExceptions() // not listening yet
-                    .until(() -> Prometheus.value(cluster, "mds-1", BACKLOG) == 0);
+                    .until(() -> Prometheus.value(cluster, MDS, BACKLOG) == 0);
             Awaitility.await("space is back")
                     .atMost(Duration.ofSeconds(60))
                     .until(() -> used(cluster) <= usedBefore);
-            assertThat(Files.readAllBytes(first)).isEqualTo(CONTENT);
         }
     }
 
-    /** What the first file takes, once the data servers have said so. */
-    private static long awaitSettled(Cluster cluster) {
-        return Awaitility.await("the first file's space in statfs")
-                .atMost(Duration.ofSeconds(60))
-                .until(() -> used(cluster), used -> used >= CONTENT.length);
+    /** kill -9, and a new process with another configuration. */
+    private static void restart(Cluster cluster, UnaryOperator<String> change) {
+        Cluster.kill9(List.of(cluster.process(MDS).orElseThrow()));
+        cluster.configure(MDS, change);
+        cluster.start(MDS, "mds");
+    }
+
+    private static boolean heardFromAll(Cluster cluster) {
+        for (JsonNode server : cluster.status().path("data_servers")) {
+            if (server.path("disks").isEmpty()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private static long used(Cluster cluster) throws IOException {

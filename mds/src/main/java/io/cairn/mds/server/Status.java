@@ -90,7 +90,11 @@ final class Status {
                             ? now.getCapacityBytes()
                             : disk == null ? 0 : disk.getCapacityBytes();
             capacity = Math.min(capacity, (long) (total / share));
-            free = Math.min(free, now == null ? 0 : (long) (now.getFreeBytes() / share));
+            if (now != null) {
+                free = Math.min(free, (long) (now.getFreeBytes() / share));
+            } else if (!isUp(present, disk)) {
+                free = 0;
+            } // else it was not heard of by this leader yet: it does not count
         }
         return StatFsReply.newBuilder()
                 .setCapacityBytes(capacity)
@@ -98,6 +102,11 @@ final class Status {
                 .setInodesUsed(namespace.counters().inodesUsed())
                 .setInodesFree(INODES_FREE)
                 .build();
+    }
+
+    private static boolean isUp(ClusterMap map, @Nullable Disk disk) {
+        @Nullable Server server = disk == null ? null : map.server(disk.getServer());
+        return server != null && server.getUp();
     }
 
     StatusReply report() {
