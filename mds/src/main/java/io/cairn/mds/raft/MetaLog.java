@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.file.Durable;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.File;
 import java.io.IOException;
@@ -60,7 +61,8 @@ public final class MetaLog implements AutoCloseable {
         if (space.level() == SpaceWatch.Level.OUT) {
             throw new IOException(outOfSpace());
         }
-        LogTail.repair(directory.raft().resolve(config.clusterId().toString()));
+        Path raft = directory.raft().resolve(config.clusterId().toString());
+        LogTail.repair(raft);
         this.stateMachine =
                 new RatisStateMachine(
                         state,
@@ -72,6 +74,12 @@ public final class MetaLog implements AutoCloseable {
                         .setGroup(RaftSettings.group(config))
                         .setOption(StartupOption.RECOVER)
                         .setProperties(RaftSettings.properties(config, directory))
+                        .setParameters(
+                                SyncedTransport.parameters(
+                                        config.transport(),
+                                        new TermSync(
+                                                () -> Durable.sync(raft.resolve("current")),
+                                                listener::failed)))
                         .setStateMachine(stateMachine)
                         .build();
         this.division = server.getDivision(RaftSettings.group(config).getGroupId());

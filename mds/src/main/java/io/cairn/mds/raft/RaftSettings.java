@@ -12,7 +12,6 @@ import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
-import org.apache.ratis.rpc.SupportedRpcType;
 import org.apache.ratis.server.RaftServerConfigKeys;
 import org.apache.ratis.server.RaftServerConfigKeys.Log;
 import org.apache.ratis.server.RaftServerConfigKeys.Snapshot;
@@ -130,14 +129,13 @@ final class RaftSettings {
 
     private static void transport(RaftProperties p, MetaLogConfig config) {
         Member self = config.self();
+        RaftConfigKeys.Rpc.setType(p, new SyncedTransport());
         switch (config.transport()) {
             case NETTY -> {
-                RaftConfigKeys.Rpc.setType(p, SupportedRpcType.NETTY);
                 NettyConfigKeys.Server.setHost(p, self.raftHost());
                 NettyConfigKeys.Server.setPort(p, self.raftPort());
             }
             case GRPC -> {
-                RaftConfigKeys.Rpc.setType(p, SupportedRpcType.GRPC);
                 GrpcConfigKeys.Server.setHost(p, self.raftHost());
                 GrpcConfigKeys.Server.setPort(p, self.raftPort());
             }
