@@ -15,6 +15,7 @@ final class StagedBlocks {
     private static final int BLOCK = DataFile.BLOCK_BYTES;
     private static final int SLAB_BLOCKS = 256;
     private static final int SLABS_KEPT = 16;
+    private static final byte[] ZEROS = new byte[BLOCK];
 
     private final List<ByteBuffer> slabs = new ArrayList<>();
     private final List<Staged> staged = new ArrayList<>();
@@ -31,9 +32,7 @@ final class StagedBlocks {
         }
         ByteBuffer image = slabs.get(slab).slice(used % SLAB_BLOCKS * BLOCK, BLOCK);
         used++;
-        for (int i = 0; i < BLOCK; i += Long.BYTES) {
-            image.putLong(i, 0);
-        }
+        image.put(0, ZEROS); // one bulk copy: a loop of stores took a third of the flusher's time
         return image;
     }
 
