@@ -1,5 +1,6 @@
 package io.cairn.system;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -104,13 +105,21 @@ class FileSystemTest {
     @Test
     void sqliteWritesAndChecks() {
         Path db = work("sqlite").resolve("test.db");
-        String sql =
-                "PRAGMA journal_mode=%s; CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, v BLOB);"
-                        + " BEGIN; WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<5000)"
-                        + " INSERT INTO t(v) SELECT randomblob(200) FROM c; COMMIT;"
-                        + " DELETE FROM t WHERE id %% 7 = 0; VACUUM; PRAGMA integrity_check;";
         for (String mode : List.of("delete", "truncate", "persist")) {
-            String out = Shell.run("sqlite3", db.toString(), sql.formatted(mode)).ok().out();
+            String sql =
+                    """
+                    PRAGMA journal_mode=%s;
+                    CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, v BLOB);
+                    BEGIN;
+                    WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<5000)
+                        INSERT INTO t(v) SELECT randomblob(200) FROM c;
+                    COMMIT;
+                    DELETE FROM t WHERE id %% 7 = 0;
+                    VACUUM;
+                    PRAGMA integrity_check;
+                    """
+                            .formatted(mode);
+            String out = Shell.run("sqlite3", db.toString(), sql).ok().out();
             assertThat(out).endsWith("ok\n");
         }
     }
@@ -205,11 +214,13 @@ class FileSystemTest {
         Shell.run(
                         "python3",
                         "-c",
-                        "import os,sys,concurrent.futures as f\n"
-                                + "d,n=sys.argv[1],int(sys.argv[2])\n"
-                                + "def make(i):\n"
-                                + " os.close(os.open(f'{d}/f{i:06d}',os.O_CREAT|os.O_EXCL|os.O_WRONLY))\n"
-                                + "with f.ThreadPoolExecutor(32) as p: list(p.map(make,range(n),chunksize=100))\n",
+                        """
+                        import os,sys,concurrent.futures as f
+                        d,n=sys.argv[1],int(sys.argv[2])
+                        def make(i):
+                         os.close(os.open(f'{d}/f{i:06d}',os.O_CREAT|os.O_EXCL|os.O_WRONLY))
+                        with f.ThreadPoolExecutor(32) as p: list(p.map(make,range(n),chunksize=100))
+                        """,
                         w.toString(),
                         "" + count)
                 .ok();
@@ -277,9 +288,9 @@ class FileSystemTest {
         try (RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw")) {
             f.setLength(size);
             f.seek(size / 2 + 123);
-            f.write("middle".getBytes());
+            f.write("middle".getBytes(UTF_8));
             f.seek(size - 3);
-            f.write("end".getBytes());
+            f.write("end".getBytes(UTF_8));
             f.getFD().sync();
             byte[] bytes = new byte[4096];
             for (long at : new long[] {0, 1L << 32, size / 2 - 4096, size - 8192}) {
@@ -290,7 +301,7 @@ class FileSystemTest {
             f.seek(size / 2 + 120);
             byte[] middle = new byte[12];
             f.readFully(middle);
-            assertThat(new String(middle)).isEqualTo("\0\0\0middle\0\0\0");
+            assertThat(new String(middle, UTF_8)).isEqualTo("\0\0\0middle\0\0\0");
         }
         assertThat(Files.size(file)).isEqualTo(size);
         Files.delete(file);
@@ -302,19 +313,21 @@ class FileSystemTest {
         Shell.run(
                         "python3",
                         "-c",
-                        "import os,sys\n"
-                                + "d=sys.argv[1].encode()\n"
-                                + "names=[bytes([b]) for b in range(1,256) if b not in b'/.']\n"
-                                + "names+=[b'x'*255,bytes([0xff])*255,b'\\xc3('+b'\\n',b'  ',b'...']\n"
-                                + "for n in names:\n"
-                                + " f=os.open(d+b'/'+n,os.O_CREAT|os.O_EXCL|os.O_WRONLY);os.write(f,n);os.close(f)\n"
-                                + "assert sorted(os.listdir(d))==sorted(names)\n"
-                                + "for n in names:\n"
-                                + " assert open(d+b'/'+n,'rb').read()==n\n"
-                                + "try: os.mkdir(d+b'/'+b'y'*256); assert False\n"
-                                + "except OSError as e: assert e.errno==36,e\n"
-                                + "for n in names: os.unlink(d+b'/'+n)\n"
-                                + "assert os.listdir(d)==[]\n",
+                        """
+                        import os,sys
+                        d=sys.argv[1].encode()
+                        names=[bytes([b]) for b in range(1,256) if b not in b'/.']
+                        names+=[b'x'*255,bytes([0xff])*255,b'\\xc3('+b'\\n',b'  ',b'...']
+                        for n in names:
+                         f=os.open(d+b'/'+n,os.O_CREAT|os.O_EXCL|os.O_WRONLY);os.write(f,n);os.close(f)
+                        assert sorted(os.listdir(d))==sorted(names)
+                        for n in names:
+                         assert open(d+b'/'+n,'rb').read()==n
+                        try: os.mkdir(d+b'/'+b'y'*256); assert False
+                        except OSError as e: assert e.errno==36,e
+                        for n in names: os.unlink(d+b'/'+n)
+                        assert os.listdir(d)==[]
+                        """,
                         w.toString())
                 .ok();
     }
@@ -325,14 +338,14 @@ class FileSystemTest {
         Files.createDirectory(dir);
         Path file = dir.resolve("f");
         try (RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw")) {
-            f.write("before".getBytes());
+            f.write("before".getBytes(UTF_8));
             Files.delete(file);
             Files.delete(dir); // nothing hidden is left in it
-            f.write(" after".getBytes());
+            f.write(" after".getBytes(UTF_8));
             f.seek(0);
             byte[] all = new byte[12];
             f.readFully(all);
-            assertThat(new String(all)).isEqualTo("before after");
+            assertThat(new String(all, UTF_8)).isEqualTo("before after");
         }
     }
 
@@ -342,25 +355,27 @@ class FileSystemTest {
         Shell.run(
                         "python3",
                         "-c",
-                        "import os,sys,random\n"
-                                + "seed=int(sys.argv[2]);print('seed',seed);r=random.Random(seed)\n"
-                                + "f=os.open(sys.argv[1]+'/f',os.O_RDWR|os.O_CREAT)\n"
-                                + "model=bytearray()\n"
-                                + "top=9<<20\n"
-                                + "for i in range(300):\n"
-                                + " k=r.randrange(3)\n"
-                                + " if k==0:\n"
-                                + "  n=r.randrange(top);os.ftruncate(f,n)\n"
-                                + "  model=model[:n]+bytes(max(0,n-len(model)))\n"
-                                + " elif k==1:\n"
-                                + "  at=r.randrange(top);b=r.randbytes(r.choice([1,100,4096,5000,300000]))\n"
-                                + "  assert os.pwrite(f,b,at)==len(b)\n"
-                                + "  model.extend(bytes(max(0,at+len(b)-len(model))));model[at:at+len(b)]=b\n"
-                                + " else:\n"
-                                + "  at=r.randrange(top);n=r.choice([1,4096,70000,2<<20])\n"
-                                + "  assert os.pread(f,n,at)==bytes(model[at:at+n]),(i,at,n)\n"
-                                + " assert os.fstat(f).st_size==len(model),i\n"
-                                + "assert os.pread(f,len(model)+1,0)==bytes(model)\n",
+                        """
+                        import os,sys,random
+                        seed=int(sys.argv[2]);print('seed',seed);r=random.Random(seed)
+                        f=os.open(sys.argv[1]+'/f',os.O_RDWR|os.O_CREAT)
+                        model=bytearray()
+                        top=9<<20
+                        for i in range(300):
+                         k=r.randrange(3)
+                         if k==0:
+                          n=r.randrange(top);os.ftruncate(f,n)
+                          model=model[:n]+bytes(max(0,n-len(model)))
+                         elif k==1:
+                          at=r.randrange(top);b=r.randbytes(r.choice([1,100,4096,5000,300000]))
+                          assert os.pwrite(f,b,at)==len(b)
+                          model.extend(bytes(max(0,at+len(b)-len(model))));model[at:at+len(b)]=b
+                         else:
+                          at=r.randrange(top);n=r.choice([1,4096,70000,2<<20])
+                          assert os.pread(f,n,at)==bytes(model[at:at+n]),(i,at,n)
+                         assert os.fstat(f).st_size==len(model),i
+                        assert os.pread(f,len(model)+1,0)==bytes(model)
+                        """,
                         w.toString(),
                         "" + Long.getLong("cairn.test.seed", System.nanoTime()))
                 .ok();

@@ -7,6 +7,7 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.FrameAttacks;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
@@ -150,6 +151,7 @@ class FramesTest {
                 Pattern.compile("^" + key + " = \"127\\.0\\.0\\.1:(\\d+)\"", Pattern.MULTILINE)
                         .matcher(config);
         assertThat(m.find()).as(part + " " + key).isTrue();
-        return new InetSocketAddress("127.0.0.1", Integer.parseInt(m.group(1)));
+        return new InetSocketAddress(
+                InetAddress.getLoopbackAddress(), Integer.parseInt(m.group(1)));
     }
 }

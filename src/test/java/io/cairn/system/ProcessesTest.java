@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,6 +35,33 @@ class ProcessesTest {
         assertThat(status.path("mds").size()).isEqualTo(3);
         assertThat(status.path("data_servers").size()).isEqualTo(3);
         assertThat(cluster.processes()).hasSize(7);
+    }
+
+    @Test
+    void theMountSaysWhoItIs() throws IOException {
+        var status = cluster.status();
+        assertThat(status.path("mounts").get(0).path("description").asString())
+                .contains(
+                        ":" + cluster.mnt() + ", process ",
+                        "" + cluster.process("mount").orElseThrow().pid());
+        String first = status.path("mds").get(0).path("address").asString();
+        assertThat(Files.readString(Path.of("/proc/mounts")))
+                .contains("\n" + first + ":/ " + cluster.mnt() + " fuse.cairn ");
+    }
+
+    /** Else a killed process would leave them in the directory for temporary files. */
+    @Test
+    void nativeLibrariesAreThoseOfThePackage() throws IOException {
+        String packaged = Cluster.REPOSITORY.resolve("cli/target/lib/native").toRealPath() + "/";
+        for (String part : new String[] {"mds-1", "data-1", "mount"}) {
+            long pid = cluster.process(part).orElseThrow().pid();
+            try (Stream<String> maps = Files.lines(Path.of("/proc", "" + pid, "maps"))) {
+                assertThat(maps.filter(line -> line.matches(".*lib(rocksdb|netty|org_).*\\.so.*")))
+                        .as(part)
+                        .isNotEmpty()
+                        .allMatch(line -> line.contains(packaged));
+            }
+        }
     }
 
     @Test

@@ -173,8 +173,9 @@ class FuseSessionTest {
     @Test
     void requestsThatLieAboutTheirLengthOrNamesAreRefused() {
         exchange(26, 0, init(7, 45, -1, -1));
-        ByteBuffer lie = request(FuseOpcode.LOOKUP.number(), 1, "ab\0".getBytes(US_ASCII));
-        send(lie.putInt(0, 999).array());
+        byte[] lie = request(FuseOpcode.LOOKUP.number(), 1, "ab\0".getBytes(US_ASCII)).array();
+        ByteBuffer.wrap(lie).order(ByteOrder.nativeOrder()).putInt(0, 999);
+        send(lie);
         assertThat(receive().getInt(4)).isEqualTo(-EINVAL);
         byte[] endless = "abcd".getBytes(US_ASCII);
         assertThat(exchange(FuseOpcode.LOOKUP.number(), 1, endless).getInt(4)).isEqualTo(-EINVAL);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.config.HostPort;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -139,7 +140,8 @@ class MetersTest {
     void halfARequestKeepsNobodyWaiting() throws Exception {
         try (PrometheusEndpoint endpoint =
                         new PrometheusEndpoint(HostPort.parse("127.0.0.1:0"), () -> "all well");
-                Socket half = new Socket("127.0.0.1", endpoint.address().port())) {
+                Socket half =
+                        new Socket(InetAddress.getLoopbackAddress(), endpoint.address().port())) {
             half.getOutputStream().write("GET /met".getBytes(StandardCharsets.US_ASCII));
             assertThat(get(endpoint.address(), "/metrics")).isEqualTo("all well");
             half.shutdownOutput();
