@@ -51,7 +51,7 @@ docs:
 # What the launcher needs, in its places, and the manual.
 package:
 	@./cairn version
-	@tar -C . --transform 's,^,cairn/,' -czf cli/target/cairn.tar.gz cairn tools/java-home LICENSE README.md config docs \
+	@tar -C . --transform 's,^,cairn/,' -czf cli/target/cairn.tar.gz cairn tools/java-home tools/mount.cairn LICENSE README.md config docs \
 	    cli/target/classpath cli/target/lib cli/target/cairn-cli-*.jar
 	@echo cli/target/cairn.tar.gz
 

@@ -7,7 +7,8 @@ public enum ExitCode {
     USAGE(2, "bad command line"),
     CONFIGURATION(3, "bad configuration file, directory or environment"),
     UNREACHABLE(4, "a server could not be reached in time"),
-    BUSY(5, "in use: directory, port or mount point");
+    BUSY(5, "in use: directory, port or mount point"),
+    DISK(74, "a data server stopped at once, since a disk failed");
 
     private final int number;
     private final String meaning;

@@ -3,6 +3,7 @@ package io.cairn.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.config.ConfigException;
+import io.cairn.dataserver.disk.FatalHandler;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -60,7 +61,9 @@ class MainTest {
                         "2 USAGE",
                         "3 CONFIGURATION",
                         "4 UNREACHABLE",
-                        "5 BUSY");
+                        "5 BUSY",
+                        "74 DISK");
+        assertThat(ExitCode.DISK.number()).isEqualTo(FatalHandler.EXIT_STATUS);
     }
 
     @Test
@@ -81,7 +84,7 @@ class MainTest {
         assertThat(run("--help")).isZero();
         assertThat(out.toString()).contains("version");
         for (ExitCode code : ExitCode.values()) {
-            assertThat(out.toString()).contains(code.number() + "   " + code.meaning());
+            assertThat(out.toString()).containsPattern(code.number() + " +" + code.meaning());
         }
         assertThat(run("version", "--help")).isZero();
         assertThat(out.toString()).contains("--json");
