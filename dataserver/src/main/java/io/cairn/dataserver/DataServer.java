@@ -393,10 +393,20 @@ public final class DataServer implements AutoCloseable, MdsLink.Owner {
             }
             List<Long> forgotten = List.copyOf(update.getForgottenSessionsList());
             map = newer;
+            shareLogs(newer);
             for (PgLoop loop : pgLoops) {
                 loop.execute(() -> loop.onMap(newer, pg -> owner(pg) == loop, forgotten));
             }
         }
+    }
+
+    /** Disks of other servers are taken to have logs like those here. */
+    private void shareLogs(ClusterMap newer) {
+        long smallest = Long.MAX_VALUE;
+        for (LocalDisk disk : disks) {
+            smallest = Math.min(smallest, disk.store().usage().walCapacityBytes());
+        }
+        parts.ledger().shareOfLog(smallest, newer.servers().size());
     }
 
     private @Nullable ClusterMap applied(MapUpdate update) {

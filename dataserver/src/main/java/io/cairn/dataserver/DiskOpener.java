@@ -42,7 +42,7 @@ public interface DiskOpener {
                 disk.capacity().bytes(),
                 disk.walSize().bytes(),
                 Math.toIntExact(disk.walSegment().bytes()),
-                DiskConfig.defaultHeadroomBytes(disk.capacity().bytes()),
+                DiskConfig.SHARE_OF_CAPACITY,
                 disk.minimumFree().bytes(),
                 disk.flushInterval().toMillis(),
                 disk.ioThreads(),

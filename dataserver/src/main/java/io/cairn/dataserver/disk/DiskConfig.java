@@ -12,7 +12,8 @@ import java.nio.file.Path;
  * @param capacityBytes size of the data file when it is made; for a block device 0 takes all of it
  * @param walBytes size of the write-ahead log: a multiple of the segment size, at least 4 of them
  * @param walSegmentBytes size of one segment, a multiple of 4 KiB
- * @param headroomBytes space of the data file that only deletes and merges may use
+ * @param headroomBytes space of the data file that only deletes and merges may use; {@link
+ *     #SHARE_OF_CAPACITY} takes the default for the size the disk has
  * @param minimumFreeBytes free space below which the file systems of index and data file admit no
  *     writes
  * @param flushIntervalMillis how long an operation may wait for the flusher while the WAL is idle
@@ -32,6 +33,7 @@ public record DiskConfig(
         long flushIntervalMillis,
         int ioThreads,
         int directWriteBytes) {
+    public static final long SHARE_OF_CAPACITY = -1;
     public static final int DEFAULT_WAL_SEGMENT_BYTES = 64 << 20;
     public static final long DEFAULT_WAL_BYTES = 1L << 30;
     public static final long DEFAULT_MINIMUM_FREE_BYTES = 64 << 20;
@@ -54,7 +56,7 @@ public record DiskConfig(
                 "wal_size",
                 "must be a multiple of wal_segment_size, at least 4 segments");
         check(walBytes / walSegmentBytes <= 65536, "wal_size", "must be at most 65536 segments");
-        check(headroomBytes >= 0, "headroom", "must not be negative");
+        check(headroomBytes >= SHARE_OF_CAPACITY, "headroom", "must not be negative");
         check(minimumFreeBytes >= 0, "minimum_free", "must not be negative");
         check(flushIntervalMillis >= 1, "flush_interval", "must be at least 1 ms");
         check(
@@ -73,16 +75,23 @@ public record DiskConfig(
                 capacityBytes,
                 DEFAULT_WAL_BYTES,
                 DEFAULT_WAL_SEGMENT_BYTES,
-                defaultHeadroomBytes(capacityBytes),
+                SHARE_OF_CAPACITY,
                 DEFAULT_MINIMUM_FREE_BYTES,
                 DEFAULT_FLUSH_INTERVAL_MILLIS,
                 DEFAULT_IO_THREADS,
                 DEFAULT_DIRECT_WRITE_BYTES);
     }
 
-    /** 1 % of the capacity, at least 256 KiB, at most 1 GiB. */
-    public static long defaultHeadroomBytes(long capacityBytes) {
-        return Math.clamp(capacityBytes / 100, 256L << 10, 1L << 30);
+    /**
+     * The headroom of a disk, by default 1 % of it, at least 256 KiB, at most 1 GiB.
+     *
+     * @param diskBytes its real size: the configured one is 0 for a whole device, and that of a
+     *     disk made with another one does not count
+     */
+    public long headroomBytes(long diskBytes) {
+        return headroomBytes == SHARE_OF_CAPACITY
+                ? Math.clamp(diskBytes / 100, 256L << 10, 1L << 30)
+                : headroomBytes;
     }
 
     public DiskConfig withWal(long bytes, int segmentBytes) {

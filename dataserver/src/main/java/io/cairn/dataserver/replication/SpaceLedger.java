@@ -14,6 +14,7 @@ public final class SpaceLedger {
     private final AtomicLong underWay = new AtomicLong();
     private final long reserveBytes;
     private final long maxUnderWayBytes;
+    private volatile long limitBytes = Long.MAX_VALUE;
 
     /**
      * @param reserveBytes kept back on every disk for what other servers have under way to it
@@ -29,9 +30,26 @@ public final class SpaceLedger {
         account(disk).admissible = admissibleBytes;
     }
 
-    /** Whether so many bytes more under way are within this server's bound. */
+    /**
+     * Whether so many bytes more under way are within this server's bound; the first ones always
+     * are.
+     */
     public boolean withinBound(long bytes) {
-        return underWay.get() + bytes <= maxUnderWayBytes;
+        long before = underWay.get();
+        return before == 0 || before + bytes <= Math.min(maxUnderWayBytes, limitBytes);
+    }
+
+    /**
+     * Bounds what is under way by the logs too. Uncommitted operations cannot leave a log: if those
+     * of all servers did not fit into the log of every disk at once, two disks could wait for each
+     * other, each full of what the other one has no room for.
+     *
+     * @param logBytes of a disk that operations may fill
+     * @param servers whose operations it takes
+     */
+    public void shareOfLog(long logBytes, int servers) {
+        // A quarter is for what the log loses at the ends of pages and segments.
+        limitBytes = logBytes / 4 * 3 / Math.max(1, servers);
     }
 
     /** Whether every disk takes so many bytes more. */

@@ -97,7 +97,8 @@ final class DiskOpener {
         BlockAllocator allocator = new BlockAllocator(data.blocks());
         TruncatedInodes truncated = new TruncatedInodes();
         index.visit(new Rebuild(allocator, truncated));
-        SpaceAccount space = new SpaceAccount(allocator, config.headroomBytes());
+        SpaceAccount space =
+                new SpaceAccount(allocator, config.headroomBytes(superblock.capacityBytes()));
         Map<Integer, PgStore> pgs = new ConcurrentHashMap<>();
         for (PgLogState s : index.pgStates()) {
             pgs.put(s.pg(), new PgStore(s, index, space));

@@ -26,6 +26,8 @@ final class FlushThread {
     /** From here on the flusher does not pause. */
     private static final double BUSY_FILL = 0.1;
 
+    private static final long MAX_PAUSE_MILLIS = 1000;
+
     private static final long IDLE_INDEX_FLUSH_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     private final DiskConfig config;
@@ -56,7 +58,7 @@ final class FlushThread {
         this.wal = wal;
         this.space = space;
         this.fatal = fatal;
-        this.shortageBytes = Math.max(config.headroomBytes(), 1 << 20);
+        this.shortageBytes = Math.max(space.headroomBytes(), 1 << 20);
         this.thread = Thread.ofPlatform().name(name + "-flush").daemon().unstarted(this::loop);
     }
 
@@ -141,6 +143,7 @@ final class FlushThread {
         while (!stopping && !failed) {
             watchFileSystems();
             boolean worked = step();
+            wal.markIdle(System.nanoTime());
             if (!worked || wal.fillRatio() < BUSY_FILL) {
                 pause();
             }
@@ -173,7 +176,9 @@ final class FlushThread {
         try {
             pausing = true;
             if (!stopping) {
-                long nanos = TimeUnit.MILLISECONDS.toNanos(config.flushIntervalMillis());
+                // Short enough for the log's idle mark.
+                long millis = Math.min(config.flushIntervalMillis(), MAX_PAUSE_MILLIS);
+                long nanos = TimeUnit.MILLISECONDS.toNanos(millis);
                 long left = wake.awaitNanos(nanos);
                 LOG.trace("woken {} ns early", left);
             }

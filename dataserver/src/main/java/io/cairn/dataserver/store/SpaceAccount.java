@@ -41,6 +41,10 @@ final class SpaceAccount {
         return touched + op.cuts().size();
     }
 
+    long headroomBytes() {
+        return headroomBlocks * DataFile.BLOCK_BYTES;
+    }
+
     void promise(LoggedOp op) {
         promised.addAndGet(blocksOf(op));
     }

@@ -38,6 +38,10 @@ public final class Wal implements AutoCloseable {
     public static final int MAX_RECORD_BYTES = (4 << 20) + (32 << 10);
 
     private static final Logger LOG = LoggerFactory.getLogger(Wal.class);
+
+    /** After so long without an append the last batch gets a mark that it was synced. */
+    static final long IDLE_NANOS = 1_000_000_000;
+
     private static final int BUFFER_BYTES = 1 << 20;
     private static final int BUFFERS_KEPT = 4;
 
@@ -62,6 +66,11 @@ public final class Wal implements AutoCloseable {
     private volatile long syncedLsn;
     private final AtomicLong queuedBytes = new AtomicLong();
     private volatile int position;
+    private volatile long markedLsn;
+    private volatile boolean markWanted;
+    // the caller of markIdle only
+    private long unmarkedLsn;
+    private long unmarkedSinceNanos;
     // sync thread only
     private @Nullable WalSegment current;
     private List<WalBatch> writing = List.of();
@@ -75,6 +84,7 @@ public final class Wal implements AutoCloseable {
         this.buffers = new WalBuffers(Math.min(BUFFER_BYTES, maxBatchBytes), BUFFERS_KEPT);
         this.nextLsn = lastLsn + 1;
         this.syncedLsn = lastLsn;
+        this.markedLsn = lastLsn;
         this.syncThread = Thread.ofPlatform().name(name + "-wal").unstarted(this::syncLoop);
     }
 
@@ -249,6 +259,28 @@ public final class Wal implements AutoCloseable {
         return syncedLsn;
     }
 
+    /**
+     * Lets an idle log say that its last batch was synced, which else the next one says: until then
+     * damage in it cannot be told from the torn end of the log. Called now and then by one thread.
+     *
+     * @param nowNanos of any clock
+     */
+    public void markIdle(long nowNanos) {
+        long synced = syncedLsn;
+        if (synced == markedLsn || synced != unmarkedLsn) {
+            unmarkedLsn = synced;
+            unmarkedSinceNanos = nowNanos;
+        } else if (nowNanos - unmarkedSinceNanos >= IDLE_NANOS) {
+            markWanted = true;
+            LockSupport.unpark(syncThread);
+        }
+    }
+
+    /** The LSN up to which the log itself says that everything was synced. */
+    public long markedLsn() {
+        return markedLsn;
+    }
+
     /** Everything up to the LSN is durable in the index: its segments may be used again. */
     public void trim(long trimLsn) {
         segments.recycle(trimLsn);
@@ -365,8 +397,15 @@ public final class Wal implements AutoCloseable {
                         return;
                     }
                     writing = List.of();
+                } else if (markWanted) {
+                    markWanted = false;
+                    WalSegment segment = current;
+                    if (segment != null
+                            && position + WalSegmentFormat.BYTES <= segments.segmentBytes()) {
+                        writeMark();
+                    }
                 } else if (parkOrEnd()) {
-                    writeClosingBatch();
+                    writeMark();
                     return;
                 }
             }
@@ -401,7 +440,7 @@ public final class Wal implements AutoCloseable {
             boolean idle;
             boolean end;
             try {
-                idle = active == null && sealed.isEmpty();
+                idle = active == null && sealed.isEmpty() && !markWanted;
                 end = closing;
             } finally {
                 lock.unlock();
@@ -439,6 +478,7 @@ public final class Wal implements AutoCloseable {
         if (unsynced != null) {
             force(unsynced);
         }
+        markedLsn = syncedLsn;
         long freed = 0;
         for (WalBatch batch : round) {
             syncedLsn = batch.lastLsn();
@@ -494,8 +534,8 @@ public final class Wal implements AutoCloseable {
         syncs.increment();
     }
 
-    /** Lets recovery know that the last batch before was synced. */
-    private void writeClosingBatch() throws IOException, InterruptedException {
+    /** A batch of no records: lets recovery know that the last batch before was synced. */
+    private void writeMark() throws IOException, InterruptedException {
         if (current == null) {
             return;
         }
@@ -506,6 +546,8 @@ public final class Wal implements AutoCloseable {
                 int at = position;
                 segment.device().write(empty.seal(segment, at, syncedLsn, segments.disk()), at);
                 segment.device().force();
+                position = at + empty.paddedLength();
+                markedLsn = syncedLsn;
             }
         } finally {
             empty.durable();

@@ -50,14 +50,25 @@ final class WalSegments implements AutoCloseable {
                 continue;
             }
             try (DeviceFile device = files.create(path, segmentBytes)) {
-                for (int at = 0; at < segmentBytes; at += zeros.capacity()) {
-                    zeros.clear().limit(Math.min(zeros.capacity(), segmentBytes - at));
-                    device.write(zeros, at);
-                }
-                device.force();
+                fill(device, zeros, segmentBytes);
+            } catch (IOException e) {
+                throw new IOException(
+                        String.format(
+                                "making the write-ahead log, %d MiB, in %s: %s. Its space is taken"
+                                        + " when it is made: give it more, or make wal_size smaller",
+                                ((long) count * segmentBytes) >> 20, directory, e.getMessage()),
+                        e);
             }
         }
         files.forceDirectory(directory);
+    }
+
+    private static void fill(DeviceFile device, ByteBuffer zeros, int bytes) throws IOException {
+        for (int at = 0; at < bytes; at += zeros.capacity()) {
+            zeros.clear().limit(Math.min(zeros.capacity(), bytes - at));
+            device.write(zeros, at);
+        }
+        device.force();
     }
 
     /** Opens the files there are; all must have the size. */

@@ -28,6 +28,8 @@ public final class FaultDevices implements DeviceFiles {
     private boolean cut;
     private boolean forceDoesNothing;
     private @Nullable IOException nextWriteError;
+    private Path failingBelow = Path.of("/");
+    private @Nullable IOException failingError;
 
     public FaultDevices(long seed) {
         this.random = new Random(seed);
@@ -58,6 +60,12 @@ public final class FaultDevices implements DeviceFiles {
     /** The next write throws this. */
     public synchronized void failNextWrite(IOException error) {
         nextWriteError = error;
+    }
+
+    /** Writes to devices below the directory throw this from now on; null: no more. */
+    public synchronized void failWritesBelow(Path path, @Nullable IOException error) {
+        failingBelow = path.toAbsolutePath();
+        failingError = error;
     }
 
     /** Power is back: of every page not synced there is the old state, the new one or a mixture. */
@@ -108,7 +116,7 @@ public final class FaultDevices implements DeviceFiles {
     @Override
     public synchronized DeviceFile create(Path path, long sizeBytes) throws IOException {
         Files.createFile(path);
-        Memory m = new Memory(Math.toIntExact(sizeBytes));
+        Memory m = new Memory(path.toAbsolutePath(), Math.toIntExact(sizeBytes));
         devices.put(path.toAbsolutePath(), m);
         return new Handle(m);
     }
@@ -166,11 +174,13 @@ public final class FaultDevices implements DeviceFiles {
     }
 
     private final class Memory {
+        private final Path path;
         private byte[] current;
         private byte[] synced;
         private final TreeSet<Integer> dirty = new TreeSet<>();
 
-        Memory(int size) {
+        Memory(Path path, int size) {
+            this.path = path;
             current = new byte[size];
             synced = new byte[size];
         }
@@ -185,6 +195,10 @@ public final class FaultDevices implements DeviceFiles {
                 if (error != null) {
                     nextWriteError = null;
                     throw error;
+                }
+                IOException full = failingError;
+                if (full != null && path.startsWith(failingBelow)) {
+                    throw full;
                 }
                 int at = Math.toIntExact(position);
                 for (int p = at / PAGE; p < (at + source.remaining()) / PAGE; p++) {

@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -80,6 +81,36 @@ class StoreDamageTest {
             writeAndFlush(h, new byte[PAGE], PAGE);
             h.compareAll();
             DiskInvariants.check(h.store());
+        }
+    }
+
+    /** Without the mark the last batch is the end of the log, torn or not. */
+    @Test
+    void damageInTheLastBatchOfAnIdleLogIsNoEnd() throws Exception {
+        for (boolean idle : new boolean[] {false, true}) {
+            Path dir = Files.createDirectory(directory.resolve("idle-" + idle));
+            try (StoreHarness h = new StoreHarness(dir, 6)) {
+                h.open();
+                h.awaitDurable();
+                long last = h.store().wal().syncedLsn();
+                long clock = 5_000_000_000L;
+                h.store().wal().markIdle(clock);
+                h.store().wal().markIdle(clock + (idle ? 1_000_000_000L : 999_999_999L));
+                if (idle) {
+                    Awaitility.await().until(() -> h.store().wal().markedLsn() == last);
+                }
+                h.crash(true);
+                // The record's sequence: behind the headers of segment and batch.
+                h.devices.flipBit(h.config.wal().resolve("segment-00000"), (PAGE + 64 + 32) * 8L);
+                if (idle) {
+                    assertThatThrownBy(h::open)
+                            .isInstanceOf(DiskOpenException.class)
+                            .hasMessageContaining("LSN " + last + " was synced but cannot be read");
+                } else {
+                    h.open();
+                    assertThat(h.store().logState(0).lastSequence()).isZero();
+                }
+            }
         }
     }
 
