@@ -26,7 +26,8 @@ final class FlushThread {
     /** From here on the flusher does not pause. */
     private static final double BUSY_FILL = 0.1;
 
-    private static final long MAX_PAUSE_MILLIS = 1000;
+    /** How often a pause looks whether the log is idle. */
+    private static final long IDLE_CHECK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final long IDLE_INDEX_FLUSH_NANOS = TimeUnit.SECONDS.toNanos(30);
 
@@ -143,7 +144,6 @@ final class FlushThread {
         while (!stopping && !failed) {
             watchFileSystems();
             boolean worked = step();
-            wal.markIdle(System.nanoTime());
             if (!worked || wal.fillRatio() < BUSY_FILL) {
                 pause();
             }
@@ -175,12 +175,13 @@ final class FlushThread {
         lock.lock();
         try {
             pausing = true;
-            if (!stopping) {
-                // Short enough for the log's idle mark.
-                long millis = Math.min(config.flushIntervalMillis(), MAX_PAUSE_MILLIS);
-                long nanos = TimeUnit.MILLISECONDS.toNanos(millis);
-                long left = wake.awaitNanos(nanos);
-                LOG.trace("woken {} ns early", left);
+            long left = TimeUnit.MILLISECONDS.toNanos(config.flushIntervalMillis());
+            boolean woken = false;
+            while (!stopping && !woken && left > 0) {
+                long slice = Math.min(left, IDLE_CHECK_NANOS);
+                woken = wake.awaitNanos(slice) > 0;
+                left -= slice;
+                wal.markIdle(System.nanoTime());
             }
         } catch (InterruptedException e) {
             LOG.warn("flusher of {} was interrupted; stopping it", config.data());
