@@ -31,6 +31,7 @@ final class Primary {
     private long epoch;
     private long mapEpoch;
     private long nowNanos;
+    private long askedNanos;
     private PgState state = PgState.IDLE;
 
     private record WaitingRead(long sequence, OpAnswer answer) {}
@@ -123,6 +124,7 @@ final class Primary {
             }
             ledger.report(members[0], out.admissibleBytes());
             if (!ledger.fits(members, bytes)) {
+                askForSpace();
                 return RpcStatus.fail(Errno.ENOSPC, "a disk of the placement group is full");
             }
         }
@@ -133,6 +135,17 @@ final class Primary {
             return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too much under way");
         }
         return null;
+    }
+
+    /**
+     * What the backups' disks take is known from their answers only: without an operation under
+     * way, one that changes nothing asks them, so that space that became free is heard of.
+     */
+    private void askForSpace() {
+        if (ring.size() == 0 && nowNanos - askedNanos >= limits.resendNanos()) {
+            askedNanos = nowNanos;
+            appendNoop();
+        }
     }
 
     /** Null if the read may go to the store; {@link #readDone} then decides when it is shown. */

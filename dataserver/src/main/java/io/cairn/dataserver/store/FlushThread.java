@@ -59,7 +59,7 @@ final class FlushThread {
         this.wal = wal;
         this.space = space;
         this.fatal = fatal;
-        this.shortageBytes = Math.max(space.headroomBytes(), 1 << 20);
+        this.shortageBytes = Math.max(space.headroomBytes(), space.shortageBytes());
         this.thread = Thread.ofPlatform().name(name + "-flush").daemon().unstarted(this::loop);
     }
 

@@ -16,6 +16,8 @@ final class SpaceAccount {
      */
     static final int MAX_EDGES = 2;
 
+    private static final long MAX_SHORTAGE_BYTES = 256L << 20;
+
     private final BlockAllocator allocator;
     private final long headroomBlocks;
     private final AtomicLong promised = new AtomicLong();
@@ -43,6 +45,14 @@ final class SpaceAccount {
 
     long headroomBytes() {
         return headroomBlocks * DataFile.BLOCK_BYTES;
+    }
+
+    /**
+     * Below so much admissible, freed blocks are made free at once: others keep some of it back for
+     * what they have under way, so that writes are refused before it is 0.
+     */
+    long shortageBytes() {
+        return Math.min(MAX_SHORTAGE_BYTES, allocator.blocks() / 8 * DataFile.BLOCK_BYTES);
     }
 
     void promise(LoggedOp op) {
