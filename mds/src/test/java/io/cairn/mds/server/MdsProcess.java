@@ -40,6 +40,9 @@ final class MdsProcess implements AutoCloseable {
                                 "-XX:TieredStopAtLevel=1",
                                 "-Xshare:auto",
                                 "--enable-native-access=ALL-UNNAMED",
+                                // else the killed process leaves RocksDB in the directory for
+                                // temporary files
+                                "-Djava.library.path=" + System.getProperty("java.library.path"),
                                 "--sun-misc-unsafe-memory-access=allow",
                                 "-cp",
                                 System.getProperty("java.class.path"),
