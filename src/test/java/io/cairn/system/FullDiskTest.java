@@ -47,6 +47,65 @@ class FullDiskTest {
         }
     }
 
+    /** The log's space is taken when it is made, so a device that is too small is said then. */
+    @Test
+    void aDeviceTooSmallForTheLogIsSaidAndUsedWhenItHasGrown() throws IOException {
+        try (Cluster cluster = Cluster.temporary("--capacity", "512MiB", "--wal-size", "64MiB")) {
+            Path wal = cluster.state().resolve("data-1/disk/wal");
+            Files.createDirectories(wal);
+            Shell.run("mount", "-t", "tmpfs", "-o", "size=40M", "tmpfs", wal.toString()).ok();
+            try {
+                Shell.Result refused = cluster.tryUp();
+                assertThat(refused.exitCode()).isNotZero();
+                assertThat(refused.err())
+                        .contains(wal.toString())
+                        .contains("No space left on device")
+                        .contains("wal_size");
+                Shell.run("mount", "-o", "remount,size=80M", wal.toString()).ok();
+                cluster.up();
+                Shell.run("dd", "if=/dev/zero", "of=" + wal.resolve("other"), "bs=1M");
+                writeOverTheLogsSize(cluster);
+            } finally {
+                cluster.kill9();
+                Shell.run("umount", "-l", wal.toString());
+            }
+        }
+    }
+
+    /** Much more than the logs take, in writes that go through them. */
+    @Test
+    void logsThatFillSlowWritersAndStopNobody() {
+        try (Cluster cluster = Cluster.temporary("--capacity", "1GiB", "--wal-size", "64MiB")) {
+            cluster.up();
+            writeOverTheLogsSize(cluster);
+            String sums =
+                    Shell.bash("cat '%s'/f.* | sha256sum".formatted(cluster.mnt())).ok().out();
+            cluster.kill9();
+            cluster.up();
+            assertThat(Shell.bash("cat '%s'/f.* | sha256sum".formatted(cluster.mnt())).ok().out())
+                    .isEqualTo(sums);
+        }
+    }
+
+    private static void writeOverTheLogsSize(Cluster cluster) {
+        Shell.run(
+                        "fio",
+                        "--name=f",
+                        "--directory=" + cluster.mnt(),
+                        "--rw=randwrite",
+                        "--bs=128k",
+                        "--size=48M",
+                        "--loops=3",
+                        "--numjobs=4",
+                        "--iodepth=16",
+                        "--ioengine=libaio",
+                        "--direct=1",
+                        "--verify=crc32c",
+                        "--verify_fatal=1",
+                        "--verify_state_save=0")
+                .ok();
+    }
+
     private static String sum(Path file) {
         return Shell.run("sha256sum", file.toString()).ok().out();
     }
