@@ -166,19 +166,21 @@ class FileSystemTest {
     @Test
     void deepQueuesOfLargeRequests() {
         Path w = work("deep");
-        for (String kind : List.of("write", "read")) {
-            Shell.run(
-                            "fio",
-                            "--name=deep",
-                            "--directory=" + w,
-                            "--size=128M",
-                            "--rw=" + kind,
-                            "--bs=4M",
-                            "--direct=1",
-                            "--ioengine=libaio",
-                            "--iodepth=32",
-                            "--numjobs=4")
-                    .ok();
+        for (String size : List.of("128k", "4M")) {
+            for (String kind : List.of("write", "read", "randwrite")) {
+                Shell.run(
+                                "fio",
+                                "--name=deep",
+                                "--directory=" + w,
+                                "--size=128M",
+                                "--rw=" + kind,
+                                "--bs=" + size,
+                                "--direct=1",
+                                "--ioengine=libaio",
+                                "--iodepth=64",
+                                "--numjobs=4")
+                        .ok();
+            }
         }
         Shell.run("rm", "-r", w.toString()).ok();
     }

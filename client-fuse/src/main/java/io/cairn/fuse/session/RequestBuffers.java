@@ -17,9 +17,6 @@ public final class RequestBuffers {
     /** Room beyond the data for header and structure; the kernel insists on some. */
     private static final int OVERHEAD_BYTES = 4096;
 
-    /** Below this a copy costs less than a buffer of full size would waste. */
-    private static final int COPY_BELOW_BYTES = 64 << 10;
-
     private static final int PAGE_BYTES = 8192;
 
     /** 8 MiB per arena chunk: seven requests of 1 MiB. */
@@ -31,15 +28,17 @@ public final class RequestBuffers {
     private final PooledByteBufAllocator allocator =
             new PooledByteBufAllocator(true, 0, 2, PAGE_BYTES, CHUNK_ORDER, 64, 32, false, 0);
     private final int requestBytes;
+    private final int copyBelowBytes;
     private final Semaphore units;
     private final Semaphore reserve;
 
     /**
      * @param maxWriteBytes largest data of a WRITE
-     * @param limitBytes of data of writes under way
+     * @param limitBytes of memory of writes under way, more than one request takes
      */
     public RequestBuffers(int maxWriteBytes, long limitBytes) {
         this.requestBytes = maxWriteBytes + OVERHEAD_BYTES;
+        this.copyBelowBytes = maxWriteBytes / 2;
         this.units = new Semaphore((int) (limitBytes / UNIT_BYTES));
         this.reserve = new Semaphore((int) (limitBytes / UNIT_BYTES));
     }
@@ -48,8 +47,12 @@ public final class RequestBuffers {
         return requestBytes;
     }
 
+    /**
+     * Data shorter than this is copied out of the reader's buffer, so that no write keeps more than
+     * twice its size: many writes of a tenth of a buffer each would cost ten times their data.
+     */
     int copyBelowBytes() {
-        return COPY_BELOW_BYTES;
+        return copyBelowBytes;
     }
 
     ByteBuf request() {
@@ -70,9 +73,10 @@ public final class RequestBuffers {
         return allocator.directBuffer(capacityBytes, capacityBytes);
     }
 
-    /** Counts a write's data; returns what {@link #finished} must be given when it is over. */
+    /** Counts a write's memory; returns what {@link #finished} must be given when it is over. */
     public int started(int bytes) {
-        int wanted = (bytes + UNIT_BYTES - 1) / UNIT_BYTES;
+        int held = bytes < copyBelowBytes ? bytes : requestBytes;
+        int wanted = (held + UNIT_BYTES - 1) / UNIT_BYTES;
         try {
             if (units.tryAcquire(wanted, WAIT_MILLIS, TimeUnit.MILLISECONDS)) {
                 return wanted;

@@ -33,6 +33,14 @@ class RequestBuffersTest {
     }
 
     @Test
+    void aLargeWriteCountsAsTheBufferItKeeps() {
+        RequestBuffers buffers = new RequestBuffers(1 << 20, 4 << 20);
+        assertThat(buffers.started(700 << 10)).isEqualTo(buffers.requestBytes() / 4096);
+        assertThat(buffers.started(128 << 10)).isEqualTo(32);
+        assertThat(buffers.copyBelowBytes()).isBetween(128 << 10, 700 << 10);
+    }
+
+    @Test
     void anInterruptedReaderDoesNotWait() {
         RequestBuffers buffers = new RequestBuffers(1 << 20, 4096);
         assertThat(buffers.started(4096)).isPositive();
