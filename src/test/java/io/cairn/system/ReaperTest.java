@@ -16,7 +16,6 @@ import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
-import tools.jackson.databind.JsonNode;
 
 /**
  * The metadata server is killed while data of deleted files is still there: it goes on, and all
@@ -35,9 +34,11 @@ class ReaperTest {
             cluster.up();
             // Slow enough to be killed in the middle of it.
             restart(cluster, c -> c + "\n[background]\nreaper_inodes_per_second = 200\n");
+            // A disk's own header block is in use. A leader that has not heard of a disk leaves it
+            // out.
             Awaitility.await("every data server has said what it holds")
                     .atMost(Duration.ofSeconds(60))
-                    .untilAsserted(() -> assertThat(heardFromAll(cluster)).isTrue());
+                    .until(() -> used(cluster) > 0);
             long usedBefore = used(cluster);
 
             inParallel(cluster, (directory, i) -> Files.write(file(directory, i), CONTENT));
@@ -54,7 +55,7 @@ class ReaperTest {
                     .until(() -> Prometheus.value(cluster, MDS, BACKLOG) == 0);
             Awaitility.await("space is back")
                     .atMost(Duration.ofSeconds(60))
-                    .until(() -> used(cluster) <= usedBefore);
+                    .untilAsserted(() -> assertThat(used(cluster)).isLessThanOrEqualTo(usedBefore));
         }
     }
 
@@ -63,15 +64,6 @@ class ReaperTest {
         Cluster.kill9(List.of(cluster.process(MDS).orElseThrow()));
         cluster.configure(MDS, change);
         cluster.start(MDS, "mds");
-    }
-
-    private static boolean heardFromAll(Cluster cluster) {
-        for (JsonNode server : cluster.status().path("data_servers")) {
-            if (server.path("disks").isEmpty()) {
-                return false;
-            }
-        }
-        return true;
     }
 
     private static long used(Cluster cluster) throws IOException {
