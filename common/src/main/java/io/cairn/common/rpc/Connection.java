@@ -109,6 +109,11 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
 
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
+        noteProgress();
+    }
+
+    /** After frames may have been received or delivered: is half of one left, since when? */
+    private void noteProgress() {
         if (!receiver.midFrame()) {
             stalled = false;
         } else if (!stalled
@@ -117,11 +122,16 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
             stalled = true;
             stalledAtFrame = receiver.frames();
             stalledAtBytes = receiver.pendingBodyBytes();
-            stalledSinceNanos = System.nanoTime();
+            stalledSinceNanos = nanos();
             if (!stallCheckScheduled) {
                 scheduleStallCheck(handshakeNanos());
             }
         }
+    }
+
+    /** The clock the loop's scheduled tasks go by. */
+    private long nanos() {
+        return loop().ticker().nanoTime();
     }
 
     /** Takes no more requests off this peer, not even those already received. */
@@ -139,6 +149,9 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     private void resume() {
         if (channel.config().isAutoRead()) {
             receiver.resume();
+            // What was left standing was left so by this side: the peer's time begins now.
+            stalled = false;
+            noteProgress();
         }
     }
 
@@ -156,11 +169,11 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
         if (!stalled || closing) {
             return;
         }
-        if (!channel.config().isAutoRead()) {
+        if (receiver.paused()) {
             // It is this side that does not read.
-            stalledSinceNanos = System.nanoTime();
+            stalledSinceNanos = nanos();
         }
-        long left = handshakeNanos() - (System.nanoTime() - stalledSinceNanos);
+        long left = handshakeNanos() - (nanos() - stalledSinceNanos);
         if (left <= 0) {
             closeBecause("half a message received, then nothing more in time");
         } else {

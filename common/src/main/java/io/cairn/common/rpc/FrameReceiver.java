@@ -139,7 +139,7 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
         }
     }
 
-    /** A frame has begun and is not complete. */
+    /** A frame has begun and is not complete, or, while paused, is not delivered. */
     boolean midFrame() {
         return body != null || (chunk != null && chunk.isReadable());
     }
@@ -157,6 +157,10 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     /** Delivers nothing more, except a frame that has its own buffer; the socket should rest. */
     void pause() {
         paused = true;
+    }
+
+    boolean paused() {
+        return paused;
     }
 
     /** Delivers again, beginning with what was received meanwhile. */

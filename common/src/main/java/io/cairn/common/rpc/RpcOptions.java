@@ -9,7 +9,8 @@ package io.cairn.common.rpc;
  * @param connectTimeoutMillis for the TCP connection
  * @param maxQueuedBytes bytes that may wait to be sent on one connection; beyond it a client's
  *     calls fail with EAGAIN and a server closes a peer that it pushes to
- * @param maxInFlightRequests requests of one connection a server works on before it stops reading
+ * @param maxInFlightRequests requests and one-way messages of one connection a server works on
+ *     before it stops reading
  * @param maxInFlightBytes likewise, bytes of their bodies
  * @param backOffMinMillis pause after the first failed connection attempt
  * @param backOffMaxMillis longest pause between attempts

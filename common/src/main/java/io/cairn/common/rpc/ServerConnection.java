@@ -117,10 +117,10 @@ final class ServerConnection extends Connection implements RpcPeer {
             traffic().oneWay();
         } else {
             traffic().started();
-            inFlight++;
-            inFlightBytes += request.bodyBytes();
-            updateReading();
         }
+        inFlight++;
+        inFlightBytes += request.bodyBytes();
+        updateReading();
         try {
             server.handler().handle(request);
         } catch (Throwable e) {
@@ -131,6 +131,11 @@ final class ServerConnection extends Connection implements RpcPeer {
     /** A request of so many bytes, received then, has its answer. */
     void answered(int bodyBytes, long startNanos, boolean succeeded) {
         traffic().finished(startNanos, succeeded);
+        handled(bodyBytes);
+    }
+
+    /** A message of so many bytes is done with. */
+    void handled(int bodyBytes) {
         inFlight--;
         inFlightBytes -= bodyBytes;
         updateReading();

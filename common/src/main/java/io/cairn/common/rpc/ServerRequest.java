@@ -89,7 +89,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
         return payload;
     }
 
-    /** Counts against the connection's limit until answered. */
+    /** Counts against the connection's limit until answered, or handled where none is asked for. */
     int bodyBytes() {
         return bodyBytes;
     }
@@ -155,6 +155,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
         if (oneWay) {
             frame.release();
             data.release();
+            connection.enqueue(this);
             return;
         }
         int length = frame.readableBytes() - FrameFormat.HEADER_LENGTH + data.readableBytes();
@@ -173,6 +174,10 @@ final class ServerRequest extends Outbound implements RpcRequest {
 
     @Override
     void writeTo(ServerConnection to) {
+        if (oneWay) {
+            to.handled(bodyBytes);
+            return;
+        }
         to.answered(bodyBytes, startNanos, status == 0);
         to.write(FrameFormat.KIND_REPLY, method, id, status, replyFrame, replyPayload);
     }

@@ -20,6 +20,8 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
@@ -115,6 +117,46 @@ class FrameAttacksTest {
             writer.join();
         } catch (InterruptedException e) {
             throw new AssertionError(e);
+        }
+    }
+
+    /** Messages that ask for no answer count as requests do until they are handled. */
+    @Test
+    void oneWayMessagesAreBoundedToo() throws IOException {
+        Queue<RpcRequest> working = new ConcurrentLinkedQueue<>();
+        AtomicInteger most = new AtomicInteger();
+        try (RpcServer server =
+                        RpcServer.bind(
+                                loops,
+                                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                                () -> HELLO,
+                                HelloPolicy.ACCEPT,
+                                request -> {
+                                    working.add(request);
+                                    most.accumulateAndGet(working.size(), Math::max);
+                                    served.incrementAndGet();
+                                },
+                                RpcOptions.DEFAULT.withMaxInFlight(2, 1 << 20));
+                Socket socket = new Socket()) {
+            socket.connect(server.localAddress());
+            socket.getOutputStream().write(RawFrame.hello(Handshake.local(HELLO)).bytes());
+            RawFrame message = RawFrame.of(3);
+            message.method = 1;
+            message.requestId = 0;
+            message.word = 0;
+            message.head = new byte[10];
+            byte[] one = message.bytes();
+            byte[] all = new byte[20 * one.length];
+            for (int i = 0; i < 20; i++) {
+                System.arraycopy(one, 0, all, i * one.length, one.length);
+            }
+            socket.getOutputStream().write(all);
+            for (int i = 0; i < 20; i++) {
+                await().until(() -> !working.isEmpty());
+                working.remove().reply(message(1));
+            }
+            assertThat(served).hasValue(20);
+            assertThat(most.get()).isLessThanOrEqualTo(2);
         }
     }
 
