@@ -37,12 +37,12 @@ public final class Durable {
     }
 
     /**
-     * Hard link, or a copy where the two lie on different file systems. The directory is not
-     * synced.
+     * Hard link to a file, or to the one a symbolic link leads to, or a copy where the two lie on
+     * different file systems. The directory is not synced.
      */
     public static void linkOrCopy(Path from, Path to) throws IOException {
         try {
-            Files.createLink(to, from);
+            Files.createLink(to, from.toRealPath());
         } catch (FileSystemException | UnsupportedOperationException e) {
             copy(from, to, Files.size(from));
         }

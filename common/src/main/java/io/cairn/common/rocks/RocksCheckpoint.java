@@ -5,17 +5,19 @@ import io.cairn.common.file.FileTree;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.stream.Stream;
 import org.rocksdb.Checkpoint;
-import org.rocksdb.LiveFileMetaData;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 
 /**
- * Makes and restores checkpoints: a directory with the database's small files, and one folder per
- * table directory ({@code tables-0}, {@code tables-1}) when the database is split over two devices,
- * which RocksDB's own checkpoints do not support. Tables are hard-linked, so a checkpoint costs no
+ * Makes and restores checkpoints: a directory with the database's small files and its tables. When
+ * the database is split over two devices, which RocksDB's own checkpoints do not support, there is
+ * one folder per table directory ({@code tables-0}, {@code tables-1}), with symbolic links to hard
+ * links on the tables' own device ({@link TableLinks}). So a checkpoint costs no copying, and no
  * space while its tables are in use.
  */
 final class RocksCheckpoint {
@@ -45,25 +47,31 @@ final class RocksCheckpoint {
 
     private static void linkLiveFiles(RocksDB db, DatabasePaths paths, Path target)
             throws IOException, RocksDBException {
+        Path checkpoints = target.toAbsolutePath().getParent();
+        if (checkpoints == null) {
+            throw new IOException("no checkpoint can be made in " + target);
+        }
         Files.createDirectories(target);
+        UUID id = UUID.randomUUID();
+        List<Path> folders = new ArrayList<>();
+        for (int i = 0; i < paths.tables().size(); i++) {
+            Path tables = paths.tables().get(i).toAbsolutePath();
+            TableLinks.dropUnused(tables);
+            folders.add(TableLinks.folder(tables, checkpoints, id));
+            Files.createDirectory(target.resolve("tables-" + i));
+        }
         db.disableFileDeletions();
         try {
             RocksDB.LiveFiles live = db.getLiveFiles(true);
-            for (int i = 0; i < paths.tables().size(); i++) {
-                Files.createDirectory(target.resolve("tables-" + i));
-            }
-            for (LiveFileMetaData table : db.getLiveFilesMetaData()) {
-                Path from = Path.of(table.path()).resolve(table.fileName().substring(1));
-                int index = paths.tables().indexOf(Path.of(table.path()));
-                if (index < 0) {
-                    throw new IOException("table " + from + " lies in none of " + paths.tables());
-                }
-                Durable.linkOrCopy(
-                        from, target.resolve("tables-" + index).resolve(from.getFileName()));
-            }
             for (String file : live.files) {
                 String name = file.substring(1);
-                if (!name.endsWith(".sst")) {
+                if (name.endsWith(".sst")) {
+                    // Where it is now, whatever a compaction has made of it since the list.
+                    int index = device(paths, name);
+                    Path link = folders.get(index).resolve(name);
+                    Durable.linkOrCopy(paths.tables().get(index).resolve(name), link);
+                    Files.createSymbolicLink(target.resolve("tables-" + index).resolve(name), link);
+                } else {
                     Path from = paths.directory().resolve(name);
                     long length =
                             name.startsWith("MANIFEST-") ? live.manifestFileSize : Files.size(from);
@@ -71,12 +79,23 @@ final class RocksCheckpoint {
                 }
             }
             for (int i = 0; i < paths.tables().size(); i++) {
+                Durable.sync(folders.get(i));
                 Durable.sync(target.resolve("tables-" + i));
             }
             Durable.sync(target);
         } finally {
             db.enableFileDeletions();
         }
+    }
+
+    /** Which of its directories a table is in; files are not deleted meanwhile. */
+    private static int device(DatabasePaths paths, String table) throws IOException {
+        for (int i = 0; i < paths.tables().size(); i++) {
+            if (Files.exists(paths.tables().get(i).resolve(table))) {
+                return i;
+            }
+        }
+        throw new IOException("table " + table + " lies in none of " + paths.tables());
     }
 
     /**

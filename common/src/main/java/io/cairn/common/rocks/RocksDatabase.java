@@ -166,10 +166,11 @@ public final class RocksDatabase implements AutoCloseable {
 
     /**
      * Flushes and makes a checkpoint: writes go on meanwhile, and the checkpoint holds everything
-     * written before the call.
+     * written before the call. One at a time.
      *
      * @param target must not exist; on the file system of the database, else its tables are copied
-     *     instead of linked
+     *     instead of linked. With tables on two devices these are linked there ({@link
+     *     TableLinks}), and the checkpoint may then be renamed, but not leave its parent
      */
     public void checkpoint(Path target) throws IOException {
         try {

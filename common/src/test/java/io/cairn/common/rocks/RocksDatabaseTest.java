@@ -11,6 +11,7 @@ import io.cairn.common.metrics.Meters;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -122,9 +123,51 @@ class RocksDatabaseTest {
         RocksConfig config =
                 Config.parse(dir.resolve("r.toml").toString(), toml, RocksConfig.class);
         RocksDatabase.restore(checkpoint, dir.resolve("db"), "test", config);
+        FileTree.delete(checkpoint);
+        assertThat(tables(dir.resolve("fast/test"))).isNotEmpty().noneMatch(Files::isSymbolicLink);
         try (RocksDatabase database = open(dir.resolve("db"), toml)) {
             assertThat(get(database, "k")).isEqualTo("before");
             assertThat(get(database, "l")).isEqualTo("too");
+        }
+    }
+
+    /**
+     * As where the devices, and so the file systems, are different ones: nothing leaves its own.
+     */
+    @Test
+    void aCheckpointLinksEachTableOnItsOwnDevice() throws Exception {
+        String toml = "fast_path = 'fast'\nslow_path = 'slow'\nfast_size = '3GiB'";
+        Path checkpoints = Files.createDirectory(dir.resolve("checkpoints"));
+        try (RocksDatabase database = open(dir.resolve("db"), toml)) {
+            put(database, "k", "v");
+            database.checkpoint(checkpoints.resolve("made"));
+            Files.move(checkpoints.resolve("made"), checkpoints.resolve("first"));
+            List<Path> tables = tables(checkpoints.resolve("first/tables-0"));
+            assertThat(tables).isNotEmpty().allMatch(Files::isSymbolicLink);
+            for (Path table : tables) {
+                Path link = Files.readSymbolicLink(table);
+                assertThat(link).startsWith(dir.toRealPath().resolve("fast/test.checkpoints"));
+                assertThat(
+                                Files.isSameFile(
+                                        link,
+                                        dir.resolve("fast/test").resolve(table.getFileName())))
+                        .isTrue();
+            }
+            Path firstLinks = Files.readSymbolicLink(tables.get(0)).getParent();
+
+            put(database, "k", "w");
+            database.checkpoint(checkpoints.resolve("second"));
+            assertThat(firstLinks).isNotEmptyDirectory();
+            FileTree.delete(checkpoints.resolve("first"));
+            database.checkpoint(checkpoints.resolve("third"));
+            assertThat(firstLinks).doesNotExist();
+            assertThat(tables(checkpoints.resolve("second/tables-0"))).allMatch(Files::exists);
+        }
+    }
+
+    private static List<Path> tables(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.filter(f -> f.toString().endsWith(".sst")).toList();
         }
     }
 

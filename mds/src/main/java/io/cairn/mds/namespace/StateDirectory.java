@@ -82,7 +82,7 @@ final class StateDirectory {
 
     private static boolean linked(Path from, Path to) {
         try {
-            Files.createLink(to, from);
+            Files.createLink(to, from.toRealPath());
             return true;
         } catch (IOException | UnsupportedOperationException e) {
             return false; // another device, or a file system without links: copied then
