@@ -103,7 +103,8 @@ public record MdsConfig(
             @Key(
                             value =
                                     "How long a leader may answer reads after a majority was last with it. A new leader"
-                                            + " waits as long before it answers.",
+                                            + " waits as long before it answers, so this must be the same on all"
+                                            + " members: change it only while all of them are stopped.",
                             defaultValue = "1s",
                             min = "100ms",
                             max = "1min")
