@@ -139,6 +139,16 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
         return store.position().term();
     }
 
+    @Override
+    public void flush() {
+        life.readLock().lock();
+        try {
+            open().database().flush();
+        } finally {
+            life.readLock().unlock();
+        }
+    }
+
     /** Entries go on being applied: the copy may hold some beyond the position returned. */
     @Override
     public Position checkpoint(Path to) throws IOException {

@@ -3,7 +3,6 @@ package io.cairn.mds.raft;
 import io.cairn.common.file.Durable;
 import io.cairn.common.file.FileTree;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -20,6 +19,7 @@ final class CheckpointManifest {
 
     private CheckpointManifest() {}
 
+    /** Lists what is there; durable, as are the names in the directory, when it returns. */
     static void write(Path checkpoint) throws IOException {
         StringBuilder text = new StringBuilder();
         for (Path file : FileTree.files(checkpoint)) {
@@ -27,12 +27,10 @@ final class CheckpointManifest {
             text.append(checkpoint.relativize(file)).append('\n');
         }
         text.append(END).append('\n');
-        Path manifest = checkpoint.resolve(NAME);
-        Files.write(manifest, text.toString().getBytes(StandardCharsets.UTF_8));
-        Durable.sync(manifest);
-        Durable.sync(checkpoint);
+        Durable.write(checkpoint.resolve(NAME), text.toString());
     }
 
+    /** Whether all files listed are there in full; not without a list, or with half of one. */
     static boolean complete(Path checkpoint) throws IOException {
         Path manifest = checkpoint.resolve(NAME);
         if (!Files.exists(manifest)) {
@@ -48,7 +46,7 @@ final class CheckpointManifest {
             }
             Path file = checkpoint.resolve(line.substring(space + 1));
             if (!Files.isRegularFile(file)
-                    || Files.size(file) != Long.parseLong(line.substring(0, space))) {
+                    || !line.substring(0, space).equals(Long.toString(Files.size(file)))) {
                 return false;
             }
         }

@@ -2,28 +2,31 @@ package io.cairn.mds.raft;
 
 import io.cairn.common.file.Durable;
 import io.cairn.common.file.FileTree;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Stream;
 import org.apache.ratis.server.protocol.TermIndex;
-import org.apache.ratis.server.storage.FileInfo;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.SnapshotInfo;
 import org.apache.ratis.statemachine.SnapshotRetentionPolicy;
 import org.apache.ratis.statemachine.StateMachineStorage;
-import org.apache.ratis.statemachine.impl.FileListSnapshotInfo;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The newest checkpoint of the state, kept to be sent to a member whose next entry is no longer in
- * the log.
+ * the log, and the ones before it for as long as a member is being sent them.
  *
  * <p>Ratis replaces the whole snapshot directory when it has received one, and does so without
  * fsync; so nothing this member itself depends on lives there: its state is in RocksDB elsewhere,
@@ -31,40 +34,72 @@ import org.slf4j.LoggerFactory;
  * incoming}, before Ratis touches the log.
  *
  * <p>Changed by the thread that applies entries and, while that one is held off, by the one that
- * installs a snapshot; {@link #getLatestSnapshot} by any.
+ * installs a snapshot; the rest by any.
  */
 final class CheckpointStore implements StateMachineStorage {
     private static final Logger LOG = LoggerFactory.getLogger(CheckpointStore.class);
     private static final String UNFINISHED = "unfinished";
 
+    /** What Ratis names the directory of an attempt to send a checkpoint, before its id. */
+    private static final String ATTEMPT = "snapshot-";
+
+    /**
+     * So long a member that is being sent the newest checkpoint holds up the next one, with which
+     * the log entries it needs afterwards would go.
+     */
+    private static final Duration LONGEST_TRANSFER = Duration.ofMinutes(30);
+
     private final Path directory;
     private final Path incoming;
-    private volatile @Nullable SnapshotInfo latest;
+    private final NanoClock clock;
+    private final Queue<KeptCheckpoint> replaced = new ConcurrentLinkedQueue<>();
+    private final Object dropping = new Object();
+    private volatile @Nullable KeptCheckpoint latest;
 
-    CheckpointStore(Path directory, Path incoming) {
+    CheckpointStore(Path directory, Path incoming, NanoClock clock) {
         this.directory = directory;
         this.incoming = incoming;
+        this.clock = clock;
     }
 
     /** Drops what is left of an earlier run and makes a checkpoint of what the state holds now. */
     void open(ReplicatedState state) throws IOException {
         FileTree.delete(incoming);
         Files.createDirectories(incoming);
+        reopen(state);
+    }
+
+    /**
+     * After a checkpoint was installed: knows what Ratis has put in the directory. Leaves incoming
+     * alone, where the next attempt may have begun.
+     */
+    void reopen(ReplicatedState state) throws IOException {
         dropReplaced();
         Files.createDirectories(directory);
         Path present = directory.resolve(name(state.appliedTerm(), state.appliedIndex()));
-        dropAllBut(present);
+        synchronized (dropping) {
+            replaced.clear();
+            for (Path child : children(directory)) {
+                if (!child.equals(present) || !CheckpointManifest.complete(child)) {
+                    FileTree.delete(child);
+                }
+            }
+        }
         if (state.appliedIndex() == 0) {
             return;
         }
         if (Files.isDirectory(present)) {
-            publish(new Position(state.appliedTerm(), state.appliedIndex()), present);
+            latest =
+                    KeptCheckpoint.of(
+                            new Position(state.appliedTerm(), state.appliedIndex()),
+                            present,
+                            clock);
         } else {
             take(state);
         }
     }
 
-    /** Makes a checkpoint, durable when this returns, and drops the one before. */
+    /** Makes a checkpoint, durable when this returns; the one before goes when it is not in use. */
     Position take(ReplicatedState state) throws IOException {
         Files.createDirectories(directory);
         Path unfinished = directory.resolve(UNFINISHED);
@@ -73,14 +108,54 @@ final class CheckpointStore implements StateMachineStorage {
         Path target = directory.resolve(name(position.term(), position.index()));
         if (Files.isDirectory(target)) {
             FileTree.delete(unfinished);
-        } else {
-            Durable.sync(unfinished);
-            Files.move(unfinished, target);
-            Durable.sync(directory);
+            return position;
         }
-        publish(position, target);
-        dropAllBut(target);
+        @Nullable KeptCheckpoint before = latest;
+        CheckpointManifest.write(unfinished);
+        Files.move(unfinished, target);
+        Durable.sync(directory);
+        latest = KeptCheckpoint.of(position, target, clock);
+        if (before != null && !before.directory().equals(target)) {
+            replaced.add(before);
+        }
         return position;
+    }
+
+    /** Whether the next checkpoint should wait for a member that is being sent the newest one. */
+    boolean beingSent() {
+        @Nullable KeptCheckpoint newest = latest;
+        return newest != null && newest.inUseFor(LONGEST_TRANSFER);
+    }
+
+    /** Deletes the checkpoints before the newest that are not in use; to be called now and then. */
+    void dropUnused() throws IOException {
+        synchronized (dropping) {
+            for (KeptCheckpoint old : replaced) {
+                if (!old.inUse()) {
+                    FileTree.delete(old.directory());
+                    replaced.remove(old);
+                }
+            }
+        }
+    }
+
+    /**
+     * The leader has begun to send a checkpoint: what earlier attempts have left is of no use any
+     * more. Not while one is being installed.
+     *
+     * @param id Ratis's, of the attempt
+     */
+    void attemptBegun(String id) {
+        try {
+            for (Path attempt : children(incoming)) {
+                if (!attempt.getFileName().toString().equals(ATTEMPT + id)) {
+                    LOG.info("dropping {}, part of a checkpoint never sent in full", attempt);
+                    FileTree.delete(attempt);
+                }
+            }
+        } catch (IOException | UncheckedIOException e) {
+            LOG.warn("parts of checkpoints never sent in full stay in {}", incoming, e);
+        }
     }
 
     /** The checkpoint another member has just sent in full, fsynced; null if there is none. */
@@ -103,6 +178,19 @@ final class CheckpointStore implements StateMachineStorage {
         return newest;
     }
 
+    /**
+     * The state is what was received, which Ratis has yet to put in its place: when this member is
+     * asked for its vote, it is to know already how far it is.
+     */
+    void restored(Position position) {
+        latest =
+                new KeptCheckpoint(
+                        TermIndex.valueOf(position.term(), position.index()),
+                        directory.resolve(name(position.term(), position.index())),
+                        List.of(),
+                        clock);
+    }
+
     @Override
     public void init(RaftStorage storage) {}
 
@@ -116,7 +204,7 @@ final class CheckpointStore implements StateMachineStorage {
 
     @Override
     public void cleanupOldSnapshots(SnapshotRetentionPolicy policy) {
-        // take() keeps one
+        // take() and dropUnused() do
     }
 
     @Override
@@ -127,27 +215,6 @@ final class CheckpointStore implements StateMachineStorage {
     @Override
     public File getTmpDir() {
         return incoming.toFile();
-    }
-
-    private void publish(Position position, Path checkpoint) throws IOException {
-        if (!Files.exists(checkpoint.resolve(CheckpointManifest.NAME))) {
-            CheckpointManifest.write(checkpoint);
-        }
-        List<FileInfo> files = new ArrayList<>();
-        for (Path file : FileTree.files(checkpoint)) {
-            files.add(new FileInfo(file, null));
-        }
-        latest =
-                new FileListSnapshotInfo(
-                        files, TermIndex.valueOf(position.term(), position.index()));
-    }
-
-    private void dropAllBut(Path kept) throws IOException {
-        for (Path child : children(directory)) {
-            if (!child.equals(kept)) {
-                FileTree.delete(child);
-            }
-        }
     }
 
     /** Ratis moves the old directory aside under a longer name and may die before deleting it. */
@@ -187,7 +254,8 @@ final class CheckpointStore implements StateMachineStorage {
         return term + "-" + index;
     }
 
-    private static long index(Path checkpoint) {
+    /** Index of the last entry that a checkpoint claims to hold. */
+    static long index(Path checkpoint) {
         String name = checkpoint.getFileName().toString();
         return Long.parseLong(name.substring(name.indexOf('-') + 1));
     }

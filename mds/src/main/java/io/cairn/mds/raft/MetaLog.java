@@ -2,9 +2,11 @@ package io.cairn.mds.raft;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.file.Durable;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
@@ -37,14 +39,16 @@ public final class MetaLog implements AutoCloseable {
     private final MetaLogConfig config;
     private final MemberDirectory directory;
     private final MetaLogListener listener;
+    private final ReplicatedState state;
+    private final CheckpointStore checkpoints;
     private final RatisStateMachine stateMachine;
     private final RaftServer server;
     private final RaftServer.Division division;
     private final DivisionSubmitter submitter;
     private final SpaceWatch space;
     private final ScheduledExecutorService timer =
-            Executors.newSingleThreadScheduledExecutor(
-                    Thread.ofPlatform().name("mds-raft-timer").daemon().factory());
+            Executors.newScheduledThreadPool(
+                    2, Thread.ofPlatform().name("mds-raft-timer-", 0).daemon().factory());
 
     private MetaLog(
             MetaLogConfig config,
@@ -55,6 +59,10 @@ public final class MetaLog implements AutoCloseable {
         this.config = config;
         this.directory = directory;
         this.listener = listener;
+        this.state = state;
+        this.checkpoints =
+                new CheckpointStore(
+                        directory.checkpoints(), directory.incoming(), NanoClock.MONOTONIC);
         this.space =
                 new SpaceWatch(
                         config.directory(), config.softSpaceBytes(), config.hardSpaceBytes());
@@ -63,11 +71,7 @@ public final class MetaLog implements AutoCloseable {
         }
         Path raft = directory.raft().resolve(config.clusterId().toString());
         LogTail.repair(raft);
-        this.stateMachine =
-                new RatisStateMachine(
-                        state,
-                        new CheckpointStore(directory.checkpoints(), directory.incoming()),
-                        listener);
+        this.stateMachine = new RatisStateMachine(state, checkpoints, listener, this::roomForLog);
         this.server =
                 RaftServer.newBuilder()
                         .setServerId(RaftSettings.peerId(config.memberId()))
@@ -79,7 +83,8 @@ public final class MetaLog implements AutoCloseable {
                                         config.transport(),
                                         new TermSync(
                                                 () -> Durable.sync(raft.resolve("current")),
-                                                listener::failed)))
+                                                listener::failed),
+                                        checkpoints::attemptBegun))
                         .setStateMachine(stateMachine)
                         .build();
         this.division = server.getDivision(RaftSettings.group(config).getGroupId());
@@ -126,6 +131,7 @@ public final class MetaLog implements AutoCloseable {
             throw e;
         }
         var _ = timer.scheduleWithFixedDelay(this::watchSpace, 1, 1, TimeUnit.SECONDS);
+        var _ = timer.scheduleWithFixedDelay(this::tendCheckpoints, 1, 1, TimeUnit.SECONDS);
         long seconds = config.snapshotInterval().toSeconds();
         var _ = timer.scheduleWithFixedDelay(this::checkpoint, seconds, seconds, TimeUnit.SECONDS);
     }
@@ -203,11 +209,37 @@ public final class MetaLog implements AutoCloseable {
                 checkpoint == null ? 0 : checkpoint.index());
     }
 
-    /** Takes a checkpoint soon, on Raft's own thread, if anything was logged since the last. */
-    public void checkpoint() {
+    /** Once a second: deletes old checkpoints, and takes one after so many entries. */
+    private void tendCheckpoints() {
+        try {
+            checkpoints.dropUnused();
+        } catch (IOException | UncheckedIOException e) {
+            LOG.warn("a checkpoint no longer needed could not be deleted", e);
+        }
+        @Nullable Position last = stateMachine.latestCheckpoint();
+        long since = division.getInfo().getLastAppliedIndex() - (last == null ? 0 : last.index());
+        if (since >= config.snapshotEntries()) {
+            checkpoint();
+        }
+    }
+
+    /**
+     * Takes a checkpoint if anything was logged since the last. What was applied until now is
+     * flushed here, so that little is left to do on Raft's own thread, where nothing is applied
+     * meanwhile.
+     */
+    private void checkpoint() {
         long applied = division.getInfo().getLastAppliedIndex();
         @Nullable Position last = stateMachine.latestCheckpoint();
-        if (last != null && applied <= last.index()) {
+        if ((last != null && applied <= last.index()) || stateMachine.checkpointWaits()) {
+            return;
+        }
+        try {
+            state.flush();
+        } catch (IOException | RuntimeException e) {
+            if (!timer.isShutdown()) {
+                listener.failed("what was applied could not be written", e);
+            }
             return;
         }
         var _ =
@@ -231,6 +263,11 @@ public final class MetaLog implements AutoCloseable {
         timer.shutdownNow();
         stateMachine.expectClose();
         server.close();
+    }
+
+    /** Whether checkpoints, and with them the log's being cut, may wait. */
+    private boolean roomForLog() {
+        return space.freeBytes() > 4 * config.softSpaceBytes();
     }
 
     private void watchSpace() {

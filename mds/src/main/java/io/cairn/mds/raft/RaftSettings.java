@@ -96,7 +96,8 @@ final class RaftSettings {
     private static void snapshots(RaftProperties p, MetaLogConfig config) {
         // Off by default, and then the log grows forever.
         Snapshot.setAutoTriggerEnabled(p, true);
-        Snapshot.setAutoTriggerThreshold(p, config.snapshotEntries());
+        // MetaLog takes them before that, better prepared.
+        Snapshot.setAutoTriggerThreshold(p, 2 * config.snapshotEntries());
         Snapshot.setCreationGap(p, 1);
         Snapshot.setTriggerWhenStopEnabled(p, true);
         Snapshot.setRetentionFileNum(p, 1);

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RoleInfoProto;
@@ -36,6 +37,7 @@ final class RatisStateMachine extends BaseStateMachine {
     private final ReplicatedState state;
     private final CheckpointStore checkpoints;
     private final MetaLogListener listener;
+    private final BooleanSupplier roomForLog;
     private final Object applying = new Object();
 
     /** Term of the last configuration entry applied: the one whose leader is announced next. */
@@ -43,11 +45,18 @@ final class RatisStateMachine extends BaseStateMachine {
 
     private volatile boolean closing;
 
+    /**
+     * @param roomForLog whether the log may grow beyond its measure for a while
+     */
     RatisStateMachine(
-            ReplicatedState state, CheckpointStore checkpoints, MetaLogListener listener) {
+            ReplicatedState state,
+            CheckpointStore checkpoints,
+            MetaLogListener listener,
+            BooleanSupplier roomForLog) {
         this.state = state;
         this.checkpoints = checkpoints;
         this.listener = listener;
+        this.roomForLog = roomForLog;
     }
 
     /** From now on Ratis closing itself is no failure. */
@@ -87,6 +96,7 @@ final class RatisStateMachine extends BaseStateMachine {
         try {
             synchronized (applying) {
                 if (index > state.appliedIndex()) {
+                    refuseGap(index);
                     ByteString data = entry.getStateMachineLogEntry().getLogData();
                     reply =
                             state.apply(
@@ -104,18 +114,49 @@ final class RatisStateMachine extends BaseStateMachine {
 
     @Override
     public void notifyTermIndexUpdated(long term, long index) {
-        synchronized (applying) {
-            if (index > state.appliedIndex()) {
-                state.skip(term, index);
+        try {
+            synchronized (applying) {
+                if (index > state.appliedIndex()) {
+                    refuseGap(index);
+                    state.skip(term, index);
+                }
             }
+        } catch (RuntimeException | Error e) {
+            failed("log entry " + index + " of term " + term + " could not be noted", e);
+            throw e;
         }
         super.notifyTermIndexUpdated(term, index);
+    }
+
+    /**
+     * Every entry comes here, whatever it carries: one that does not follow the last says that
+     * entries are missing from the state, and what is built on it would differ from the others'.
+     */
+    private void refuseGap(long index) {
+        long last = state.appliedIndex();
+        if (index != last + 1) {
+            throw new IllegalStateException(
+                    "this member's state ends with entry "
+                            + last
+                            + ", what follows it is missing: it has to be replaced as if its"
+                            + " directory were lost");
+        }
+    }
+
+    /**
+     * Not while a member is being sent the newest checkpoint: with the next one Ratis drops the log
+     * entries which that member needs as soon as it has received it.
+     */
+    boolean checkpointWaits() {
+        return !closing && checkpoints.beingSent() && roomForLog.getAsBoolean();
     }
 
     @Override
     public long takeSnapshot() throws IOException {
         synchronized (applying) {
-            if (state.appliedIndex() == 0) {
+            if (state.appliedIndex() == 0
+                    || checkpointWaits()
+                    || getLifeCycleState() != LifeCycle.State.RUNNING) {
                 return -1;
             }
             try {
@@ -137,10 +178,16 @@ final class RatisStateMachine extends BaseStateMachine {
         try {
             synchronized (applying) {
                 @Nullable Path received = checkpoints.received();
-                if (received != null) {
-                    state.restore(received);
-                    LOG.info("restored the leader's checkpoint of entry {}", state.appliedIndex());
+                if (received == null) {
+                    throw new IOException("nothing complete was received");
                 }
+                state.restore(received);
+                if (state.appliedIndex() < CheckpointStore.index(received)) {
+                    throw new IOException(
+                            received + " holds entries up to " + state.appliedIndex() + " only");
+                }
+                checkpoints.restored(new Position(state.appliedTerm(), state.appliedIndex()));
+                LOG.info("restored the leader's checkpoint of entry {}", state.appliedIndex());
             }
         } catch (IOException | RuntimeException e) {
             failed("a checkpoint received from the leader could not be restored", e);
@@ -153,7 +200,7 @@ final class RatisStateMachine extends BaseStateMachine {
     public void reinitialize() throws IOException {
         getLifeCycle().transition(LifeCycle.State.STARTING);
         synchronized (applying) {
-            checkpoints.open(state);
+            checkpoints.reopen(state);
             setLastAppliedTermIndex(TermIndex.valueOf(state.appliedTerm(), state.appliedIndex()));
         }
         getLifeCycle().transition(LifeCycle.State.RUNNING);

@@ -21,6 +21,12 @@ public interface ReplicatedState extends AutoCloseable {
     void skip(long term, long index);
 
     /**
+     * Makes what was applied so far durable, while entries go on being applied: before a
+     * checkpoint, which then has little left to write.
+     */
+    void flush() throws IOException;
+
+    /**
      * Writes a consistent copy of everything up to a certain index into the directory, which must
      * not exist, fsyncs it, and returns that index and its term.
      */

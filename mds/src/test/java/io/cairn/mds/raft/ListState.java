@@ -63,6 +63,11 @@ final class ListState implements ReplicatedState {
     }
 
     @Override
+    public void flush() {
+        // at checkpoints
+    }
+
+    @Override
     public synchronized Position checkpoint(Path directory) throws IOException {
         Files.createDirectory(directory);
         StringBuilder text = new StringBuilder().append(term).append('\n').append(index);

@@ -10,6 +10,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
+import org.apache.ratis.proto.RaftProtos.InstallSnapshotReplyProto;
+import org.apache.ratis.proto.RaftProtos.InstallSnapshotRequestProto;
+import org.apache.ratis.proto.RaftProtos.InstallSnapshotResult;
 import org.apache.ratis.proto.RaftProtos.RequestVoteReplyProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.server.RaftServer;
@@ -22,10 +25,11 @@ final class SyncedTransportTest {
     private final TermSync sync =
             new TermSync(() -> events.add("sync"), (reason, cause) -> events.add(reason));
     private long term = 7;
+    private InstallSnapshotResult installed = InstallSnapshotResult.SUCCESS;
 
     @Test
     void aVoteIsDurableBeforeItIsAnswered() throws IOException {
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync);
+        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync, events::add);
         server.requestVote(RequestVoteRequestProto.getDefaultInstance());
         server.requestVote(RequestVoteRequestProto.getDefaultInstance());
         assertThat(events).containsExactly("requestVote", "sync", "requestVote", "sync");
@@ -40,7 +44,7 @@ final class SyncedTransportTest {
 
     @Test
     void aTermIsDurableBeforeItsFirstEntriesAreAnswered() throws IOException {
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync);
+        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync, events::add);
         append(server);
         append(server);
         term = 8;
@@ -57,12 +61,34 @@ final class SyncedTransportTest {
                             throw new IOException("broken");
                         },
                         (reason, cause) -> events.add(cause.getMessage()));
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), failing);
+        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), failing, events::add);
         assertThatThrownBy(() -> server.requestVote(RequestVoteRequestProto.getDefaultInstance()))
                 .isInstanceOf(IOException.class)
                 .hasMessage("broken");
         assertThatThrownBy(() -> append(server)).hasRootCauseMessage("broken");
         assertThat(events).containsExactly("requestVote", "broken", "appendEntriesAsync", "broken");
+    }
+
+    @Test
+    void anAttemptToSendACheckpointIsToldOfOnceAndIfItIsTheLeaders() throws IOException {
+        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync, events::add);
+        server.installSnapshot(chunk("one", 0));
+        server.installSnapshot(chunk("one", 1));
+        installed = InstallSnapshotResult.NOT_LEADER;
+        server.installSnapshot(chunk("two", 0));
+        installed = InstallSnapshotResult.SUCCESS;
+        server.installSnapshot(chunk("three", 0));
+        String call = "installSnapshot";
+        assertThat(events).containsExactly(call, "one", "sync", call, call, call, "three");
+    }
+
+    private static InstallSnapshotRequestProto chunk(String attempt, int index) {
+        return InstallSnapshotRequestProto.newBuilder()
+                .setSnapshotChunk(
+                        InstallSnapshotRequestProto.SnapshotChunkProto.newBuilder()
+                                .setRequestId(attempt)
+                                .setRequestIndex(index))
+                .build();
     }
 
     private static void append(RaftServer server) throws IOException {
@@ -76,12 +102,19 @@ final class SyncedTransportTest {
                         new Class<?>[] {type},
                         (proxy, method, arguments) -> {
                             events.add(method.getName());
-                            return method.getName().equals("requestVote")
-                                    ? RequestVoteReplyProto.getDefaultInstance()
-                                    : CompletableFuture.completedFuture(
-                                            AppendEntriesReplyProto.newBuilder()
-                                                    .setTerm(term)
-                                                    .build());
+                            return switch (method.getName()) {
+                                case "requestVote" -> RequestVoteReplyProto.getDefaultInstance();
+                                case "installSnapshot" ->
+                                        InstallSnapshotReplyProto.newBuilder()
+                                                .setTerm(term)
+                                                .setResult(installed)
+                                                .build();
+                                default ->
+                                        CompletableFuture.completedFuture(
+                                                AppendEntriesReplyProto.newBuilder()
+                                                        .setTerm(term)
+                                                        .build());
+                            };
                         }));
     }
 }
