@@ -3,6 +3,7 @@ package io.cairn.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -43,6 +44,13 @@ class ErrorsTest {
         Path mnt = Files.createDirectory(temporary.resolve("mnt"));
         Shell.Result mount = Cluster.cairn("mount", "127.0.0.1:1", mnt.toString());
         assertOneLine(mount, UNREACHABLE, "127.0.0.1:1");
+
+        Path config = temporary.resolve("mount.toml");
+        Files.writeString(config, "[client]\nmds = [\"127.0.0.1:3\"]\nconnect_timeout = \"1s\"\n");
+        Shell.Result both =
+                Cluster.cairn(
+                        "mount", "127.0.0.1:1", mnt.toString(), "--config", config.toString());
+        assertOneLine(both, UNREACHABLE, "127.0.0.1:1"); // the command line's, not the file's
         Shell.Result status = Cluster.cairn("status", "--mds", "127.0.0.1:1");
         assertOneLine(status, UNREACHABLE, "127.0.0.1:1");
     }
@@ -78,13 +86,29 @@ class ErrorsTest {
             Files.writeString(cluster.mnt().resolve("f"), "kept");
             cluster.kill9(); // leaves a dead mount, which the next up cleans
             String number = port.substring(port.indexOf(':') + 1);
-            try (var taken = new java.net.ServerSocket(Integer.parseInt(number))) {
-                assertThat(taken.isBound()).isTrue();
+            try (var _ = new ServerSocket(Integer.parseInt(number))) {
                 assertOneLine(cluster.tryUp(), BUSY, number);
+            }
+            // What up cannot know before: the port of a part that starts meanwhile.
+            Path config = cluster.state().resolve("mds-1").resolve("config.toml");
+            for (String key : new String[] {"raft_address", "metrics_address"}) {
+                String busy = port(config, key);
+                try (var _ = new ServerSocket(Integer.parseInt(busy))) {
+                    assertOneLine(Cluster.cairn("mds", "--config", config.toString()), BUSY, busy);
+                }
             }
             cluster.up();
             assertThat(Files.readString(cluster.mnt().resolve("f"))).isEqualTo("kept");
         }
+    }
+
+    /** The port a part's configuration gives for this key. */
+    private static String port(Path config, String key) throws IOException {
+        return Files.readAllLines(config).stream()
+                .filter(line -> line.startsWith(key + " = "))
+                .map(line -> line.replaceFirst(".*:(\\d+)\"$", "$1"))
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Servers and mounts also log, with time stamps; what is said to the user is one line. */

@@ -1,5 +1,7 @@
 package io.cairn.cli;
 
+import java.util.Arrays;
+
 /** Exit codes of {@code cairn}. Scripts rely on them: a number never changes its meaning. */
 public enum ExitCode {
     SUCCESS(0, "done"),
@@ -16,6 +18,14 @@ public enum ExitCode {
     ExitCode(int number, String meaning) {
         this.number = number;
         this.meaning = meaning;
+    }
+
+    /** What a part of the cluster ended with; {@link #FAILURE} for 0 and numbers not listed. */
+    public static ExitCode of(int number) {
+        return Arrays.stream(values())
+                .filter(code -> code.number == number && code != SUCCESS)
+                .findFirst()
+                .orElse(FAILURE);
     }
 
     public int number() {

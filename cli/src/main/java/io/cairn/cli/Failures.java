@@ -1,6 +1,7 @@
 package io.cairn.cli;
 
 import io.cairn.common.config.ConfigException;
+import io.cairn.common.errno.BindFailures;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import java.net.BindException;
@@ -22,7 +23,8 @@ final class Failures {
         return switch (cause(thrown)) {
             case CommandException e -> e.exitCode();
             case ConfigException e -> ExitCode.CONFIGURATION;
-            case BindException e -> ExitCode.BUSY;
+            case BindException e when BindFailures.inUse(e) -> ExitCode.BUSY;
+            case BindException e -> ExitCode.CONFIGURATION;
             case ConnectException e -> ExitCode.UNREACHABLE;
             case UnknownHostException e -> ExitCode.UNREACHABLE;
             case UnresolvedAddressException e -> ExitCode.UNREACHABLE;

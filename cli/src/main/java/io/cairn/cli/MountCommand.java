@@ -4,7 +4,6 @@ import io.cairn.common.config.Config;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -76,11 +75,10 @@ final class MountCommand implements Callable<ExitCode> {
 
     /** The file's, or all defaults; the addresses of the command line count in both cases. */
     private MountConfig configuration(MountSource from) throws Exception {
-        String text = config == null ? "" : Files.readString(config);
-        if (text.lines().anyMatch(line -> line.strip().startsWith("[client]"))) {
-            return Config.load(Objects.requireNonNull(config), MountConfig.class);
-        }
-        String name = config == null ? "command line" : config.toString();
-        return Config.parse(name, text + "\n[client]\n" + from.toToml(), MountConfig.class);
+        MountConfig read =
+                config == null
+                        ? Config.parse("command line", "", MountConfig.class)
+                        : Config.load(config, MountConfig.class);
+        return new MountConfig(read.metricsAddress(), read.client().connectingTo(from.mds()));
     }
 }

@@ -2,7 +2,6 @@ package io.cairn.cli;
 
 import io.cairn.common.config.HostPort;
 import java.util.List;
-import java.util.stream.Collectors;
 
 /**
  * What is mounted: {@code MDS[,MDS…][:/PATH]}.
@@ -15,11 +14,5 @@ record MountSource(List<HostPort> mds, String path) {
         String servers = slash < 0 ? text : text.substring(0, slash);
         String path = slash < 0 ? "/" : text.substring(slash + 1);
         return new MountSource(Addresses.parse(List.of(servers.split(",", -1))), path);
-    }
-
-    String toToml() {
-        return mds.stream()
-                .map(a -> "\"" + a + "\"")
-                .collect(Collectors.joining(", ", "mds = [", "]\n"));
     }
 }

@@ -112,7 +112,8 @@ class MainTest {
         assertThat(failing(new ConnectException("connection refused: localhost:1"))).isEqualTo(4);
         assertThat(failing(new CompletionException(new TimeoutException("no answer"))))
                 .isEqualTo(4);
-        assertThat(failing(new BindException("address in use"))).isEqualTo(5);
+        assertThat(failing(new BindException("Address already in use"))).isEqualTo(5);
+        assertThat(failing(new BindException("Permission denied"))).isEqualTo(3);
         assertThat(failing(new AccessDeniedException("/root"))).isEqualTo(3);
         assertThat(failing(new IOException("two\nlines"))).isEqualTo(1);
         assertThat(failing(new IllegalStateException())).isEqualTo(1);

@@ -109,11 +109,20 @@ public record ClientConfig(
 
     /** With this description, unless the configuration has one. */
     public ClientConfig describedAs(String text) {
+        return with(mds, Optional.of(description.orElse(text)));
+    }
+
+    /** With these MDS members instead of the configuration's. */
+    public ClientConfig connectingTo(List<HostPort> members) {
+        return with(members, description);
+    }
+
+    private ClientConfig with(List<HostPort> members, Optional<String> text) {
         return new ClientConfig(
-                mds,
+                members,
                 clusterId,
                 path,
-                Optional.of(description.orElse(text)),
+                text,
                 connectTimeout,
                 metadataTimeout,
                 ioTimeout,

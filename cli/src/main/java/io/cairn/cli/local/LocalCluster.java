@@ -135,11 +135,13 @@ final class LocalCluster {
         while (!MountPoints.isMounted(mountPoint)) {
             for (Started s : started) {
                 if (!s.process().isAlive()) {
-                    throw failed(s.part(), "ended with exit code " + s.process().exitValue());
+                    int code = s.process().exitValue();
+                    throw failed(ExitCode.of(code), s.part(), "ended with exit code " + code);
                 }
             }
             if (System.nanoTime() > end) {
                 throw failed(
+                        ExitCode.FAILURE,
                         started.getLast().part(),
                         "did not mount within " + START.toSeconds() + " s");
             }
@@ -159,9 +161,9 @@ final class LocalCluster {
         }
     }
 
-    private static CommandException failed(Part part, String what) {
+    private static CommandException failed(ExitCode code, Part part, String what) {
         return new CommandException(
-                ExitCode.FAILURE,
+                code,
                 "%s %s; its log %s ends with: %s"
                         .formatted(part.name(), what, part.log(), part.lastLogLine()));
     }

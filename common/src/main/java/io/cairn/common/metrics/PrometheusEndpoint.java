@@ -3,7 +3,9 @@ package io.cairn.common.metrics;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import io.cairn.common.config.HostPort;
+import io.cairn.common.errno.BindFailures;
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ExecutorService;
@@ -26,10 +28,10 @@ public final class PrometheusEndpoint implements AutoCloseable {
      *
      * @param address port 0 lets the system choose
      * @param scrape gives the text; called by threads of the endpoint's own
-     * @throws IOException if the address cannot be listened on
+     * @throws IOException naming the address when it cannot be bound
      */
     public PrometheusEndpoint(HostPort address, Supplier<String> scrape) throws IOException {
-        server = HttpServer.create(address.toSocketAddress(), 16);
+        server = bound(address);
         executor =
                 // A thread each, as a request that does not arrive whole keeps its thread waiting.
                 Executors.newThreadPerTaskExecutor(
@@ -38,6 +40,14 @@ public final class PrometheusEndpoint implements AutoCloseable {
         server.createContext("/", exchange -> answer(exchange, 404, "see /metrics\n"));
         server.createContext("/metrics", exchange -> answer(exchange, 200, scrape.get()));
         server.start();
+    }
+
+    private static HttpServer bound(HostPort address) throws IOException {
+        try {
+            return HttpServer.create(address.toSocketAddress(), 16);
+        } catch (BindException e) {
+            throw BindFailures.named("the metrics address", address, e);
+        }
     }
 
     /** Where it really listens. */

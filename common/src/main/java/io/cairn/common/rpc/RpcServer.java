@@ -1,5 +1,6 @@
 package io.cairn.common.rpc;
 
+import io.cairn.common.errno.BindFailures;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
 import io.netty.bootstrap.ServerBootstrap;
@@ -77,10 +78,7 @@ public final class RpcServer implements AutoCloseable {
         }
         ChannelFuture bound = bootstrap.bind(address).awaitUninterruptibly();
         if (!bound.isSuccess()) {
-            Throwable cause = bound.cause();
-            throw new IOException(
-                    "cannot listen on " + RpcAddress.format(address) + ": " + cause.getMessage(),
-                    cause);
+            throw BindFailures.named("the address", RpcAddress.format(address), bound.cause());
         }
         listener = bound.channel();
     }

@@ -413,6 +413,6 @@ abstract class RpcEndToEndContract {
         int port = server(0).localAddress().getPort();
         assertThatThrownBy(() -> server(port))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("cannot listen on 127.0.0.1:" + port);
+                .hasMessageContaining("127.0.0.1:" + port + " cannot be bound");
     }
 }

@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.errno.BindFailures;
 import io.cairn.common.file.Durable;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.ReplicatedState.Position;
@@ -121,12 +122,7 @@ public final class MetaLog implements AutoCloseable {
             }
             if (String.valueOf(root.getMessage()).startsWith("bind(")
                     || root instanceof BindException) {
-                throw new IOException(
-                        "the Raft address "
-                                + config.self().raftAddress()
-                                + " cannot be bound: "
-                                + root.getMessage(),
-                        e);
+                throw BindFailures.named("the Raft address", config.self().raftAddress(), root);
             }
             throw e;
         }
