@@ -32,7 +32,7 @@ fmt:
 check:
 	@$(MVN) spotless:check test $(IN_RULES) $(SHOW)
 
-unit:
+unit: can-mount
 	@$(MVN) -pl '!src' test $(SHOW)
 
 it: can-mount

@@ -18,8 +18,8 @@ final class Addresses {
         } catch (IllegalArgumentException e) {
             throw new CommandException(
                     ExitCode.USAGE,
-                    "'%s' is not an address (%s); write HOST:PORT, for example 127.0.0.1:%d"
-                            .formatted(text, e.getMessage(), 7400));
+                    "'%s' is not an address (%s); write HOST:PORT, for example 127.0.0.1:7000"
+                            .formatted(text, e.getMessage()));
         }
     }
 }

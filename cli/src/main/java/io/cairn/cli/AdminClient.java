@@ -5,7 +5,6 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.proto.DataServerStatusReply;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
@@ -76,13 +75,8 @@ public final class AdminClient implements AutoCloseable {
                 "no MDS leader answers (" + failures + "); is the cluster up? try 'cairn up'");
     }
 
-    /** What a data server says of itself; a failure is in the answer's status. */
-    public Answer<DataServerStatusReply> dataServerStatus(HostPort address) {
-        return call(address, DataServerStatusReply.parser());
-    }
-
     /** A reply, or why there is none ({@code reply} is then the empty message). */
-    public record Answer<M extends MessageLite>(RpcStatus status, M reply) {}
+    private record Answer<M extends MessageLite>(RpcStatus status, M reply) {}
 
     private <M extends MessageLite> Answer<M> call(HostPort address, Parser<M> parser) {
         CompletableFuture<Answer<M>> future = new CompletableFuture<>();

@@ -4,6 +4,7 @@ import io.cairn.common.config.ConfigException;
 import io.cairn.common.errno.BindFailures;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.file.InUseException;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.net.UnknownHostException;
@@ -14,15 +15,28 @@ import java.nio.file.NoSuchFileException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** What a command's exception means for its user: one line and an exit code. */
 final class Failures {
     private Failures() {}
 
+    /** By the first of the causes that has a code of its own. */
     static ExitCode exitCode(Throwable thrown) {
-        return switch (cause(thrown)) {
+        for (@Nullable Throwable t = thrown; t != null; t = t.getCause()) {
+            ExitCode code = codeOf(t);
+            if (code != null) {
+                return code;
+            }
+        }
+        return ExitCode.FAILURE;
+    }
+
+    private static @Nullable ExitCode codeOf(Throwable thrown) {
+        return switch (thrown) {
             case CommandException e -> e.exitCode();
             case ConfigException e -> ExitCode.CONFIGURATION;
+            case InUseException e -> ExitCode.BUSY;
             case BindException e when BindFailures.inUse(e) -> ExitCode.BUSY;
             case BindException e -> ExitCode.CONFIGURATION;
             case ConnectException e -> ExitCode.UNREACHABLE;
@@ -35,7 +49,7 @@ final class Failures {
             // Another protocol version or cluster: repeating would not help.
             case FsException e when e.errno() == Errno.EPROTO -> ExitCode.CONFIGURATION;
             case AccessDeniedException e -> ExitCode.CONFIGURATION;
-            default -> ExitCode.FAILURE;
+            default -> null;
         };
     }
 

@@ -17,9 +17,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Configures Logback without its XML reader, which would cost a tenth of a second at each start.
- * Servers and mounts log from INFO with time and thread, to the file named by the system property
- * {@code cairn.log.file} (64 MiB, four old ones) or else to standard error; commands only report
- * errors, on standard error. {@code --debug} logs everything of ours.
+ * Servers and mounts log from INFO with time and thread, to the file named by the variable {@code
+ * CAIRN_LOG_FILE} (64 MiB, four old ones) or else to standard error; commands only report errors,
+ * on standard error. {@code --debug} logs everything of ours.
  */
 public final class LogSetup extends ContextAwareBase implements Configurator {
     private static final String SERVER_PATTERN =
@@ -29,9 +29,9 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
     @Override
     public ExecutionStatus configure(LoggerContext context) {
         boolean command = "command".equals(System.getProperty("cairn.role", "command"));
-        String file = System.getProperty("cairn.log.file", "");
+        String file = System.getenv().getOrDefault("CAIRN_LOG_FILE", "");
         OutputStreamAppender<ILoggingEvent> appender =
-                file.isEmpty() ? console() : rolling(context, file);
+                file.isEmpty() || command ? console() : rolling(context, file);
         PatternLayoutEncoder encoder = new PatternLayoutEncoder();
         encoder.setContext(context);
         encoder.setPattern(command ? COMMAND_PATTERN : SERVER_PATTERN);

@@ -1,7 +1,6 @@
 package io.cairn.cli;
 
 import io.cairn.common.config.Config;
-import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
 import java.nio.file.Path;
@@ -55,10 +54,9 @@ final class MountCommand implements Callable<ExitCode> {
         MountSource from = MountSource.parse(source);
         MountOptions with = parsedOptions(from);
         try (ServerProcess process = new ServerProcess()) {
-            FuseMount mount =
-                    new PartStarter(process)
-                            .mount(configuration(from), Objects.requireNonNull(mountPoint), with);
-            mount.awaitUnmounted();
+            new PartStarter(process)
+                    .mount(configuration(from), Objects.requireNonNull(mountPoint), with);
+            process.awaitStop();
         }
         return ExitCode.SUCCESS;
     }

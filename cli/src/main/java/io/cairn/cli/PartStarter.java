@@ -69,8 +69,8 @@ public final class PartStarter {
         return server;
     }
 
-    public FuseMount mount(MountConfig config, Path mountPoint, MountOptions options)
-            throws Exception {
+    /** The process ends when the file system is unmounted. */
+    public void mount(MountConfig config, Path mountPoint, MountOptions options) throws Exception {
         Meters meters = metrics.part("mount");
         ClientConfig session = config.client().describedAs(description(mountPoint));
         MountOptions named = options.from(session.mds().getFirst().toString(), session.path());
@@ -80,7 +80,16 @@ public final class PartStarter {
                         "mount on " + mountPoint,
                         FuseMount.mount(client, mountPoint, named, meters));
         endpoint(config.metricsAddress());
-        return mount;
+        Thread.ofVirtual()
+                .name("cairn-mount-end")
+                .start(() -> {
+                    try {
+                        mount.awaitUnmounted();
+                        process.ended();
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                });
     }
 
     /** Who mounted, as the administrator sees it: {@code host:/mount/point, process 4711}. */

@@ -36,6 +36,11 @@ public final class ServerProcess implements AutoCloseable {
         return part;
     }
 
+    /** What the process is for is done: {@link #awaitStop} returns. Any thread. */
+    public void ended() {
+        ended.countDown();
+    }
+
     /** A part cannot go on: {@link #awaitStop} throws this. Any thread. */
     public void failed(CommandException cause) {
         LOG.error("{}", cause.getMessage());
@@ -43,7 +48,7 @@ public final class ServerProcess implements AutoCloseable {
         ended.countDown();
     }
 
-    /** Waits until the process is told to stop, or throws what a part failed with. */
+    /** Waits until the process is told to stop or has ended, or throws what a part failed with. */
     public void awaitStop() {
         try {
             ended.await();

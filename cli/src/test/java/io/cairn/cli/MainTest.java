@@ -3,6 +3,7 @@ package io.cairn.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.config.ConfigException;
+import io.cairn.common.file.InUseException;
 import io.cairn.dataserver.disk.FatalHandler;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -114,6 +115,8 @@ class MainTest {
                 .isEqualTo(4);
         assertThat(failing(new BindException("Address already in use"))).isEqualTo(5);
         assertThat(failing(new BindException("Permission denied"))).isEqualTo(3);
+        assertThat(failing(new IOException("nobody else, please", new InUseException("it is"))))
+                .isEqualTo(5);
         assertThat(failing(new AccessDeniedException("/root"))).isEqualTo(3);
         assertThat(failing(new IOException("two\nlines"))).isEqualTo(1);
         assertThat(failing(new IllegalStateException())).isEqualTo(1);
@@ -123,7 +126,9 @@ class MainTest {
                         "cairn: f:3: k: bad",
                         "cairn: connection refused: localhost:1",
                         "cairn: no answer",
-                        "cairn: address in use",
+                        "cairn: Address already in use",
+                        "cairn: Permission denied",
+                        "cairn: nobody else, please",
                         "cairn: /root: permission denied",
                         "cairn: two; lines",
                         "cairn: IllegalStateException");

@@ -91,7 +91,8 @@ final class ClusterIdentity {
         } catch (ExecutionException e) {
             throw new IllegalStateException(e);
         }
-        throw new DataServerException(
-                "no metadata server answers at " + config.mds() + ": start it, or correct 'mds'");
+        String why =
+                "no metadata server answers at " + config.mds() + ": start it, or correct 'mds'";
+        throw new DataServerException(why, new TimeoutException(why));
     }
 }

@@ -109,14 +109,16 @@ public record DataServerConfig(
                             defaultValue = "0B")
                     ByteSize capacity,
             @Key(
-                            value = "Size of the write-ahead log, a multiple of wal_segment.",
+                            value = "Size of the write-ahead log, 4 to 65536 times wal_segment.",
                             defaultValue = "1GiB",
-                            min = "64KiB")
+                            min = "32MiB")
                     ByteSize walSize,
             @Key(
-                            value = "Size of one segment of the write-ahead log.",
+                            value =
+                                    "Size of one segment of the write-ahead log, a multiple of 4KiB;"
+                                            + " the longest write has to fit.",
                             defaultValue = "64MiB",
-                            min = "16KiB",
+                            min = "8MiB",
                             max = "1GiB")
                     ByteSize walSegment,
             @Key(
@@ -149,5 +151,25 @@ public record DataServerConfig(
                             defaultValue = "256KiB",
                             min = "0B",
                             max = "1GiB")
-                    ByteSize directWrite) {}
+                    ByteSize directWrite) {
+        private static final long PAGE = 4096;
+
+        public DiskTable {
+            KeyException.require(
+                    capacity.bytes() == 0 || capacity.bytes() >= 1 << 20,
+                    "capacity",
+                    "must be 0B or at least 1MiB");
+            KeyException.require(
+                    walSegment.bytes() % PAGE == 0, "wal_segment", "must be a multiple of 4KiB");
+            long segments = walSize.bytes() / walSegment.bytes();
+            KeyException.require(
+                    walSize.bytes() % walSegment.bytes() == 0 && segments >= 4 && segments <= 65536,
+                    "wal_size",
+                    "must be 4 to 65536 times wal_segment, which is " + walSegment);
+            KeyException.require(
+                    directWrite.bytes() == 0 || directWrite.bytes() >= PAGE,
+                    "direct_write",
+                    "must be 0B or at least 4KiB");
+        }
+    }
 }

@@ -47,6 +47,11 @@ public final class ClusterDirectory {
         return Files.isDirectory(path);
     }
 
+    /** Whether all configurations are written: that of the mount is the last. */
+    boolean laidOut() {
+        return Files.exists(part(PartKind.MOUNT, 1).config());
+    }
+
     /** Every part that has a folder: read from the disk by each call. */
     Parts parts() throws IOException {
         List<Part> parts = new ArrayList<>();

@@ -19,6 +19,10 @@ import org.jspecify.annotations.Nullable;
  * @param walSize of each data server's write-ahead log
  */
 record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
+    static final String DEFAULT_WAL = "256MiB";
+    static final long WAL_SEGMENT = 16 << 20;
+    static final long MINIMUM_WAL = 4 * WAL_SEGMENT;
+
     private static final long MINIMUM_CAPACITY = 1L << 30;
 
     /** Nine tenths of the free space, shared by the data servers; at least 1 GiB each. */
@@ -55,6 +59,7 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
                     cluster.part(PartKind.DATA, i),
                     dataConfig(i, mdsList, ports.free(), ports.free()));
         }
+        // Last: it says that the others are there, see ClusterDirectory.
         save(
                 cluster.part(PartKind.MOUNT, 1),
                 mountConfig(id.replace("-", ""), mdsList, ports.free()));
@@ -111,9 +116,16 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
         index = "disk/index"
         capacity = "%s"
         wal_size = "%s"
-        wal_segment = "16MiB"
+        wal_segment = "%s"
         """
-                .formatted(port, mdsList, metrics, number, capacity, walSize);
+                .formatted(
+                        port,
+                        mdsList,
+                        metrics,
+                        number,
+                        capacity,
+                        walSize,
+                        new ByteSize(WAL_SEGMENT));
     }
 
     private static String mountConfig(String id, String mdsList, int metrics) {

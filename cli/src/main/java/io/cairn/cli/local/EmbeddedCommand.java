@@ -51,10 +51,10 @@ public final class EmbeddedCommand implements Callable<ExitCode> {
             MountConfig mount =
                     Config.load(cluster.part(PartKind.MOUNT, 1).config(), MountConfig.class);
             starter.mount(
-                            mount,
-                            Objects.requireNonNull(mountPoint),
-                            MountOptions.DEFAULT.with(mountOptions))
-                    .awaitUnmounted();
+                    mount,
+                    Objects.requireNonNull(mountPoint),
+                    MountOptions.DEFAULT.with(mountOptions));
+            process.awaitStop();
         }
         return ExitCode.SUCCESS;
     }

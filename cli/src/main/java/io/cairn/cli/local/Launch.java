@@ -10,7 +10,8 @@ import java.util.List;
 
 /**
  * Starts a part as a process of its own, through the launcher (which knows each role's JVM
- * settings), in its own session so that a terminal's signals do not reach it.
+ * settings), in its own session so that a terminal's signals do not reach it. The part's log, which
+ * it rotates, also gets what it says on its outputs: a failed start, a message of the JVM.
  */
 final class Launch {
     private final Path launcher;
@@ -26,13 +27,14 @@ final class Launch {
         List<String> command = new ArrayList<>(List.of("setsid", launcher.toString()));
         command.add(part.kind().role());
         command.addAll(arguments);
-        Process process =
+        ProcessBuilder builder =
                 new ProcessBuilder(command)
                         .redirectInput(new File("/dev/null"))
                         .redirectOutput(ProcessBuilder.Redirect.appendTo(part.log().toFile()))
                         .redirectErrorStream(true)
-                        .directory(part.folder().toFile())
-                        .start();
+                        .directory(part.folder().toFile());
+        builder.environment().put("CAIRN_LOG_FILE", part.log().toString());
+        Process process = builder.start();
         Path temporary = part.folder().resolve("pid.new");
         Files.writeString(temporary, process.pid() + "\n");
         Files.move(temporary, part.pidFile(), StandardCopyOption.ATOMIC_MOVE);

@@ -2,6 +2,7 @@ package io.cairn.cli.local;
 
 import io.cairn.cli.CommandException;
 import io.cairn.cli.ExitCode;
+import io.cairn.cli.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
 import io.cairn.dataserver.DataServerConfig;
@@ -15,6 +16,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -73,20 +76,40 @@ final class LocalCluster {
         }
     }
 
-    /** Ends when a part ends, or by the process being told to stop; then everything is stopped. */
+    /**
+     * Until the mount ends, by {@code cairn umount} or down, or the process is told to stop: then
+     * everything is stopped.
+     *
+     * @throws CommandException if a part ends otherwise; also then everything is stopped
+     */
     void serveUntilStopped() throws IOException {
-        Thread stop =
-                new Thread(() -> {
-                    try {
-                        DownCommand.stop(started.stream().map(Started::part).toList());
-                    } catch (IOException e) {
-                        System.err.println("cairn: stopping failed: " + e.getMessage());
-                    }
-                });
-        Runtime.getRuntime().addShutdownHook(stop);
-        started.getFirst().process().onExit().join();
-        for (Started s : started) {
-            s.process().destroy();
+        Thread bySignal = new Thread(this::stopQuietly, "cairn-up-stop");
+        Runtime.getRuntime().addShutdownHook(bySignal);
+        Started mount = started.getLast();
+        Started ended =
+                (Started)
+                        CompletableFuture.anyOf(
+                                        started.stream()
+                                                .map(s -> s.process().onExit().thenApply(p -> s))
+                                                .toArray(CompletableFuture[]::new))
+                                .join();
+        int code = ended.process().exitValue();
+        try {
+            Runtime.getRuntime().removeShutdownHook(bySignal);
+        } catch (IllegalStateException e) {
+            return; // told to stop: the hook is stopping the parts
+        }
+        DownCommand.stop(started.stream().map(Started::part).toList());
+        if (ended != mount || code != ExitCode.SUCCESS.number()) {
+            throw failed(ExitCode.of(code), ended.part(), "ended with exit code " + code);
+        }
+    }
+
+    private void stopQuietly() {
+        try {
+            DownCommand.stop(started.stream().map(Started::part).toList());
+        } catch (IOException e) {
+            System.err.println("cairn: stopping failed: " + e.getMessage());
         }
     }
 
@@ -174,10 +197,19 @@ final class LocalCluster {
             MdsConfig.Member self = Parts.self(config);
             refuseIfBusy(part, self.address());
             refuseIfBusy(part, self.raftAddress());
+            refuseIfBusy(part, config.metricsAddress());
         }
         for (Part part : parts.data()) {
-            refuseIfBusy(part, Config.load(part.config(), DataServerConfig.class).listen());
+            DataServerConfig config = Config.load(part.config(), DataServerConfig.class);
+            refuseIfBusy(part, config.listen());
+            refuseIfBusy(part, config.metricsAddress());
         }
+        Part mount = cluster.part(PartKind.MOUNT, 1);
+        refuseIfBusy(mount, Config.load(mount.config(), MountConfig.class).metricsAddress());
+    }
+
+    private static void refuseIfBusy(Part part, Optional<HostPort> address) {
+        address.ifPresent(a -> refuseIfBusy(part, a));
     }
 
     private static void refuseIfBusy(Part part, HostPort address) {

@@ -59,7 +59,7 @@ record Part(Path clusterDirectory, PartKind kind, int number) {
                     new String(
                             clusterDirectory.toString().getBytes(StandardCharsets.UTF_8),
                             StandardCharsets.ISO_8859_1);
-            return commandLine.contains(directory);
+            return commandLine.contains(directory + "/") || commandLine.contains(directory + "\0");
         } catch (IOException e) {
             return false; // ended meanwhile, or somebody else's
         }

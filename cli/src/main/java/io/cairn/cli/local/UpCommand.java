@@ -5,6 +5,7 @@ import io.cairn.cli.ExitCode;
 import io.cairn.cli.GlobalOptions;
 import io.cairn.cli.Output;
 import io.cairn.common.config.ByteSize;
+import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
 import io.cairn.fuse.mount.MountPoints;
 import java.io.IOException;
@@ -73,9 +74,11 @@ public final class UpCommand implements Callable<ExitCode> {
     @Option(
             names = "--wal-size",
             paramLabel = "SIZE",
-            defaultValue = "256MiB",
-            description = "Write-ahead log of each data server (default ${DEFAULT-VALUE}).")
-    private String walSize = "";
+            description =
+                    "Write-ahead log of each data server, a multiple of 16MiB (default: "
+                            + ClusterPlan.DEFAULT_WAL
+                            + ").")
+    private @Nullable String walSize;
 
     @Option(names = "-o", paramLabel = "OPTIONS", description = "Mount options.")
     private String mountOptions = "";
@@ -111,6 +114,11 @@ public final class UpCommand implements Callable<ExitCode> {
         }
         if (data != null && (data < 1 || data > 64)) {
             throw usage("--data " + data + ": 1 to 64 data servers can be started");
+        }
+        try {
+            var _ = MountOptions.DEFAULT.with(mountOptions);
+        } catch (MountException e) {
+            throw usage("-o " + mountOptions + ": " + e.getMessage());
         }
         return mount;
     }
@@ -156,10 +164,13 @@ public final class UpCommand implements Callable<ExitCode> {
         Parts parts = cluster.parts();
         int members = parts.mds().size();
         int servers = parts.data().size();
-        if (members > 0) {
-            if ((mds != null && mds != members) || (data != null && data != servers)) {
+        if (cluster.laidOut()) {
+            if ((mds != null && mds != members)
+                    || (data != null && data != servers)
+                    || capacity != null
+                    || walSize != null) {
                 throw usage(
-                        "%s holds a cluster of %d MDS and %d data servers; start it without --mds and --data, or choose another --dir"
+                        "%s holds a cluster of %d MDS and %d data servers; start it without --mds, --data, --capacity and --wal-size, or choose another --dir"
                                 .formatted(cluster.path(), members, servers));
             }
             return parts;
@@ -169,8 +180,11 @@ public final class UpCommand implements Callable<ExitCode> {
                 capacity == null
                         ? ClusterPlan.defaultCapacity(cluster.path(), number)
                         : size("--capacity", capacity);
-        new ClusterPlan(mds == null ? 1 : mds, number, size, size("--wal-size", walSize))
-                .write(cluster);
+        ByteSize wal = size("--wal-size", walSize == null ? ClusterPlan.DEFAULT_WAL : walSize);
+        if (wal.bytes() < ClusterPlan.MINIMUM_WAL || wal.bytes() % ClusterPlan.WAL_SEGMENT != 0) {
+            throw usage("--wal-size " + walSize + ": a multiple of 16MiB, at least 64MiB");
+        }
+        new ClusterPlan(mds == null ? 1 : mds, number, size, wal).write(cluster);
         return cluster.parts();
     }
 

@@ -1,5 +1,6 @@
 package io.cairn.fuse.mount;
 
+import io.cairn.common.file.InUseException;
 import io.cairn.fuse.libc.Libc;
 import io.cairn.fuse.libc.LinuxError;
 import java.io.IOException;
@@ -26,7 +27,7 @@ final class MountPoint {
         if (mounted != null && mounted.type().startsWith("fuse")) {
             if (!isDead(path)) {
                 if (mounted.isCairn()) {
-                    throw new MountException(
+                    throw inUse(
                             "already mounted: "
                                     + mounted.source()
                                     + " on "
@@ -82,6 +83,10 @@ final class MountPoint {
         return fd == -LinuxError.ENOTCONN;
     }
 
+    private static MountException inUse(String why) {
+        return new MountException(why, new InUseException(why));
+    }
+
     private static void requireDirectory(Path path, MountOptions options) throws MountException {
         if (!Files.exists(path)) {
             throw new MountException(
@@ -95,7 +100,7 @@ final class MountPoint {
         }
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(path)) {
             if (entries.iterator().hasNext()) {
-                throw new MountException(
+                throw inUse(
                         "mount point "
                                 + path
                                 + " is not empty; use an empty directory, or option nonempty to"

@@ -16,6 +16,9 @@ public sealed interface InodeChange {
     /** The length chunk {@code chunk} is cut to. */
     int cut(int chunk);
 
+    /** Appends the payload it was made of. */
+    void encode(ByteBuf to);
+
     /**
      * The operation's change of whole inodes; null for one on a single chunk and for NOOP.
      *
@@ -48,6 +51,17 @@ public sealed interface InodeChange {
         public int cut(int chunk) {
             return striping.chunkLength(sizeBytes, chunk);
         }
+
+        @Override
+        public void encode(ByteBuf to) {
+            TruncateInodeFormat.encode(
+                    new TruncateInode(
+                            sizeBytes,
+                            striping.stripeUnit(),
+                            striping.stripeCount(),
+                            striping.chunkSize()),
+                    to);
+        }
     }
 
     /** Removes everything. */
@@ -55,6 +69,11 @@ public sealed interface InodeChange {
         @Override
         public int cut(int chunk) {
             return 0;
+        }
+
+        @Override
+        public void encode(ByteBuf to) {
+            DeleteInodesFormat.encode(inodes, to);
         }
     }
 }

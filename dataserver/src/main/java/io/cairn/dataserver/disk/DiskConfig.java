@@ -49,12 +49,12 @@ public record DiskConfig(
                 capacityBytes == 0 || capacityBytes >= 256L * PAGE,
                 "capacity",
                 "must be at least 1 MiB");
-        check(walSegmentBytes % PAGE == 0, "wal_segment_size", "must be a multiple of 4 KiB");
-        check(walSegmentBytes >= 4 * PAGE, "wal_segment_size", "must be at least 16 KiB");
+        check(walSegmentBytes % PAGE == 0, "wal_segment", "must be a multiple of 4 KiB");
+        check(walSegmentBytes >= 4 * PAGE, "wal_segment", "must be at least 16 KiB");
         check(
                 walBytes % walSegmentBytes == 0 && walBytes / walSegmentBytes >= 4,
                 "wal_size",
-                "must be a multiple of wal_segment_size, at least 4 segments");
+                "must be a multiple of wal_segment, at least 4 segments");
         check(walBytes / walSegmentBytes <= 65536, "wal_size", "must be at most 65536 segments");
         check(headroomBytes >= SHARE_OF_CAPACITY, "headroom", "must not be negative");
         check(minimumFreeBytes >= 0, "minimum_free", "must not be negative");

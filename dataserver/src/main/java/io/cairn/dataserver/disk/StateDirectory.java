@@ -2,6 +2,7 @@ package io.cairn.dataserver.disk;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.file.Durable;
+import io.cairn.common.file.InUseException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -72,8 +73,8 @@ public final class StateDirectory implements AutoCloseable {
             lock = null;
         }
         if (lock == null) {
-            throw new DiskOpenException(
-                    "state directory " + directory + " is in use by another data server");
+            String why = "state directory " + directory + " is in use by another data server";
+            throw new DiskOpenException(why, new InUseException(why));
         }
     }
 

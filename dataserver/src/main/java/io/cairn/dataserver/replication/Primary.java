@@ -117,6 +117,8 @@ final class Primary {
         if (op.session() != 0 && op.number() < op.ackedBelow()) {
             return RpcStatus.fail(Errno.EINVAL, "number below its own mark: " + describe(op));
         }
+        // Also when it is refused below: else a full window would never empty again.
+        windows.acknowledge(op.session(), op.ackedBelow());
         long bytes = InFlight.chargeBytes(op);
         if (op.type() == DataOpType.WRITE) {
             if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {

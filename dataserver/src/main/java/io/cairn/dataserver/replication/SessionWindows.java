@@ -49,6 +49,14 @@ final class SessionWindows {
         return w == null ? UNKNOWN : w.find(number);
     }
 
+    /** The client has the answers to all numbers below: they are forgotten. */
+    void acknowledge(long session, long below) {
+        Window w = lookup(session);
+        if (w != null) {
+            w.acknowledge(below);
+        }
+    }
+
     boolean full(long session) {
         Window w = lookup(session);
         return w != null && w.count >= maxNumbers;

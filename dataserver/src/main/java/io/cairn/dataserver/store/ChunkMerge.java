@@ -43,7 +43,7 @@ final class ChunkMerge {
     private final FreshBlocks fresh;
     private final Set<Long> adopted;
     private final StagedBlocks staged;
-    private final List<BlockRun> freed;
+    private final FreedBlocks freed;
     private final PayloadReader payloads;
     private final String name;
 
@@ -66,7 +66,7 @@ final class ChunkMerge {
             FreshBlocks fresh,
             Set<Long> adopted,
             StagedBlocks staged,
-            List<BlockRun> freed,
+            FreedBlocks freed,
             PayloadReader payloads) {
         this.name = name;
         this.stored = stored;
@@ -286,7 +286,7 @@ final class ChunkMerge {
         BlockGroup g = group(block);
         changed.add(block / ChunkKeys.GROUP_BLOCKS);
         if (g.stored(i)) {
-            freed.add(new BlockRun(g.location(i), 1));
+            freed.add(g.location(i));
         }
     }
 

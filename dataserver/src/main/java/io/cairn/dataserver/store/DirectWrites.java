@@ -130,7 +130,7 @@ final class DirectWrites {
                 write(round);
                 round.clear();
             }
-        } catch (IOException | RuntimeException | InterruptedException e) {
+        } catch (Throwable e) { // an Error too: the thread must not end unnoticed
             fatal.fatal("writing to the data file of " + name + " failed", e);
         }
     }

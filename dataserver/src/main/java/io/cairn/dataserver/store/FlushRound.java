@@ -32,7 +32,7 @@ final class FlushRound implements AutoCloseable {
     private final StagedBlocks staged;
     private final PayloadReader payloads;
     private final ChunkIndex.Update update = new ChunkIndex.Update();
-    private final List<BlockRun> freed = new ArrayList<>();
+    private final FreedBlocks freed = new FreedBlocks();
     private final List<DamagedBlock> damaged = new ArrayList<>(0);
 
     private record DamagedBlock(int pg, long inode, int chunk, int block) {}
@@ -68,7 +68,7 @@ final class FlushRound implements AutoCloseable {
         for (BlockRun run : op.record().extents()) {
             for (long b = run.first(); b < run.end(); b++) {
                 if (!adopted.remove(b)) {
-                    freed.add(new BlockRun(b, 1));
+                    freed.add(b);
                 }
             }
         }
@@ -148,7 +148,7 @@ final class FlushRound implements AutoCloseable {
     }
 
     /** Blocks the index no longer points to after the update. */
-    List<BlockRun> freed() {
+    FreedBlocks freed() {
         return freed;
     }
 

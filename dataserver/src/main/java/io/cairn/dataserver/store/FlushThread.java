@@ -119,7 +119,7 @@ final class FlushThread {
                 flushIndexIfDue();
             }
             flusher.flushIndex();
-        } catch (IOException | RuntimeException e) {
+        } catch (Throwable e) { // an Error too: the thread must not end unnoticed
             fail(e);
         }
     }
@@ -130,7 +130,7 @@ final class FlushThread {
             boolean worked = flusher.round();
             flushIndexIfDue();
             return worked;
-        } catch (IOException | RuntimeException e) {
+        } catch (Throwable e) {
             fail(e);
             return false;
         }

@@ -27,6 +27,9 @@ final class Flusher {
     private static final double INDEX_FLUSH_FILL = 0.4;
     private static final int ROUNDS_PER_INDEX_FLUSH = 256;
 
+    /** Some 4 MiB of heap. */
+    private static final int FREED_RUNS_PER_INDEX_FLUSH = 100_000;
+
     private final UUID disk;
     private final ChunkIndex index;
     private final DataFile data;
@@ -36,7 +39,7 @@ final class Flusher {
     private final StagedBlocks staged = new StagedBlocks();
     private final PayloadReader payloads = new PayloadReader();
     private final FreshBlocks fresh = new FreshBlocks();
-    private final List<BlockRun> freed = new ArrayList<>();
+    private final FreedBlocks freed = new FreedBlocks();
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
@@ -100,6 +103,7 @@ final class Flusher {
     boolean indexFlushDue(boolean spaceShort) {
         return (appliedTrimLsn > durableTrimLsn && wal.fillRatio() > INDEX_FLUSH_FILL)
                 || (spaceShort && !freed.isEmpty())
+                || freed.runs() > FREED_RUNS_PER_INDEX_FLUSH
                 || roundsSinceIndexFlush >= ROUNDS_PER_INDEX_FLUSH;
     }
 
@@ -114,13 +118,12 @@ final class Flusher {
         roundsSinceIndexFlush = 0;
         wal.trim(durableTrimLsn);
         fresh.clear();
-        freed.forEach(r -> allocator.release(r.first(), r.count()));
-        freed.clear();
+        freed.releaseTo(allocator);
     }
 
     /** Blocks that become free with the next {@link #flushIndex}. */
     List<BlockRun> awaitingIndexFlush() {
-        return freed;
+        return freed.asList();
     }
 
     private List<Share> collect(long syncedLsn) {

@@ -5,6 +5,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.IndexDamagedException;
+import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
@@ -131,6 +132,9 @@ public final class LocalDiskStore implements DiskStore {
             LOG.error("disk {}: {}", uuid, e.getMessage());
             callback.done(null, new int[0], e);
             return;
+        } catch (Throwable e) { // without an answer the request would never end
+            callback.done(null, new int[0], unreadable(e, pg, inode, chunk));
+            return;
         }
         callback.done(result.data(), result.blockCrcs(), null);
     }
@@ -144,6 +148,9 @@ public final class LocalDiskStore implements DiskStore {
                         result = reader.readBlock(pg(pg), pg, inode, chunk, block);
                     } catch (CorruptBlockException e) {
                         callback.done(null, e);
+                        return;
+                    } catch (Throwable e) {
+                        callback.done(null, unreadable(e, pg, inode, chunk));
                         return;
                     }
                     callback.done(result, null);
@@ -181,6 +188,12 @@ public final class LocalDiskStore implements DiskStore {
         } catch (RejectedExecutionException e) {
             closed.run();
         }
+    }
+
+    private CorruptBlockException unreadable(Throwable why, int pg, long inode, int chunk) {
+        LOG.error("disk {}: reading PG {}, inode {}, chunk {}", uuid, pg, inode, chunk, why);
+        return new CorruptBlockException(
+                "PG %d, inode %d, chunk %d cannot be read: %s".formatted(pg, inode, chunk, why));
     }
 
     private static CorruptBlockException closed() {
@@ -239,6 +252,12 @@ public final class LocalDiskStore implements DiskStore {
 
     /** Null if it cannot be read or does not match its checksums. */
     private static @Nullable ByteBuf payload(WalRecord r, LoggedOp op, PayloadReader payloads) {
+        InodeChange change = op.change();
+        if (change != null) { // known, and from then on without checksums of its own in the log
+            ByteBuf encoded = ByteBufAllocator.DEFAULT.directBuffer(r.payloadLength());
+            change.encode(encoded);
+            return encoded;
+        }
         if (r.payloadLength() == 0) {
             return Unpooled.EMPTY_BUFFER;
         }
@@ -247,15 +266,8 @@ public final class LocalDiskStore implements DiskStore {
         boolean intact = false;
         try {
             var bytes = payload.nioBuffer(0, r.payloadLength());
-            if (op.change() == null) {
-                int at = r.op().offset();
-                intact =
-                        payloads.read(r, at, at + r.payloadLength(), bytes, 0)
-                                == PayloadReader.INTACT;
-            } else {
-                r.read(0, bytes);
-                intact = true;
-            }
+            int at = r.op().offset();
+            intact = payloads.read(r, at, at + r.payloadLength(), bytes, 0) == PayloadReader.INTACT;
             payload.writerIndex(r.payloadLength());
         } catch (IOException e) {
             LOG.error("reading LSN {} back", r.lsn(), e);

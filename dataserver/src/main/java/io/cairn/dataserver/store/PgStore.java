@@ -42,6 +42,9 @@ final class PgStore {
     /** Blocks of large writes, which only the index has to be told of, in one round: 256 MiB. */
     private static final int MAX_PLACED_BLOCKS = 1 << 16;
 
+    /** Files deleted in one round, each of which may free many blocks. */
+    private static final int MAX_DELETED_INODES = 256;
+
     private static final long NO_ORPHAN = Long.MAX_VALUE;
 
     private final int pg;
@@ -315,15 +318,18 @@ final class PgStore {
         List<LoggedOp> ops = new ArrayList<>();
         int blocks = 0;
         int placed = 0;
+        int deleted = 0;
         for (LoggedOp o : unflushed) {
             blocks += SpaceAccount.blocksOf(o);
             if (o.sequence() > committed
                     || o.record().lsn() > syncedLsn
                     || blocks > maxBlocks
-                    || placed > MAX_PLACED_BLOCKS) {
+                    || placed > MAX_PLACED_BLOCKS
+                    || deleted >= MAX_DELETED_INODES) {
                 break;
             }
             placed += o.isDirect() ? o.op().blockCrcs().length : 0;
+            deleted += o.change() instanceof InodeChange.Delete d ? d.inodes().length : 0;
             ops.add(o);
         }
         return ops;

@@ -42,6 +42,11 @@ public final class Wal implements AutoCloseable {
     /** After so long without an append the last batch gets a mark that it was synced. */
     static final long IDLE_NANOS = 1_000_000_000;
 
+    /**
+     * About 120 MB of heap; reached before the bytes only by records below 3 KiB in 1 GiB of log.
+     */
+    private static final long MAX_RECORDS = 400_000;
+
     private static final int BUFFER_BYTES = 1 << 20;
     private static final int BUFFERS_KEPT = 4;
 
@@ -64,6 +69,7 @@ public final class Wal implements AutoCloseable {
     private volatile boolean parked;
     private volatile boolean failed;
     private volatile long syncedLsn;
+    private volatile long trimmedLsn;
     private final AtomicLong queuedBytes = new AtomicLong();
     private volatile int position;
     private volatile long markedLsn;
@@ -116,6 +122,7 @@ public final class Wal implements AutoCloseable {
         try {
             long lastLsn = new WalRecovery(segments, data, trimLsn).run(recovered);
             Wal wal = new Wal(segments, data, lastLsn, fatal, name);
+            wal.trimmedLsn = Math.min(trimLsn, lastLsn);
             wal.syncThread.start();
             return wal;
         } catch (IOException | DiskOpenException | RuntimeException e) {
@@ -284,11 +291,17 @@ public final class Wal implements AutoCloseable {
     /** Everything up to the LSN is durable in the index: its segments may be used again. */
     public void trim(long trimLsn) {
         segments.recycle(trimLsn);
+        trimmedLsn = trimLsn;
     }
 
-    /** How full the log is for writes: 1 and above means that they wait for the flusher. */
+    /**
+     * How full the log is for writes: 1 and above means that they wait for the flusher. By bytes,
+     * or by records, of which each also takes some heap until it is flushed.
+     */
     public double fillRatio() {
-        return (double) usedBytes() / capacityBytes();
+        return Math.max(
+                (double) usedBytes() / capacityBytes(),
+                (double) (syncedLsn - trimmedLsn) / MAX_RECORDS);
     }
 
     public long usedBytes() {
@@ -409,7 +422,7 @@ public final class Wal implements AutoCloseable {
                     return;
                 }
             }
-        } catch (IOException | RuntimeException | InterruptedException e) {
+        } catch (Throwable e) { // an Error too: the thread must not end unnoticed
             failed = true;
             segments.stop();
             fatal.fatal("write-ahead log of disk " + segments.disk() + " failed", e);
@@ -483,7 +496,7 @@ public final class Wal implements AutoCloseable {
         for (WalBatch batch : round) {
             syncedLsn = batch.lastLsn();
             freed += batch.usedBytes() - WalBatchFormat.BYTES;
-            batch.callbacks().forEach(Runnable::run);
+            batch.runCallbacks();
             batch.durable();
         }
         queuedBytes.addAndGet(-freed);

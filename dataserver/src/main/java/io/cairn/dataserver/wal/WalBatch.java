@@ -135,8 +135,12 @@ public final class WalBatch implements PayloadSource {
         }
     }
 
-    List<Runnable> callbacks() {
-        return callbacks;
+    /**
+     * Tells whoever waited for the batch; they are not kept, as readers hold the batch for long.
+     */
+    void runCallbacks() {
+        callbacks.forEach(Runnable::run);
+        callbacks.clear();
     }
 
     // ---- reading

@@ -145,10 +145,11 @@ final class WalRecovery {
                 at += PAGE;
                 continue;
             }
+            // Also of the mark that ends a segment, whose LSN is the next segment's first.
+            highestSynced = Math.max(highestSynced, batch.syncedLsn());
             if (batch.firstLsn() >= rangeEnd) {
                 return;
             }
-            highestSynced = Math.max(highestSynced, batch.syncedLsn());
             records(s, at, batch, rangeEnd);
             at += (batch.length() + PAGE - 1) & -PAGE;
         }

@@ -88,7 +88,7 @@ final class WalSegments implements AutoCloseable {
                         path
                                 + " has "
                                 + device.sizeBytes()
-                                + " bytes, wal_segment_size is "
+                                + " bytes, wal_segment is "
                                 + segmentBytes
                                 + "; the segment size of a disk cannot change");
             }

@@ -54,6 +54,22 @@ class PrimaryTest {
     }
 
     @Test
+    void aFullWindowOpensWhenTheSessionSaysWhatItHasAnswersTo() {
+        for (int number = 1; number <= 16; number++) {
+            Answer answer = submit(Ops.write(7, number, 1, number * 8, 8));
+            out.sync(replica);
+            backupsHave(1 + number);
+            assertThat(answer.done).isTrue();
+        }
+        assertThat(submit(Ops.write(7, 17, 1, 0, 8)).refusal().errno()).isEqualTo(Errno.EAGAIN);
+
+        Answer answer = submit(Ops.write(7, 18, 17, 0, 8));
+        out.sync(replica);
+        backupsHave(18);
+        assertThat(answer.done).isTrue();
+    }
+
+    @Test
     void answersWhenDurableOnEveryMemberAndNotBefore() {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(out.takePrepares()).extracting(Prepare::targetDisk).containsExactly(2, 3);

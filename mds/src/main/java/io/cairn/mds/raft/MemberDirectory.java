@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import io.cairn.common.file.Durable;
+import io.cairn.common.file.InUseException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -90,7 +91,7 @@ public final class MemberDirectory implements AutoCloseable {
         }
         if (held == null) {
             file.close();
-            throw new IOException(root + " is in use by another running metadata server");
+            throw new InUseException(root + " is in use by another running metadata server");
         }
         return file;
     }
