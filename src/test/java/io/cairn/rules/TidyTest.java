@@ -49,6 +49,10 @@ class TidyTest {
                 "Thread\\.sleep\\(|TimeUnit\\.\\w+\\.sleep\\(",
                 p -> true,
                 "wait for a condition, or own the clock");
+        banned(
+                "LockSupport\\.park",
+                p -> p.toString().contains("src/test/"),
+                "wait for a condition, or own the clock");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.cairn.system;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -128,9 +129,21 @@ final class Cluster implements AutoCloseable {
                 return Optional.empty();
             }
             return ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
-                    .filter(ProcessHandle::isAlive);
+                    .filter(ProcessHandle::isAlive)
+                    .filter(this::isOurs);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A pid of a pid file may be another program's by now; ours have our directory as argument. */
+    private boolean isOurs(ProcessHandle process) {
+        try {
+            Path commandLine = Path.of("/proc", "" + process.pid(), "cmdline");
+            return Files.readString(commandLine, StandardCharsets.ISO_8859_1)
+                    .contains(state.toString());
+        } catch (IOException e) {
+            return false; // ended meanwhile
         }
     }
 
@@ -222,10 +235,17 @@ final class Cluster implements AutoCloseable {
 
     @Override
     public void close() {
-        cairn("down", "--dir", state.toString());
-        processes().forEach(ProcessHandle::destroyForcibly);
-        detach();
-        Shell.run("rm", "-rf", "--one-file-system", base.toString());
+        try {
+            cairn("down", "--dir", state.toString());
+        } finally {
+            try {
+                // Not by their pid files, which may be on a disk that is gone.
+                kill9(ProcessHandle.allProcesses().filter(this::isOurs).toList());
+            } finally {
+                detach();
+                Shell.run("rm", "-rf", "--one-file-system", base.toString());
+            }
+        }
     }
 
     private static Path repository() {

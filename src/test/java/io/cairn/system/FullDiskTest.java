@@ -66,7 +66,7 @@ class FullDiskTest {
                 Shell.run("dd", "if=/dev/zero", "of=" + wal.resolve("other"), "bs=1M");
                 writeOverTheLogsSize(cluster);
             } finally {
-                cluster.kill9();
+                Cluster.kill9(cluster.processes()); // none if it did not come up
                 Shell.run("umount", "-l", wal.toString());
             }
         }

@@ -1,11 +1,6 @@
 package io.cairn.system;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
-
-import java.time.Duration;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -34,13 +29,8 @@ class KillTest {
             cluster.up();
             CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
             for (int i = 0; i < kills; i++) {
-                long before = work.acknowledged();
                 work.start();
-                Awaitility.await("operations in round " + i)
-                        .atMost(Duration.ofMinutes(2))
-                        .until(() -> work.acknowledged() > before + 20);
-                // The random point of the kill, not a wait for something to happen.
-                LockSupport.parkNanos(MILLISECONDS.toNanos(random.nextInt(1500)));
+                work.awaitAcknowledged(20 + random.nextInt(600));
                 cluster.kill9();
                 work.join();
                 cluster.up();

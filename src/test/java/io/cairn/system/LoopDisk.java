@@ -23,11 +23,27 @@ final class LoopDisk implements AutoCloseable {
         Files.createDirectories(mountPoint);
         Path image = Path.of(mountPoint + ".img");
         Shell.run("truncate", "-s", size, image.toString()).ok();
-        String force = type.equals("xfs") ? "-f" : "-F";
-        Shell.run("mkfs." + type, "-q", force, image.toString()).ok();
-        String device = Shell.run("losetup", "-f", "--show", image.toString()).ok().out().strip();
-        Shell.run("mount", device, mountPoint.toString()).ok();
+        String device = "";
+        boolean mounted = false;
+        try {
+            String force = type.equals("xfs") ? "-f" : "-F";
+            Shell.run("mkfs." + type, "-q", force, image.toString()).ok();
+            device = Shell.run("losetup", "-f", "--show", image.toString()).ok().out().strip();
+            Shell.run("mount", device, mountPoint.toString()).ok();
+            mounted = true;
+        } finally {
+            if (!mounted) {
+                release(device, image);
+            }
+        }
         return new LoopDisk(image, mountPoint, device);
+    }
+
+    private static void release(String device, Path image) throws IOException {
+        if (!device.isEmpty()) {
+            Shell.run("losetup", "-d", device);
+        }
+        Files.deleteIfExists(image);
     }
 
     Path mountPoint() {
@@ -48,7 +64,6 @@ final class LoopDisk implements AutoCloseable {
     @Override
     public void close() throws IOException {
         Shell.run("umount", "-l", mountPoint.toString());
-        Shell.run("losetup", "-d", device);
-        Files.deleteIfExists(image);
+        release(device, image);
     }
 }

@@ -1,17 +1,13 @@
 package io.cairn.system;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.SplittableRandom;
-import java.util.concurrent.locks.LockSupport;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -41,6 +37,8 @@ class PowerTest {
                         "%s power cut %d: %d operations acknowledged so far, nothing lost%n",
                         type, i + 1, work.acknowledged());
             }
+        } finally {
+            remove(base);
         }
     }
 
@@ -72,6 +70,8 @@ class PowerTest {
             System.out.printf(
                     "without syncs of %s, after %d acknowledged operations: %s%n",
                     unsynced, work.acknowledged(), loss.getMessage());
+        } finally {
+            remove(base);
         }
     }
 
@@ -101,19 +101,19 @@ class PowerTest {
 
     private static void cutUnderLoad(
             Cluster cluster, LoopDisk disk, CrashWorkload work, SplittableRandom random) {
-        long before = work.acknowledged();
         work.start();
-        Awaitility.await("operations before the cut")
-                .atMost(Duration.ofMinutes(2))
-                .until(() -> work.acknowledged() > before + 20);
-        // The random point of the cut, not a wait for something to happen.
-        LockSupport.parkNanos(MILLISECONDS.toNanos(random.nextInt(1500)));
+        work.awaitAcknowledged(20 + random.nextInt(600));
+        // One process with the mount in it; looked up now, since its pid file goes with the disk.
         List<ProcessHandle> servers = cluster.processes();
         disk.cutPower();
-        // The servers must notice and stop by themselves; what does not is killed.
-        Cluster.kill9(servers);
+        servers.forEach(Cluster::awaitEnd); // by themselves: their disk fails
         work.join();
         cluster.detach();
         disk.remount();
+    }
+
+    /** The cluster could not: the disk was still mounted in it. */
+    private static void remove(Path base) {
+        Shell.run("rm", "-rf", "--one-file-system", base.toString());
     }
 }

@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 
 /** What a part of a cluster says at its Prometheus endpoint. Any thread. */
 final class Prometheus {
-    private static final Pattern ADDRESS = Pattern.compile("metrics(?:_address)? = \"([^\"]+)\"");
+    private static final Pattern ADDRESS = Pattern.compile("metrics_address = \"([^\"]+)\"");
 
     private Prometheus() {}
 
@@ -24,10 +24,14 @@ final class Prometheus {
         }
         try (HttpClient client = HttpClient.newHttpClient()) {
             URI uri = URI.create("http://" + address.group(1) + "/metrics");
-            return client.send(
+            HttpResponse<String> answer =
+                    client.send(
                             HttpRequest.newBuilder(uri).build(),
-                            HttpResponse.BodyHandlers.ofString())
-                    .body();
+                            HttpResponse.BodyHandlers.ofString());
+            if (answer.statusCode() != 200) {
+                throw new AssertionError(uri + " answers with " + answer.statusCode());
+            }
+            return answer.body();
         }
     }
 

@@ -1,18 +1,24 @@
 package io.cairn.system;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /** Runs programs and collects what they say. Any thread. */
 final class Shell {
     private static final Duration LIMIT = Duration.ofMinutes(10);
+
+    /** The beginning of a line that a server logs. */
+    private static final Pattern LOGGED =
+            Pattern.compile("\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.\\d{3} ");
 
     private Shell() {}
 
@@ -23,6 +29,23 @@ final class Shell {
                 throw new AssertionError("exit code " + exitCode + "\n" + out + err);
             }
             return this;
+        }
+
+        /**
+         * Fails the test unless the program ended with this code after saying one line on standard
+         * error, with all of these texts in it. Servers and mounts also log there, with time
+         * stamps, which is not counted; neither are the parts' logs that {@link Cluster#tryUp}
+         * adds.
+         */
+        void saysOneLine(int expectedCode, String... texts) {
+            assertThat(exitCode).as(err).isEqualTo(expectedCode);
+            assertThat(err.lines().takeWhile(line -> !line.startsWith("----")))
+                    .as(err)
+                    .filteredOn(line -> !line.isEmpty() && !LOGGED.matcher(line).lookingAt())
+                    .singleElement()
+                    .asString()
+                    .startsWith("cairn: ")
+                    .contains(texts);
         }
     }
 
@@ -67,12 +90,6 @@ final class Shell {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted while running " + builder.command(), e);
         }
-    }
-
-    static List<String> concat(List<String> head, String... tail) {
-        List<String> all = new ArrayList<>(head);
-        all.addAll(List.of(tail));
-        return all;
     }
 
     private static String read(Path file) throws IOException {

@@ -1,6 +1,5 @@
 package io.cairn.fuse.mount;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
@@ -10,6 +9,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -19,6 +19,9 @@ import org.junit.jupiter.api.io.TempDir;
  * the mode it has on a desktop.
  */
 class UnprivilegedMountTest {
+    /** Of a few starts of a JVM. */
+    private static final int LIMIT_SECONDS = 120;
+
     @TempDir Path temporary;
 
     @Test
@@ -77,13 +80,25 @@ class UnprivilegedMountTest {
                     .append(arguments)
                     .append(" </dev/null\n");
         }
+        return output(script.toString());
+    }
+
+    private String output(String script) throws IOException, InterruptedException {
+        Path file = temporary.resolve("output");
         Process shell =
-                new ProcessBuilder("unshare", "-m", "sh", "-c", script.toString())
+                new ProcessBuilder("unshare", "-m", "sh", "-c", script)
                         .redirectErrorStream(true)
+                        .redirectOutput(file.toFile())
                         .start();
-        String said = new String(shell.getInputStream().readAllBytes(), UTF_8);
+        boolean ended = shell.waitFor(LIMIT_SECONDS, TimeUnit.SECONDS);
+        if (!ended) {
+            shell.descendants().forEach(ProcessHandle::destroyForcibly);
+            shell.destroyForcibly();
+        }
+        String said = Files.readString(file);
         System.out.println(said);
-        assertThat(shell.waitFor()).as(said).isZero();
+        assertThat(ended).as(said).isTrue();
+        assertThat(shell.exitValue()).as(said).isZero();
         return said;
     }
 

@@ -219,9 +219,10 @@ class MountBehaviourTest {
                                 memory.mount().mountPoint() + "/secret")
                         .redirectErrorStream(true)
                         .start();
-        String said = new String(reader.getInputStream().readAllBytes(), UTF_8);
-        assertThat(reader.waitFor()).isNotZero();
-        assertThat(said).contains("Permission denied");
+        assertThat(reader.waitFor(20, TimeUnit.SECONDS)).isTrue(); // its line fits into the pipe
+        assertThat(reader.exitValue()).isNotZero();
+        assertThat(new String(reader.getInputStream().readAllBytes(), UTF_8))
+                .contains("Permission denied");
     }
 
     @Test
@@ -255,7 +256,8 @@ class MountBehaviourTest {
         String path = memory.mount().mountPoint() + "/a";
         Process locks =
                 new ProcessBuilder("flock", path, "flock", "-n", path, "true").inheritIO().start();
-        assertThat(locks.waitFor()).isEqualTo(1);
+        assertThat(locks.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(locks.exitValue()).isEqualTo(1);
     }
 
     @Test

@@ -8,19 +8,26 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The same work with the power cut during its first call to a device, its second, and so on: also
- * in the middle of formatting and of recovery. {@code -Dcairn.test.stride=1} tries every call.
+ * in the middle of formatting and of recovery. {@code -Dcairn.test.stride=1} tries every call; a
+ * larger one tries others at each run. {@code -Dcairn.test.seed} repeats a run.
  */
 class StorePowerCutTest {
     private static final int STRIDE = Integer.getInteger("cairn.test.stride", 7);
     private static final int CALLS = 160;
 
+    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+
     @TempDir Path directory;
 
     @Test
     void atEveryDeviceCall() throws Exception {
-        for (int call = 1; call < CALLS; call += STRIDE) {
+        int first = 1 + Math.floorMod(seed, STRIDE);
+        System.out.printf(
+                "StorePowerCutTest: calls %d, %d, ..., -Dcairn.test.seed=%d%n",
+                first, first + STRIDE, seed);
+        for (int call = first; call < CALLS; call += STRIDE) {
             Path dir = Files.createDirectory(directory.resolve("call-" + call));
-            try (StoreHarness h = new StoreHarness(dir, 42)) {
+            try (StoreHarness h = new StoreHarness(dir, seed)) {
                 h.devices.cutPowerIn(call);
                 if (opens(h)) {
                     h.work(120);
@@ -39,7 +46,10 @@ class StorePowerCutTest {
                 h.compareAll();
                 DiskInvariants.check(h.store());
             } catch (AssertionError | Exception e) {
-                throw new AssertionError("power cut at call " + call, e);
+                throw new AssertionError(
+                        "power cut at call %d; repeat with -Dcairn.test.seed=%d"
+                                .formatted(call, seed),
+                        e);
             }
         }
     }

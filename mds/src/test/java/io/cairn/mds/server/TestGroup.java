@@ -273,22 +273,31 @@ final class TestGroup implements AutoCloseable {
 
     <R extends MessageLite> Answer<R> callAs(
             RpcClient from, Method method, MessageLite request, Parser<R> parser) {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(40);
-        while (true) {
-            Answer<R> answer = ask(from, leaderGuess, method, request, parser);
-            Advice advice = answer.status().advice();
-            boolean again =
-                    !answer.status().ok()
-                            && (advice == Advice.RETRY || advice == Advice.NOT_LEADER);
-            if (!again || System.nanoTime() - end > 0) {
-                return answer;
-            }
-            if (advice == Advice.NOT_LEADER || !running.containsKey(leaderGuess)) {
-                leaderGuess = leaderGuess % (ports.size() / 2) + 1;
-            }
-            Thread.onSpinWait();
-            java.util.concurrent.locks.LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+        Answer<R> first = askGuessed(from, method, request, parser);
+        if (isFinal(first)) {
+            return first;
         }
+        return Awaitility.await("a final answer to " + method)
+                .pollInSameThread()
+                .atMost(40, TimeUnit.SECONDS)
+                .pollInterval(10, TimeUnit.MILLISECONDS)
+                .until(() -> askGuessed(from, method, request, parser), TestGroup::isFinal);
+    }
+
+    private static boolean isFinal(Answer<?> answer) {
+        Advice advice = answer.status().advice();
+        return answer.status().ok() || (advice != Advice.RETRY && advice != Advice.NOT_LEADER);
+    }
+
+    /** Asks the supposed leader; supposes the next member when it is none. */
+    private <R extends MessageLite> Answer<R> askGuessed(
+            RpcClient from, Method method, MessageLite request, Parser<R> parser) {
+        Answer<R> answer = ask(from, leaderGuess, method, request, parser);
+        boolean notLeader = answer.status().advice() == Advice.NOT_LEADER;
+        if (notLeader || (!isFinal(answer) && !running.containsKey(leaderGuess))) {
+            leaderGuess = leaderGuess % (ports.size() / 2) + 1;
+        }
+        return answer;
     }
 
     /** Epochs of the maps that are pushed to the client from now on. */
