@@ -35,7 +35,7 @@ class MetricsTest {
 
     /** {@code nameLatency.tag.value.quantile.0.5}. */
     private static final Pattern BEAN =
-            Pattern.compile("(cairn\\w+)Latency\\.(.+)\\.quantile\\.([0-9.]+)");
+            Pattern.compile("(cairn\\w+)Latency\\.(.+)\\.quantile\\.(0\\.\\d+|1)(\\..+)?");
 
     @Test
     void jmxAndPrometheusAgree() throws Exception {
@@ -146,7 +146,8 @@ class MetricsTest {
             for (Map.Entry<String, ObjectName> bean : beans.entrySet()) {
                 Matcher name = BEAN.matcher(bean.getKey());
                 if (name.matches()) {
-                    String operation = name.group(1) + "." + name.group(2);
+                    String moreTags = name.group(4) == null ? "" : name.group(4);
+                    String operation = name.group(1) + "." + name.group(2) + moreTags;
                     Map<String, Double> values =
                             operations.computeIfAbsent(operation, o -> new TreeMap<>());
                     values.put(name.group(3), number(server, bean.getValue(), "Value"));

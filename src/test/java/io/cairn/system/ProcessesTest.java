@@ -84,7 +84,8 @@ class ProcessesTest {
         try {
             for (String signal : new String[] {"INT", "KILL"}) {
                 Process reader =
-                        new ProcessBuilder("cat", file.toString())
+                        // A test run in the background may ignore SIGINT, and its children with it.
+                        new ProcessBuilder("env", "--default-signal=INT", "cat", file.toString())
                                 .redirectOutput(Path.of("/dev/null").toFile())
                                 .start();
                 Awaitility.await("cat waits in a read")

@@ -122,7 +122,9 @@ final class LogHistory {
     }
 
     private DataOp op(DataOpType type, int offset, int length, int[] crcs) {
-        return new DataOp(type, 0, pg(), 7, last(), 0, 1, 2, offset, length, 0, 1, List.of(), crcs);
+        int chunk = type == DataOpType.WRITE ? 2 : 0;
+        return new DataOp(
+                type, 0, pg(), 7, last(), 0, 1, chunk, offset, length, 0, 1, List.of(), crcs);
     }
 
     /** Takes what a recovery hands out and compares it, one record after the other. */
