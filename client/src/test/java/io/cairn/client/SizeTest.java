@@ -214,6 +214,39 @@ class SizeTest extends ClientFixture {
     }
 
     @Test
+    void aWriteTakesBackAnMtimeFromTheFuture() {
+        CairnClient client = connect(NEVER);
+        OpenFile file = create(client, "f");
+        Timespec future = Timespec.newBuilder().setSeconds(4_070_908_800L).build();
+        Attr set =
+                get(
+                        client.setAttr(
+                                SetAttrOp.newBuilder()
+                                        .setInode(file.inode())
+                                        .setMtime(future)
+                                        .build(),
+                                WHO));
+        assertThat(set.getMtime()).isEqualTo(future);
+        assertThat(file.attr().getMtime()).isEqualTo(future);
+        get(write(file, 0, "abc"));
+        Timespec shown = file.attr().getMtime();
+        assertThat(shown.getSeconds()).as("before the MDS knows").isLessThan(future.getSeconds());
+        get(file.flush());
+        assertThat(atMds(file).getMtime()).isEqualTo(shown);
+        assertThat(file.attr().getMtime()).isEqualTo(shown);
+        // And set again, it stays when the file is closed.
+        get(write(file, 0, "abc"));
+        get(
+                client.setAttr(
+                        SetAttrOp.newBuilder().setInode(file.inode()).setMtime(future).build(),
+                        WHO));
+        assertThat(file.attr().getMtime()).isEqualTo(future);
+        get(file.flush());
+        get(file.release());
+        assertThat(atMds(file).getMtime()).isEqualTo(future);
+    }
+
+    @Test
     void aWriteTakesPrivilegesBeforeItIsAcknowledged() {
         CairnClient client = connect(NEVER);
         OpenFile file = create(client, "f");

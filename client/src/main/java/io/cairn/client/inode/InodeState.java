@@ -109,7 +109,7 @@ public final class InodeState implements DataTarget {
         long size = Math.max(unsentSize, sentSize);
         long mtime = Math.max(unsentMtimeNanos, sentMtimeNanos);
         boolean larger = size > known.getSize();
-        boolean later = mtime > nanos(known.getMtime());
+        boolean later = mtime != NONE && replaces(mtime, known);
         if (!larger && !later) {
             return known;
         }
@@ -124,6 +124,15 @@ public final class InodeState implements DataTarget {
             }
         }
         return merged.build();
+    }
+
+    /**
+     * As the MDS decides it: writes leave no mtime after the ctime, so one that is was set by
+     * somebody, and a write takes it back.
+     */
+    private static boolean replaces(long mtime, Attr known) {
+        long before = nanos(known.getMtime());
+        return mtime > before || before > nanos(known.getCtime());
     }
 
     synchronized long size() {

@@ -252,6 +252,7 @@ public final class FakeNamespace {
         if (op.hasMtime()) {
             attr.setMtime(op.getMtime());
         }
+        attr.setCtime(time);
         touched(node);
         return made(node);
     }
@@ -262,8 +263,15 @@ public final class FakeNamespace {
             throw new AssertionError("size " + op.getSize() + " is above the ceiling");
         }
         node.attr.setSize(Math.max(node.attr.getSize(), op.getSize()));
-        if (op.hasMtime() && nanos(op.getMtime()) > nanos(node.attr.getMtime())) {
-            node.attr.setMtime(op.getMtime());
+        if (op.hasMtime()) {
+            long before = nanos(node.attr.getMtime());
+            long now = nanos(op.getMtime());
+            if (now > before || before > nanos(node.attr.getCtime())) {
+                node.attr.setMtime(op.getMtime());
+            }
+            if (now > nanos(node.attr.getCtime())) {
+                node.attr.setCtime(op.getMtime());
+            }
         }
         if (op.getKillSuidSgid()) {
             node.attr.setMode(node.attr.getMode() & ~06000);

@@ -7,15 +7,9 @@ import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
-import io.cairn.common.proto.Truncation;
-import java.util.ArrayList;
-import java.util.List;
 
-/** setattr, what writers publish, and truncation. The applying thread only. */
+/** setattr and what writers publish. The applying thread only. */
 final class Attributes {
-    /** Shrinks of one file that may wait for the data servers at a time. */
-    static final int MAX_TRUNCATIONS = 4;
-
     private Attributes() {}
 
     static MutationResult setAttr(StateTx tx, Caller caller, SetAttrOp op) {
@@ -25,8 +19,10 @@ final class Attributes {
         }
         Time atime = op.hasAtime() ? Time.of(op.getAtime()) : inode.atime;
         Time mtime = op.hasMtime() ? Time.of(op.getMtime()) : inode.mtime;
+        boolean cuts = false;
         if (op.hasSize()) {
             checkResize(inode, op.getSize());
+            cuts = Truncations.cuts(tx, caller, inode, op.getSize());
             mtime = op.hasMtime() ? mtime : caller.time();
         }
         Inode changed = tx.edit(inode.id);
@@ -34,7 +30,7 @@ final class Attributes {
         changed.atime = atime;
         changed.mtime = mtime;
         if (op.hasSize()) {
-            resize(tx, changed, op.getSize());
+            resize(tx, changed, op.getSize(), cuts);
         }
         changed.uid = op.hasUid() ? op.getUid() : changed.uid;
         changed.gid = op.hasGid() ? op.getGid() : changed.gid;
@@ -52,7 +48,7 @@ final class Attributes {
         Time mtime = op.hasMtime() ? Time.of(op.getMtime()) : caller.time();
         checkSize(inode, op.getSize());
         Inode changed = tx.edit(inode.id);
-        changed.mtime = Time.latest(changed.mtime, mtime);
+        changed.mtime = written(changed, mtime);
         changed.touch(Time.latest(changed.ctime, mtime));
         if (op.getSize() > changed.size) {
             tx.tally.bytesUsed += op.getSize() - changed.size;
@@ -66,6 +62,15 @@ final class Attributes {
         return result(changed);
     }
 
+    /**
+     * Published times may come out of order, so the latest counts. Writes leave no mtime after the
+     * ctime, though: one that is was set by somebody, and a write takes it back to the present.
+     */
+    private static Time written(Inode inode, Time mtime) {
+        boolean ahead = inode.mtime.compareTo(inode.ctime) > 0;
+        return ahead ? mtime : Time.latest(inode.mtime, mtime);
+    }
+
     static MutationResult raiseCeiling(StateTx tx, RaiseCeilingOp op) {
         Inode inode = requireRegular(tx, op.getInode());
         checkSize(inode, op.getSizeCeiling());
@@ -76,20 +81,6 @@ final class Attributes {
         return result(inode);
     }
 
-    /** Every data server has applied the shrinks up to this one. */
-    static void truncated(StateTx tx, long id, long sequence) {
-        Inode inode = tx.inode(id);
-        if (inode == null || inode.truncations.isEmpty()) {
-            return;
-        }
-        Inode changed = tx.edit(id);
-        changed.truncations =
-                inode.truncations.stream().filter(t -> t.getSequence() > sequence).toList();
-        if (changed.truncations.isEmpty()) {
-            tx.delete(MetaKeys.of(MetaKeys.TRUNCATING, id));
-        }
-    }
-
     private static void checkResize(Inode inode, long size) {
         if (inode.isDirectory()) {
             throw new FsException(Errno.EISDIR, "size of directory " + inode.id);
@@ -98,31 +89,14 @@ final class Attributes {
             throw new FsException(Errno.EINVAL, "size of special file " + inode.id);
         }
         checkSize(inode, size);
-        if (cutsData(inode, size) && inode.truncations.size() >= MAX_TRUNCATIONS) {
-            throw new FsException(Errno.EAGAIN, "inode " + inode.id + " is still being truncated");
-        }
     }
 
-    private static void resize(StateTx tx, Inode inode, long size) {
-        if (cutsData(inode, size)) {
-            inode.truncateSequence++;
-            List<Truncation> pending = new ArrayList<>(inode.truncations);
-            pending.add(
-                    Truncation.newBuilder()
-                            .setSequence(inode.truncateSequence)
-                            .setSize(size)
-                            .build());
-            inode.truncations = List.copyOf(pending);
-            tx.put(MetaKeys.of(MetaKeys.TRUNCATING, inode.id), new byte[0]);
-            tx.announce(listener -> listener.truncationPending(inode.id));
+    private static void resize(StateTx tx, Inode inode, long size, boolean cuts) {
+        if (cuts) {
+            Truncations.queue(tx, inode, Math.min(size, inode.size));
         }
         tx.tally.bytesUsed += size - inode.size;
         inode.size = size;
-    }
-
-    /** A shrink that chunks must hear of: beyond the ceiling there are none. */
-    private static boolean cutsData(Inode inode, long size) {
-        return size < inode.size && size < inode.ceiling;
     }
 
     /** What write, truncate and chown take: set-id bits and file capabilities. */

@@ -1,7 +1,6 @@
 package io.cairn.mds.namespace;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.cairn.mds.namespace.MetaStore.KeyValue;
 import io.cairn.mds.proto.DeletionRecord;
 import java.util.List;
 
@@ -51,13 +50,16 @@ final class DeletionQueue {
         advanceHead(tx);
     }
 
+    /** What is reaped is mostly the head and what follows it: the database is asked behind that. */
     private static void advanceHead(StateTx tx) {
-        byte[] head = MetaKeys.of(MetaKeys.DELETION, tx.tally.deletionHead);
-        List<KeyValue> first = tx.list(MetaKeys.prefix(MetaKeys.DELETION), head, 1);
-        tx.tally.deletionHead =
-                first.isEmpty()
-                        ? tx.tally.nextDeletion
-                        : MetaKeys.longAt(first.getFirst().key(), 1);
+        long head = tx.tally.deletionHead;
+        while (tx.deletes(MetaKeys.of(MetaKeys.DELETION, head))) {
+            head++;
+        }
+        byte[] first =
+                tx.firstKey(
+                        MetaKeys.prefix(MetaKeys.DELETION), MetaKeys.of(MetaKeys.DELETION, head));
+        tx.tally.deletionHead = first == null ? tx.tally.nextDeletion : MetaKeys.longAt(first, 1);
     }
 
     static DeletionRecord parse(byte[] value) {

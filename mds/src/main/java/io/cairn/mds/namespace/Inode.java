@@ -48,6 +48,12 @@ final class Inode {
     /** Regular files: shrinks not applied everywhere, oldest first. */
     List<Truncation> truncations = List.of();
 
+    /**
+     * Regular files: a session that held it open ended without publishing what it may have written
+     * beyond the size. Not yet cut, as others who hold it open may have written there too.
+     */
+    boolean leftovers;
+
     /** Directories: the directory it is in; the root is in itself. */
     long parent;
 
@@ -81,6 +87,7 @@ final class Inode {
         copy.ceiling = ceiling;
         copy.truncateSequence = truncateSequence;
         copy.truncations = truncations;
+        copy.leftovers = leftovers;
         copy.parent = parent;
         copy.nextSequence = nextSequence;
         copy.target = target;

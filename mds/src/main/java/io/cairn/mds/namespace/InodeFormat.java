@@ -12,7 +12,7 @@ import java.util.List;
  * An inode as a value in RocksDB, little-endian; its id is in the key.
  *
  * <pre>
- *   0  version:1 (1)   zero:1   truncations:2   mode:4
+ *   0  version:1 (1)   flags:1   truncations:2   mode:4
  *   8  nlink:4         uid:4
  *  16  gid:4           rdev:4
  *  24  size:8
@@ -32,12 +32,17 @@ import java.util.List;
  *      symbolic link:  target, to the end
  *      all others:     nothing
  * </pre>
+ *
+ * <p>Flags: 1, of regular files only: bytes of ended sessions may lie beyond the size.
  */
 final class InodeFormat {
     static final byte VERSION = 1;
     static final int COMMON_BYTES = 120;
 
+    private static final int LEFTOVERS = 1;
+
     private static final int VERSION_AT = 0;
+    private static final int FLAGS_AT = 1;
     private static final int TRUNCATIONS_AT = 2;
     private static final int MODE_AT = 4;
     private static final int NLINK_AT = 8;
@@ -71,6 +76,7 @@ final class InodeFormat {
     static byte[] encode(Inode inode) {
         ByteBuffer out = ByteBuffer.allocate(length(inode)).order(ByteOrder.LITTLE_ENDIAN);
         out.put(VERSION_AT, VERSION);
+        out.put(FLAGS_AT, (byte) (inode.leftovers ? LEFTOVERS : 0));
         out.putShort(TRUNCATIONS_AT, (short) inode.truncations.size());
         out.putInt(MODE_AT, inode.mode);
         out.putInt(NLINK_AT, inode.nlink);
@@ -134,6 +140,7 @@ final class InodeFormat {
         ByteBuffer in = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
         if (value.length < COMMON_BYTES
                 || in.get(VERSION_AT) != VERSION
+                || (in.get(FLAGS_AT) & ~allowedFlags(in)) != 0
                 || in.getInt(ZERO_AT) != 0) {
             throw corrupt(id, value);
         }
@@ -153,8 +160,13 @@ final class InodeFormat {
         inode.xattrBytes = in.getInt(XATTR_BYTES_AT);
         inode.xattrListBytes = in.getInt(XATTR_LIST_AT);
         inode.layout = layout(in);
+        inode.leftovers = (in.get(FLAGS_AT) & LEFTOVERS) != 0;
         readTail(in, inode, value);
         return inode;
+    }
+
+    private static int allowedFlags(ByteBuffer in) {
+        return Mode.isRegular(in.getInt(MODE_AT)) ? LEFTOVERS : 0;
     }
 
     private static void readTail(ByteBuffer in, Inode inode, byte[] value) {

@@ -71,6 +71,7 @@ final class LayoutXattr {
     private static void checkEmpty(Inode file) {
         if (file.size != 0
                 || file.truncateSequence != 0
+                || file.leftovers
                 || file.ceiling > Creation.firstCeiling(file.layout)) {
             throw new FsException(Errno.ENOTEMPTY, "inode " + file.id + " has or had data");
         }

@@ -103,7 +103,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                     yield ApplyReply.newBuilder();
                 }
                 case TRUNCATED -> {
-                    Attributes.truncated(
+                    Truncations.applied(
                             tx,
                             entry.getTruncated().getInode(),
                             entry.getTruncated().getSequence());

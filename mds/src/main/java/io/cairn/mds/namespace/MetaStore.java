@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.locks.StampedLock;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksIterator;
@@ -181,6 +182,23 @@ final class MetaStore {
             MetaDatabase.check(it);
         }
         return found;
+    }
+
+    /** The first key with the prefix at or after {@code from} that is not to be passed over. */
+    byte @Nullable [] firstKey(byte[] prefix, byte[] from, Predicate<byte[]> passOver) {
+        try (RocksIterator it = db.iterator()) {
+            for (it.seek(from); it.isValid(); it.next()) {
+                byte[] key = it.key();
+                if (!MetaKeys.startsWith(key, prefix)) {
+                    return null;
+                }
+                if (!passOver.test(key)) {
+                    return key;
+                }
+            }
+            MetaDatabase.check(it);
+        }
+        return null;
     }
 
     // ---- committing ---------------------------------------------------------

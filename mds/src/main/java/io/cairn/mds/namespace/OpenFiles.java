@@ -50,27 +50,42 @@ final class OpenFiles {
         } else {
             tx.delete(key);
             addOpenFiles(tx, caller.session(), -1);
-            closed(tx, id);
+            closed(tx, id, false);
         }
         MutationResult.Builder result = MutationResult.newBuilder();
         Inode left = tx.inode(id);
         return left == null ? result.build() : result.setAttr(left.toAttr()).build();
     }
 
-    /** Gives back everything a session that ends holds open. */
+    /**
+     * Gives back everything a session that ends holds open: what it wrote beyond the sizes it
+     * published is of no file any more.
+     */
     static void releaseAll(StateTx tx, long session) {
         for (KeyValue row : tx.list(MetaKeys.of(MetaKeys.OPEN, session))) {
             tx.delete(row.key());
-            closed(tx, MetaKeys.longAt(row.key(), 9));
+            closed(tx, MetaKeys.longAt(row.key(), 9), true);
         }
     }
 
-    private static void closed(StateTx tx, long id) {
+    private static void closed(StateTx tx, long id, boolean abandoned) {
         Inode inode = tx.edit(id);
         inode.openers--;
+        if (abandoned) {
+            Truncations.abandoned(inode);
+        }
         if (inode.openers == 0 && inode.nlink == 0) {
             Links.free(tx, inode);
+        } else {
+            Truncations.cutLeftovers(tx, inode);
         }
+    }
+
+    /** Whether no session but this one holds it open. */
+    static boolean noneBut(StateTx tx, long session, Inode inode) {
+        return inode.openers == 0
+                || (inode.openers == 1
+                        && count(tx, MetaKeys.of(MetaKeys.OPEN, session, inode.id)) > 0);
     }
 
     private static void addOpenFiles(StateTx tx, long id, int more) {

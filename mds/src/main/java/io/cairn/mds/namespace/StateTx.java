@@ -129,34 +129,44 @@ final class StateTx {
         rows.put(key, null);
     }
 
-    /** The first keys with the prefix at or after {@code from}. */
-    List<KeyValue> list(byte[] prefix, byte[] from, int max) {
+    /** All rows with the prefix. */
+    List<KeyValue> list(byte[] prefix) {
         TreeMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
-        int removed = 0;
-        for (Map.Entry<byte[], byte @Nullable []> e : rows.tailMap(from).entrySet()) {
+        for (KeyValue row : store.list(prefix)) {
+            found.put(row.key(), row.value());
+        }
+        for (Map.Entry<byte[], byte @Nullable []> e : rows.tailMap(prefix).entrySet()) {
             byte[] value = e.getValue();
             if (!MetaKeys.startsWith(e.getKey(), prefix)) {
                 break;
             } else if (value == null) {
-                removed++;
+                found.remove(e.getKey());
             } else {
                 found.put(e.getKey(), value);
             }
         }
-        int wanted = (int) Math.min(Integer.MAX_VALUE, (long) max + removed);
-        for (KeyValue row : store.list(prefix, from, wanted)) {
-            if (!rows.containsKey(row.key())) {
-                found.put(row.key(), row.value());
-            }
-        }
-        return found.entrySet().stream()
-                .limit(max)
-                .map(e -> new KeyValue(e.getKey(), e.getValue()))
-                .toList();
+        return found.entrySet().stream().map(e -> new KeyValue(e.getKey(), e.getValue())).toList();
     }
 
-    List<KeyValue> list(byte[] prefix) {
-        return list(prefix, prefix, Integer.MAX_VALUE);
+    /** The first key with the prefix at or after {@code from}; reads no row more than it must. */
+    byte @Nullable [] firstKey(byte[] prefix, byte[] from) {
+        byte[] stored = store.firstKey(prefix, from, this::deletes);
+        for (Map.Entry<byte[], byte @Nullable []> e : rows.tailMap(from).entrySet()) {
+            byte[] key = e.getKey();
+            if (!MetaKeys.startsWith(key, prefix)
+                    || (stored != null && Arrays.compareUnsigned(key, stored) >= 0)) {
+                break;
+            }
+            if (e.getValue() != null) {
+                return key;
+            }
+        }
+        return stored;
+    }
+
+    /** Whether the row is gone with this entry. */
+    boolean deletes(byte[] key) {
+        return rows.containsKey(key) && rows.get(key) == null;
     }
 
     // ---- the end ------------------------------------------------------------

@@ -214,6 +214,11 @@ final class MetaFsck {
                 || i.xattrListBytes != xattrList.getOrDefault(i.id, 0)) {
             fault(where + ": attribute bytes " + i.xattrBytes + ", " + i.xattrListBytes);
         }
+        if (i.leftovers
+                && (!i.isRegular()
+                        || (i.openers == 0 && i.truncations.size() < Truncations.MAX_PENDING))) {
+            fault(where + ": leftovers that nothing keeps from being cut");
+        }
         if (i.id > store.counters().maxInode()) {
             fault(where + " is above " + store.counters().maxInode());
         }

@@ -107,6 +107,27 @@ class MetadataFormatsTest {
     }
 
     @Test
+    void regularFileWithLeftovers() {
+        Inode inode = inode(Mode.REGULAR | 0644);
+        inode.leftovers = true;
+        String expected =
+                "0101"
+                        + common("0000", "a4810000", "0000000000000000").substring(4)
+                        + "0000000000000000"
+                        + "0000000000000000";
+        roundTrip(inode, expected);
+        byte[] later = HexFormat.of().parseHex(expected);
+        later[1] = 3;
+        assertThatThrownBy(() -> InodeFormat.decode(inode.id, later))
+                .as("a flag of a later version")
+                .isInstanceOf(CorruptStateException.class);
+        byte[] device = InodeFormat.encode(inode(Mode.CHARACTER_DEVICE | 0600));
+        device[1] = 1;
+        assertThatThrownBy(() -> InodeFormat.decode(inode.id, device))
+                .isInstanceOf(CorruptStateException.class);
+    }
+
+    @Test
     void directory() {
         Inode inode = inode(Mode.DIRECTORY | 0755);
         inode.size = 6;

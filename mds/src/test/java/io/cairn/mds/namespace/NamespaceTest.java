@@ -15,6 +15,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
+import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
 import io.cairn.mds.proto.TruncatedEntry;
@@ -22,6 +23,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -202,7 +204,7 @@ class NamespaceTest {
     void shrinksArePendingUntilApplied() {
         long f = done(Ops.create(ROOT_INODE, "f")).getInode();
         done(Ops.grow(f, 1000));
-        for (int i = 1; i <= Attributes.MAX_TRUNCATIONS; i++) {
+        for (int i = 1; i <= Truncations.MAX_PENDING; i++) {
             assertThat(done(Ops.truncate(f, 1000 - i)).getPendingTruncationsCount()).isEqualTo(i);
         }
         assertThat(refused(Ops.truncate(f, 5))).isEqualTo(Errno.EAGAIN);
@@ -252,6 +254,73 @@ class NamespaceTest {
                         .setRaiseCeiling(
                                 RaiseCeilingOp.newBuilder().setInode(f).setSizeCeiling(1 << 30));
         assertThat(done(raise).getSizeCeiling()).isEqualTo(1 << 30);
+    }
+
+    private Attr written(long inode, long seconds) {
+        GrowOp.Builder grow =
+                GrowOp.newBuilder()
+                        .setInode(inode)
+                        .setMtime(Timespec.newBuilder().setSeconds(seconds));
+        return done(Mutation.newBuilder().setGrow(grow));
+    }
+
+    private Attr timeSet(long inode, long seconds) {
+        return done(
+                Ops.setAttr(
+                        SetAttrOp.newBuilder()
+                                .setInode(inode)
+                                .setMtime(Timespec.newBuilder().setSeconds(seconds))));
+    }
+
+    @Test
+    void aWriteTakesBackAnMtimeFromTheFutureAndNoOther() {
+        long f = done(Ops.create(ROOT_INODE, "f")).getInode();
+        long now = rig.state.getAttr(f).getMtime().getSeconds() + 1_000;
+        assertThat(written(f, now).getMtime().getSeconds()).isEqualTo(now);
+        assertThat(written(f, now - 500).getMtime().getSeconds())
+                .as("published late by another client")
+                .isEqualTo(now);
+        long future = 4_070_908_800L;
+        assertThat(timeSet(f, future).getMtime().getSeconds()).isEqualTo(future);
+        assertThat(done(Ops.setAttr(SetAttrOp.newBuilder().setInode(f).setMode(0600))).getMtime())
+                .as("only a write changes it")
+                .isEqualTo(rig.state.getAttr(f).getMtime());
+        Attr later = written(f, now + 5);
+        assertThat(later.getMtime().getSeconds()).isEqualTo(now + 5);
+        assertThat(later.getCtime().getSeconds()).isEqualTo(now + 5);
+        assertThat(timeSet(f, 7).getMtime().getSeconds()).isEqualTo(7);
+        assertThat(written(f, now + 6).getMtime().getSeconds()).isEqualTo(now + 6);
+    }
+
+    @Test
+    void theHeadOfTheDeletionQueueIsItsFirstRecordInWhateverOrderTheyGo() {
+        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+        System.out.println("cairn.test.seed=" + seed);
+        Random random = new Random(seed);
+        List<Long> queued = new ArrayList<>();
+        for (int round = 0; round < 60; round++) {
+            for (int i = random.nextInt(6); i > 0; i--) {
+                String name = "f" + round + "-" + i;
+                queued.add(done(Ops.create(ROOT_INODE, name)).getInode());
+                done(Ops.unlink(ROOT_INODE, name));
+            }
+            List<Long> reaped = new ArrayList<>();
+            int sort = random.nextInt(3);
+            for (long inode : queued) {
+                if (sort == 0 ? reaped.size() < 4 : sort == 1 && random.nextBoolean()) {
+                    reaped.add(inode);
+                }
+            }
+            queued.removeAll(reaped);
+            reap(reaped);
+            List<DeletionRecord> left = rig.state.deletions(0, 1000);
+            assertThat(left.stream().map(DeletionRecord::getInode).toList()).isEqualTo(queued);
+            assertThat(rig.state.counters().deletionHead())
+                    .isEqualTo(
+                            left.isEmpty()
+                                    ? rig.state.counters().nextDeletion()
+                                    : left.getFirst().getSequence());
+        }
     }
 
     @Test

@@ -161,6 +161,11 @@ final class StateRig implements AutoCloseable {
         return numbers.getOrDefault(session, 1L);
     }
 
+    /** The session of a state that was opened again goes on from this number. */
+    void mutateFrom(long session, long number) {
+        numbers.put(session, number);
+    }
+
     private Mutation stamped(Mutation.Builder mutation) {
         if (!mutation.hasTime()) {
             mutation.setTime(Timespec.newBuilder().setSeconds(seconds++).setNanos(5));

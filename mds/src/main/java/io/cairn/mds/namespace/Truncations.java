@@ -1,0 +1,87 @@
+package io.cairn.mds.namespace;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Truncation;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Cuts that the chunks of a file are still to hear of. The applying thread only.
+ *
+ * <p>Bytes may lie in chunks between the size and the ceiling: a session publishes the size its
+ * writes made only later. They are that session's to publish while it holds the file open. Once it
+ * has ended they are nobody's, and must be cut before the size passes over them, for a hole reads
+ * as zeros. With others holding the file open whose own bytes may lie there too, the cut waits
+ * until they have closed it, and have published theirs with that, or until one of them is left and
+ * sets the size.
+ */
+final class Truncations {
+    /** Cuts of one file that may wait for the data servers at a time. */
+    static final int MAX_PENDING = 4;
+
+    private Truncations() {}
+
+    /**
+     * Whether the chunks must be cut for the file to take this size: where it is smaller, and where
+     * it is not but leftovers lie beyond. EAGAIN while too many cuts are pending.
+     */
+    static boolean cuts(StateTx tx, Caller caller, Inode file, long size) {
+        boolean cuts =
+                Math.min(size, file.size) < file.ceiling
+                        && (size < file.size
+                                || (file.leftovers
+                                        && OpenFiles.noneBut(tx, caller.session(), file)));
+        if (cuts && file.truncations.size() >= MAX_PENDING) {
+            throw new FsException(Errno.EAGAIN, "inode " + file.id + " is still being truncated");
+        }
+        return cuts;
+    }
+
+    /** Nothing of the file is left at or beyond {@code size}, which is not above its own. */
+    static void queue(StateTx tx, Inode file, long size) {
+        file.truncateSequence++;
+        file.leftovers = false;
+        List<Truncation> pending = new ArrayList<>(file.truncations);
+        pending.add(
+                Truncation.newBuilder().setSequence(file.truncateSequence).setSize(size).build());
+        file.truncations = List.copyOf(pending);
+        tx.put(MetaKeys.of(MetaKeys.TRUNCATING, file.id), new byte[0]);
+        tx.announce(listener -> listener.truncationPending(file.id));
+    }
+
+    /** A session that held it open has ended and will publish nothing more. */
+    static void abandoned(Inode inode) {
+        if (inode.isRegular() && inode.size < inode.ceiling) {
+            inode.leftovers = true;
+        }
+    }
+
+    /** Cuts off what ended sessions have left, if nobody holds it open. */
+    static void cutLeftovers(StateTx tx, Inode file) {
+        if (!file.leftovers || file.openers > 0 || file.truncations.size() >= MAX_PENDING) {
+            return;
+        }
+        if (file.size < file.ceiling) {
+            queue(tx, file, file.size);
+            // No time changes, but clients take attributes for news by this alone.
+            file.change++;
+        }
+        file.leftovers = false;
+    }
+
+    /** Every data server has applied the cuts up to this one. */
+    static void applied(StateTx tx, long id, long sequence) {
+        Inode inode = tx.inode(id);
+        if (inode == null || inode.truncations.isEmpty()) {
+            return;
+        }
+        Inode changed = tx.edit(id);
+        changed.truncations =
+                inode.truncations.stream().filter(t -> t.getSequence() > sequence).toList();
+        cutLeftovers(tx, changed);
+        if (changed.truncations.isEmpty()) {
+            tx.delete(MetaKeys.of(MetaKeys.TRUNCATING, id));
+        }
+    }
+}
