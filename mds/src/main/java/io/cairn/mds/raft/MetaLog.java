@@ -37,6 +37,9 @@ import org.slf4j.LoggerFactory;
 public final class MetaLog implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetaLog.class);
 
+    /** The largest entry that {@link #submit} takes. */
+    public static final int MAX_ENTRY_BYTES = RaftSettings.ENTRY_MAX.getSizeInt() - 1024;
+
     private final MetaLogConfig config;
     private final MemberDirectory directory;
     private final MetaLogListener listener;
@@ -136,16 +139,28 @@ public final class MetaLog implements AutoCloseable {
      * Appends an entry. What one thread submits is committed in that order, if it is committed.
      *
      * @return what {@link ReplicatedState#apply} answered here, after the commit; fails with {@link
-     *     LogUnavailableException}, in which case the entry may have been, or may yet be, committed
+     *     LogUnavailableException}, in which case the entry may have been, or may yet be,
+     *     committed; with IllegalArgumentException for one that is too large. Never throws
      */
     public CompletableFuture<ByteString> submit(ByteString entry) {
-        if (entry.size() > RaftSettings.ENTRY_MAX.getSizeInt() - 1024) {
-            throw new IllegalArgumentException("a log entry of " + entry.size() + " bytes");
+        if (entry.size() > MAX_ENTRY_BYTES) {
+            return CompletableFuture.failedFuture(
+                    new IllegalArgumentException(
+                            "a log entry of "
+                                    + entry.size()
+                                    + " bytes, "
+                                    + MAX_ENTRY_BYTES
+                                    + " are the most"));
         }
-        long committed = division.getRaftLog().getLastCommittedIndex();
-        return submitter
-                .submit(Message.valueOf(RatisStateMachine.toRatis(committed, entry)))
-                .handle(MetaLog::answer);
+        CompletableFuture<RaftClientReply> submitted;
+        try {
+            long committed = division.getRaftLog().getLastCommittedIndex();
+            submitted =
+                    submitter.submit(Message.valueOf(RatisStateMachine.toRatis(committed, entry)));
+        } catch (RuntimeException e) {
+            submitted = CompletableFuture.failedFuture(e);
+        }
+        return submitted.handle(MetaLog::answer);
     }
 
     private static ByteString answer(@Nullable RaftClientReply reply, @Nullable Throwable failure) {

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
@@ -43,6 +44,9 @@ final class ClientSessions {
 
     /** A pause of this server itself that sessions do not pay for, at least. */
     private static final long STOOD_STILL_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    /** What is kept of a description: it is in the session's record, written with every batch. */
+    static final int MAX_DESCRIPTION_BYTES = 1024;
 
     private final Leadership leadership;
     private final EntryLog entries;
@@ -119,7 +123,8 @@ final class ClientSessions {
                                                 OpenSessionEntry.newBuilder()
                                                         .setSession(nextSession++)
                                                         .setClientUuid(wanted.getClientUuid())
-                                                        .setDescription(wanted.getDescription())
+                                                        .setDescription(
+                                                                kept(wanted.getDescriptionBytes()))
                                                         .setAddress(
                                                                 RpcAddress.format(
                                                                         request.peer().address()))))
@@ -132,6 +137,15 @@ final class ClientSessions {
                                     }
                                 },
                                 control);
+    }
+
+    /** Whole characters only. */
+    private static String kept(ByteString description) {
+        int end = Math.min(description.size(), MAX_DESCRIPTION_BYTES);
+        while (end > 0 && end < description.size() && (description.byteAt(end) & 0xc0) == 0x80) {
+            end--;
+        }
+        return description.substring(0, end).toStringUtf8();
     }
 
     private void opened(RpcRequest request, ApplyReply reply) {

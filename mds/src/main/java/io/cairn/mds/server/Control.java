@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import io.cairn.mds.namespace.CorruptStateException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -18,10 +19,15 @@ import org.slf4j.LoggerFactory;
 final class Control implements Executor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
+    private final Leadership.FailureHandler failures;
     private final ScheduledExecutorService thread;
     private volatile @Nullable Thread self;
 
-    Control(String name) {
+    /**
+     * @param failures told where a task meets state that cannot be trusted any more
+     */
+    Control(String name, Leadership.FailureHandler failures) {
+        this.failures = failures;
         thread =
                 Executors.newSingleThreadScheduledExecutor(task -> {
                     Thread t = Thread.ofPlatform().name(name).daemon().unstarted(task);
@@ -62,10 +68,12 @@ final class Control implements Executor, AutoCloseable {
         return Thread.currentThread().equals(self);
     }
 
-    private static Runnable guarded(Runnable task) {
+    private Runnable guarded(Runnable task) {
         return () -> {
             try {
                 task.run();
+            } catch (CorruptStateException e) {
+                failures.failed("the metadata cannot be read", e);
             } catch (RuntimeException e) {
                 LOG.error("a task of the control thread failed", e);
             }

@@ -32,7 +32,8 @@ final class EntryLog {
     /**
      * Fails with {@link LogUnavailableException}: then the entry may have been committed or may yet
      * be. Completes on the applying thread, or where leadership is lost on a thread that holds
-     * Raft's own locks: what follows a failure must not submit again there.
+     * Raft's own locks: what follows a failure must not submit again there. Fails with
+     * IllegalArgumentException for an entry larger than {@link MetaLog#MAX_ENTRY_BYTES}.
      */
     CompletableFuture<ApplyReply> submit(LogEntry.Builder entry) {
         @Nullable MetaLog present = log;

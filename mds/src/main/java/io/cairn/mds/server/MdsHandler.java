@@ -6,10 +6,12 @@ import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
+import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.namespace.CorruptStateException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,6 +56,12 @@ final class MdsHandler implements RpcHandler {
         } catch (FsException e) {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             metrics.request(method, start, false);
+        } catch (CorruptStateException e) {
+            // The process stops: the client asks again until another member, or a new one, answers.
+            request.fail(
+                    RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, String.valueOf(e.getMessage())));
+            metrics.request(method, start, false);
+            leadership.failed("the metadata cannot be read", e);
         }
     }
 

@@ -44,6 +44,7 @@ public final class MdsServer implements AutoCloseable {
     private static final int POOL = 1;
     private static final int ROOT_MODE = 0040755;
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long ORDER_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     /** Ends the process, or the test that stands for it. */
@@ -124,7 +125,7 @@ public final class MdsServer implements AutoCloseable {
         this.state = state;
         MdsMetrics metrics = new MdsMetrics(meters);
         long leaseNanos = config.raft().leaderLease().toNanos();
-        control = new Control("mds-" + config.memberId() + "-control");
+        control = new Control("mds-" + config.memberId() + "-control", failure);
         loops =
                 new RpcLoops(
                         RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc", meters);
@@ -141,7 +142,7 @@ public final class MdsServer implements AutoCloseable {
         CurrentMap map = new CurrentMap(state, leadership, control);
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         changes = new MapChanges(entries, state, control);
-        pgTables = new PgTables(changes, config.dataServers().bootstrapDisks());
+        pgTables = new PgTables(changes, control, config.dataServers().bootstrapDisks());
         dataServers =
                 new DataServers(
                         leadership,
@@ -283,18 +284,29 @@ public final class MdsServer implements AutoCloseable {
                     entries.submit(LogEntry.newBuilder().setFormat(formatEntry()))
                             .whenCompleteAsync(
                                     (reply, failure) -> {
-                                        if (failure != null) {
-                                            LOG.warn(
-                                                    "the new cluster could not be formatted yet",
-                                                    failure);
-                                        } else if (term.equals(leadership.term())) {
+                                        if (!term.equals(leadership.term())) {
+                                            return;
+                                        }
+                                        if (state.isFormatted()) {
                                             LOG.info(
                                                     "formatted the new cluster {}",
                                                     config.clusterId());
                                             takeUp(term);
+                                            return;
                                         }
+                                        LOG.warn(
+                                                "the new cluster could not be formatted yet: {}",
+                                                failure == null ? reply.getDetail() : "no commit",
+                                                failure);
+                                        var _ = control.after(RETRY_NANOS, () -> formatAgain(term));
                                     },
                                     control);
+        }
+
+        private void formatAgain(Leadership.Term term) {
+            if (term.equals(leadership.term())) {
+                format(term);
+            }
         }
 
         private void takeUp(Leadership.Term term) {
@@ -303,7 +315,7 @@ public final class MdsServer implements AutoCloseable {
             sessions.begin();
             reaper.begin(term);
             truncator.begin();
-            pgTables.makeMissing();
+            pgTables.begin();
             ticks = control.every(TICK_NANOS, this::tick);
             leadership.open(term);
         }
@@ -321,7 +333,9 @@ public final class MdsServer implements AutoCloseable {
             leases.end();
             reaper.end();
             truncator.end();
+            pgTables.end();
             changes.end();
+            mutations.end();
             @Nullable ScheduledFuture<?> running = ticks;
             if (running != null) {
                 running.cancel(false);

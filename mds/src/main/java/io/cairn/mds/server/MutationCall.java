@@ -6,9 +6,14 @@ import io.cairn.common.rpc.RpcRequest;
 /**
  * A batch of mutations on its way.
  *
+ * @param order the one it waits in and is submitted from, whatever becomes of its session meanwhile
  * @param startNanos {@link System#nanoTime} when it arrived
  */
-record MutationCall(RpcRequest request, MutateRequest batch, long startNanos) {
+record MutationCall(
+        RpcRequest request,
+        MutateRequest batch,
+        MutationOrder<MutationCall> order,
+        long startNanos) {
     long first() {
         return batch.getFirstNumber();
     }

@@ -35,6 +35,7 @@ final class MutationOrder<B> {
 
     private int underWay;
     private boolean broken;
+    private boolean closed;
 
     private record Waiting<B>(B batch, long end, long sinceNanos) {}
 
@@ -51,6 +52,10 @@ final class MutationOrder<B> {
 
     /** A batch of the numbers from {@code first} to {@code end}, end excluded, has arrived. */
     synchronized void arrived(B batch, long first, long end, long nowNanos) {
+        if (closed) {
+            refuse.accept(batch);
+            return;
+        }
         if (expected == 0) {
             expected = lastExecuted.getAsLong() + 1;
         }
@@ -76,12 +81,12 @@ final class MutationOrder<B> {
     synchronized boolean ended(boolean inOrder) {
         underWay--;
         broken |= !inOrder;
-        return broken && underWay == 0;
+        return broken && underWay == 0 && !closed;
     }
 
     /** After a failure: goes on from where the state stands. */
     synchronized void resume() {
-        if (broken && underWay == 0) {
+        if (broken && underWay == 0 && !closed) {
             broken = false;
             expected = lastExecuted.getAsLong() + 1;
             drain();
@@ -102,6 +107,13 @@ final class MutationOrder<B> {
                 refuse.accept(gone.batch());
             }
         }
+    }
+
+    /** The session's time here is over: what waits is given back, and what comes yet refused. */
+    synchronized void close(Consumer<B> giveBack) {
+        closed = true;
+        waiting.values().forEach(w -> giveBack.accept(w.batch()));
+        waiting.clear();
     }
 
     synchronized int waiting() {

@@ -28,6 +28,12 @@ final class Mutations {
     /** A batch may hold this many; more is no batch but an attack on everybody else's latency. */
     static final int MAX_BATCH = 1024;
 
+    /** What the leader adds to a batch, at most: inode ids, refusals, the time. */
+    private static final int ADDED_BYTES = 64 << 10;
+
+    /** A batch is an entry of the log: this large, at most. */
+    static final int MAX_BATCH_BYTES = MetaLog.MAX_ENTRY_BYTES - ADDED_BYTES;
+
     private final Leadership leadership;
     private final EntryLog entries;
     private final ControlReader state;
@@ -69,6 +75,11 @@ final class Mutations {
         sessions.reset();
     }
 
+    /** Office is over: nobody here will see to what waits. */
+    void end() {
+        sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
+    }
+
     /** Early: what waits too long for an earlier number is sent back. On the control thread. */
     void expire(long waitNanos) {
         long before = clock.nanos() - waitNanos;
@@ -95,6 +106,17 @@ final class Mutations {
                                     + batch.getFirstNumber()));
             return;
         }
+        if (request.head().readableBytes() > MAX_BATCH_BYTES) {
+            request.fail(
+                    RpcStatus.fail(
+                            Errno.EINVAL,
+                            "mutations of "
+                                    + request.head().readableBytes()
+                                    + " bytes, "
+                                    + MAX_BATCH_BYTES
+                                    + " are the most"));
+            return;
+        }
         @Nullable ClientSession session = sessions.get(batch.getSession());
         if (session == null) {
             request.fail(fenced(batch.getSession()));
@@ -102,8 +124,8 @@ final class Mutations {
         }
         long now = clock.nanos();
         session.renewed(now, request.peer());
-        MutationCall call = new MutationCall(request, batch, System.nanoTime());
-        session.order().arrived(call, call.first(), call.end(), now);
+        MutationCall call = new MutationCall(request, batch, session.order(), System.nanoTime());
+        call.order().arrived(call, call.first(), call.end(), now);
     }
 
     static RpcStatus fenced(long session) {
@@ -150,9 +172,8 @@ final class Mutations {
 
     private void answer(MutationCall call, ApplyReply reply) {
         boolean executed = reply.getErrno() == 0;
-        @Nullable ClientSession session = sessions.get(call.batch().getSession());
-        if (session != null && session.order().ended(executed)) {
-            control.execute(session.order()::resume);
+        if (call.order().ended(executed)) {
+            control.execute(call.order()::resume);
         }
         if (executed) {
             call.request()
@@ -174,9 +195,8 @@ final class Mutations {
     }
 
     private void failed(MutationCall call, Throwable failure) {
-        @Nullable ClientSession session = sessions.get(call.batch().getSession());
-        if (session != null && session.order().ended(false)) {
-            session.order().resume();
+        if (call.order().ended(false)) {
+            call.order().resume();
         }
         call.request().fail(unavailable(leadership, failure));
     }
@@ -189,6 +209,9 @@ final class Mutations {
                         : failure;
         if (cause instanceof LogUnavailableException e && !e.overloaded()) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress());
+        }
+        if (cause instanceof IllegalArgumentException) {
+            return RpcStatus.fail(Errno.EINVAL, String.valueOf(cause.getMessage()));
         }
         return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, String.valueOf(cause.getMessage()));
     }

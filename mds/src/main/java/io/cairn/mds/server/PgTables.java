@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,23 +25,53 @@ import org.slf4j.LoggerFactory;
 final class PgTables {
     private static final Logger LOG = LoggerFactory.getLogger(PgTables.class);
 
-    private final MapChanges changes;
-    private final int bootstrapDisks;
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    PgTables(MapChanges changes, int bootstrapDisks) {
+    private final MapChanges changes;
+    private final Control control;
+    private final int bootstrapDisks;
+    private boolean inOffice;
+    private boolean retrying;
+
+    PgTables(MapChanges changes, Control control, int bootstrapDisks) {
         this.changes = changes;
+        this.control = control;
         this.bootstrapDisks = bootstrapDisks;
     }
 
-    /** Something has registered: makes the tables that can be made now. */
+    void begin() {
+        inOffice = true;
+        makeMissing();
+    }
+
+    void end() {
+        inOffice = false;
+    }
+
+    /** Makes the tables that can be made now; again later while that fails. */
     void makeMissing() {
         var _ =
                 changes.change(this::tables)
                         .whenComplete((map, failure) -> {
                             if (failure != null) {
                                 LOG.warn("no PG table could be made", failure);
+                                retry();
                             }
                         });
+    }
+
+    private void retry() {
+        if (inOffice && !retrying) {
+            retrying = true;
+            var _ = control.after(RETRY_NANOS, this::again);
+        }
+    }
+
+    private void again() {
+        retrying = false;
+        if (inOffice) {
+            makeMissing();
+        }
     }
 
     private MapUpdate.@Nullable Builder tables(ClusterMap base) {

@@ -25,6 +25,9 @@ import org.jspecify.annotations.Nullable;
 final class Registration {
     private static final int UUID_BYTES = 16;
 
+    /** Of a failure domain's label. */
+    static final int MAX_LABEL_BYTES = 255;
+
     private final ClusterMap base;
     private final RegisterServerRequest wanted;
 
@@ -45,10 +48,20 @@ final class Registration {
                 throw new FsException(Errno.EINVAL, "disk uuids are 16 bytes, each another");
             }
         }
+        checkLabel("host", wanted.getHostBytes());
+        checkLabel("rack", wanted.getRackBytes());
         try {
             RpcAddress.parse(wanted.getAddress());
         } catch (IllegalArgumentException e) {
             throw new FsException(Errno.EINVAL, String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static void checkLabel(String name, ByteString label) {
+        if (label.size() > MAX_LABEL_BYTES) {
+            throw new FsException(
+                    Errno.EINVAL,
+                    name + " has " + label.size() + " bytes, " + MAX_LABEL_BYTES + " are the most");
         }
     }
 

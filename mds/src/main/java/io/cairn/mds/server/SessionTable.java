@@ -32,11 +32,36 @@ final class SessionTable implements StateListener {
 
     /** A new time in office: every session gets a full term, and its order is found anew. */
     void reset() {
-        sessions.clear();
+        for (long id : sessions.keySet()) {
+            remove(id, LATER);
+        }
         for (SessionRecord record : state.sessions()) {
-            if (!record.getRefused()) {
-                put(record.getSession());
+            long id = record.getSession();
+            if (record.getRefused()) {
+                continue;
             }
+            put(id);
+            // It may end meanwhile: either we see that, or we are told of it after this.
+            @Nullable SessionRecord now = state.session(id);
+            if (now == null || now.getRefused()) {
+                remove(id, Mutations.fenced(id));
+            }
+        }
+    }
+
+    /** Office is over: what waits is answered with this. */
+    void close(RpcStatus status) {
+        sessions.values().forEach(session -> close(session, status));
+    }
+
+    private static void close(ClientSession session, RpcStatus status) {
+        session.order().close(call -> call.request().fail(status));
+    }
+
+    private void remove(long id, RpcStatus status) {
+        @Nullable ClientSession session = sessions.remove(id);
+        if (session != null) {
+            close(session, status);
         }
     }
 
@@ -77,12 +102,12 @@ final class SessionTable implements StateListener {
 
     @Override
     public void sessionRefused(long session, long mapEpoch) {
-        sessions.remove(session);
+        remove(session, Mutations.fenced(session));
     }
 
     @Override
     public void sessionEnded(long session) {
-        sessions.remove(session);
+        remove(session, Mutations.fenced(session));
     }
 
     @Override

@@ -55,6 +55,22 @@ final class MetaLogTest {
     }
 
     @Test
+    void anEntryThatIsTooLargeFailsAndTheNextOneIsTaken() throws Exception {
+        MetaLogConfig config = LogMember.group(directory, 1, Transport.NETTY, 1000).get(0);
+        try (LogMember member = new LogMember(config)) {
+            awaitLeader(List.of(member));
+            CompletableFuture<String> large =
+                    member.submit("x".repeat(MetaLog.MAX_ENTRY_BYTES + 1));
+            assertThatThrownBy(() -> large.get(30, TimeUnit.SECONDS))
+                    .isInstanceOf(ExecutionException.class)
+                    .hasCauseInstanceOf(IllegalArgumentException.class);
+            assertThat(member.submit("small").get(30, TimeUnit.SECONDS)).endsWith(":small");
+            String largest = "y".repeat(MetaLog.MAX_ENTRY_BYTES);
+            assertThat(member.submit(largest).get(30, TimeUnit.SECONDS)).endsWith("y");
+        }
+    }
+
+    @Test
     void theLogIsPurgedOnlyUpToWhatACheckpointHolds() throws Exception {
         MetaLogConfig config = LogMember.group(directory, 1, Transport.NETTY, 100).get(0);
         try (LogMember member = new LogMember(config)) {

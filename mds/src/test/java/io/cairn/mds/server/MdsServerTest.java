@@ -4,16 +4,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.ByteString;
+import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.OpenSessionReply;
+import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Role;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.StatusReply;
+import io.cairn.common.rocks.RocksDatabase;
+import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.io.IOException;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.rocksdb.WriteBatch;
 
 /** One member over RPC. */
 final class MdsServerTest {
@@ -133,6 +150,119 @@ final class MdsServerTest {
             assertThat(session.lookup("nothing").status().errno()).isEqualTo(Errno.ENOENT);
             assertThat(session.mutate(TestSession.unlink("nothing")).getErrno())
                     .isEqualTo(Errno.ENOENT.number());
+        }
+    }
+
+    @Test
+    void aBatchThatIsTooLargeForTheLogIsRefusedAndTheSessionGoesOn() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            ByteString value = ByteString.copyFrom(new byte[65_536]);
+            Mutation[] many = new Mutation[80];
+            for (int i = 0; i < many.length; i++) {
+                many[i] = TestSession.setXattr(1, "user.a" + i, value);
+            }
+            Answer<MutateReply> answer = session.mutate(session.batch(1, many));
+            assertThat(answer.status().errno()).isEqualTo(Errno.EINVAL);
+            assertThat(answer.status().detail()).contains("are the most");
+            TestSession.inode(session.mutate(TestSession.mkdir("d")));
+        }
+    }
+
+    @Test
+    void namesAndDescriptionsAreBounded() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                RpcClient server = group.newClient(Role.ROLE_DATA_SERVER)) {
+            // Two bytes each, of which the last is not cut in half.
+            String text = "x" + "\u00e9".repeat(3000);
+            OpenSessionRequest open =
+                    OpenSessionRequest.newBuilder()
+                            .setClientUuid(ByteString.copyFrom(new byte[16]))
+                            .setDescription(text)
+                            .build();
+            group.call(Method.OPEN_SESSION, open, OpenSessionReply.parser()).get();
+            assertThat(group.status().getSessions(0).getDescription())
+                    .isEqualTo(text.substring(0, 512));
+            for (String label : List.of("host", "rack")) {
+                RegisterServerRequest.Builder register =
+                        RegisterServerRequest.newBuilder()
+                                .setServerUuid(ByteString.copyFrom(new byte[16]))
+                                .setIncarnation(ByteString.copyFrom(new byte[16]))
+                                .setAddress("127.0.0.1:1");
+                if (label.equals("host")) {
+                    register.setHost("h".repeat(256));
+                } else {
+                    register.setRack("r".repeat(256));
+                }
+                Answer<RegisterServerReply> refused =
+                        group.callAs(
+                                server,
+                                Method.REGISTER_SERVER,
+                                register.build(),
+                                RegisterServerReply.parser());
+                assertThat(refused.status().errno()).isEqualTo(Errno.EINVAL);
+                assertThat(refused.status().detail()).contains(label + " has 256 bytes");
+            }
+        }
+    }
+
+    @Test
+    void whatWaitsForAnEarlierMutationIsAnsweredWhenItsSessionIsEvicted() throws Exception {
+        String settings = QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"300ms\"\n";
+        try (TestGroup group = new TestGroup(directory, 1, settings)) {
+            TestSession session = new TestSession(group);
+            Answer<MutateReply> answer =
+                    session.send(1, session.batch(5, TestSession.mkdir("d")))
+                            .get(30, TimeUnit.SECONDS);
+            assertThat(answer.status().advice()).isEqualTo(Advice.FENCED);
+        }
+    }
+
+    @Test
+    void metadataThatCannotBeReadEndsTheServer() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            long inode = TestSession.inode(session.mutate(TestSession.mkdir("d"))).getInode();
+            group.stop(1);
+            damage(group.config(1), inode);
+            group.start(1);
+            group.awaitServing();
+            RpcStatus status =
+                    await().atMost(PATIENCE)
+                            .until(
+                                    () -> lookupOnce(group, "d").status(),
+                                    s -> s.ok() || s.detail().contains("inode " + inode));
+            assertThat(status.advice()).isEqualTo(Advice.RETRY);
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(group.fatal.get()).contains("inode " + inode));
+        }
+    }
+
+    private static Answer<LookupReply> lookupOnce(TestGroup group, String name) {
+        return group.ask(1, Method.LOOKUP, TestSession.lookupRequest(name), LookupReply.parser());
+    }
+
+    /** The inode's record in the database becomes nonsense. */
+    private static void damage(MdsConfig config, long inode) throws Exception {
+        Path database = config.dataDir().resolve("namespace/current");
+        assertThat(RocksDatabase.exists(database)).isTrue();
+        try (RocksMemory memory = new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32));
+                RocksDatabase rocks =
+                        RocksDatabase.open(
+                                database,
+                                "metadata",
+                                config.rocksdb(),
+                                memory,
+                                Meters.unpublished(),
+                                reason -> {
+                                    throw new AssertionError(reason);
+                                });
+                WriteBatch batch = new WriteBatch()) {
+            batch.put(
+                    ByteBuffer.allocate(9).put((byte) 0x10).putLong(inode).array(),
+                    new byte[] {1, 2, 3});
+            rocks.write(batch);
+            rocks.flush();
         }
     }
 
@@ -353,20 +483,52 @@ final class MdsServerTest {
         }
     }
 
+    @Test
+    void whatADeadSessionWroteBeyondTheSizeIsCutFromTheChunks() throws Exception {
+        String settings = QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"300ms\"\n";
+        try (TestGroup group = new TestGroup(directory, 1, settings);
+                FakeDataServer one = new FakeDataServer(group);
+                FakeDataServer two = new FakeDataServer(group);
+                FakeDataServer three = new FakeDataServer(group)) {
+            List<FakeDataServer> servers = List.of(one, two, three);
+            for (FakeDataServer server : servers) {
+                server.register();
+            }
+            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+            TestSession session = new TestSession(group);
+            long inode =
+                    TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
+            await().atMost(PATIENCE)
+                    .until(() -> group.status().getMap().getRefusedSessionsCount() == 1);
+            assertThat(servers).allMatch(s -> s.truncations.isEmpty());
+            long epoch = group.status().getMap().getEpoch();
+            servers.forEach(s -> s.heartbeat(epoch));
+            await().atMost(PATIENCE)
+                    .until(() -> {
+                        Attr file = session.getAttr(inode).get().getAttr();
+                        return file.getTruncateSequence() == 1
+                                && file.getPendingTruncationsCount() == 0;
+                    });
+            assertThat(servers.stream().flatMap(s -> s.truncations.stream()))
+                    .hasSize(1)
+                    .allSatisfy(t -> {
+                        assertThat(t.getInode()).isEqualTo(inode);
+                        assertThat(t.getSize()).isZero();
+                        assertThat(t.getSequence()).isEqualTo(1);
+                    });
+        }
+    }
+
     /** In batches: a thousand files per entry. */
     private static void makeAndUnlink(TestSession session, int files) {
         for (int from = 0; from < files; from += 500) {
-            List<io.cairn.common.proto.Mutation> batch = new ArrayList<>();
+            List<Mutation> batch = new ArrayList<>();
             for (int i = from; i < Math.min(files, from + 500); i++) {
                 batch.add(TestSession.create("f" + i, false));
                 batch.add(TestSession.unlink("f" + i));
             }
             session.mutate(
-                            session
-                                    .batch(
-                                            session.next,
-                                            batch.toArray(new io.cairn.common.proto.Mutation[0]))
-                                    .toBuilder()
+                            session.batch(session.next, batch.toArray(new Mutation[0])).toBuilder()
                                     .setAckedBelow(session.next)
                                     .build())
                     .get();

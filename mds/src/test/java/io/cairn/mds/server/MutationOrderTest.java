@@ -64,6 +64,24 @@ final class MutationOrderTest {
     }
 
     @Test
+    void whenItIsClosedWhatWaitsIsGivenBackAndNothingIsTakenAnyMore() {
+        List<String> givenBack = new ArrayList<>();
+        order.arrived("1", 1, 2, 0);
+        order.arrived("3", 3, 4, 0);
+        order.arrived("4", 4, 5, 0);
+        order.close(givenBack::add);
+        assertThat(givenBack).containsExactly("3", "4");
+        assertThat(order.waiting()).isZero();
+        order.arrived("2", 2, 3, 0);
+        assertThat(refused).containsExactly("2");
+        assertThat(order.ended(false)).as("nothing to resume").isFalse();
+        order.resume();
+        order.close(givenBack::add);
+        assertThat(submitted).containsExactly("1");
+        assertThat(givenBack).hasSize(2);
+    }
+
+    @Test
     void notTooMuchWaits() {
         for (int i = 0; i < MutationOrder.MAX_WAITING; i++) {
             order.arrived("w" + i, 10 + i, 11 + i, 0);
