@@ -394,6 +394,21 @@ class FileSystemTest {
     }
 
     @Test
+    void aWriteTakesBackAnMtimeFromTheFutureAndAnExplicitOneStays() {
+        Path w = work("times");
+        Shell.bash(
+                        ("set -e; cd '%s'; echo x >f; touch -d 2099-01-01 f;"
+                                        + " [ $(stat -c %%Y f) = $(date -d 2099-01-01 +%%s) ];"
+                                        + " touch before; echo x >>f; [ f -nt before ];"
+                                        + " [ $(stat -c %%Y f) -le $(date +%%s) ];"
+                                        + " touch -d 2001-02-03 old; cp -p old copy; cat f >>copy;"
+                                        + " touch -r old copy; sync copy;"
+                                        + " [ $(stat -c %%Y copy) = $(stat -c %%Y old) ]")
+                                .formatted(w))
+                .ok();
+    }
+
+    @Test
     void statusSaysWhatRunsAndWhereEverythingIs() {
         var status = cluster.status();
         assertThat(status.path("health").asString()).isEqualTo("ok");
