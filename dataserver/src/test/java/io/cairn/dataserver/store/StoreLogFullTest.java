@@ -58,10 +58,13 @@ class StoreLogFullTest {
         }
     }
 
-    /** Writes wait, deletes do not: they and what is before them have segments in reserve. */
+    /**
+     * Writes wait, deletes do not: they and what is before them have segments in reserve. A segment
+     * is much longer than a record, as its rest that no batch fits into counts only once it is full.
+     */
     @Test
     void aLogFullOfUncommittedWritesHoldsWritesAndTakesDeletes() throws Exception {
-        try (StoreHarness h = new StoreHarness(directory, 3, 8 << 20, 16, 32 << 10)) {
+        try (StoreHarness h = new StoreHarness(directory, 3, 8 << 20, 16, 128 << 10)) {
             h.open();
             int n = 0;
             while (h.store().walFillRatio() < 1.05) {
