@@ -29,6 +29,13 @@ public final class Async {
         return t instanceof FsException e ? e : new FsException(Errno.EIO, String.valueOf(t));
     }
 
+    /** What a request fails with that could not even be sent; memory may be there again later. */
+    public static FsException notStarted(Throwable thrown) {
+        return thrown instanceof OutOfMemoryError
+                ? new FsException(Errno.ENOMEM, String.valueOf(thrown.getMessage()))
+                : failure(thrown);
+    }
+
     /** A future that fails as {@code from} does, or holds what {@code step} makes of its value. */
     public static <T, R> CompletableFuture<R> map(
             CompletableFuture<T> from, Function<? super T, ? extends R> step) {

@@ -89,6 +89,12 @@ public interface CairnClient extends AutoCloseable {
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 
         /**
+         * Makes the file at least this long, with a hole at its end; one that is longer, by
+         * whatever client, stays so. Completes when the size is committed at the MDS.
+         */
+        CompletableFuture<Void> extend(long size);
+
+        /**
          * Completes when all writes issued before it are durable and the size they made is
          * committed at the MDS. A changed mtime alone follows within a second.
          */

@@ -46,6 +46,19 @@ class SizeTest extends ClientFixture {
     }
 
     @Test
+    void extendingNeverShrinksWhatAnotherClientWrote() {
+        OpenFile file = create(connect(NEVER), "f");
+        OpenFile other = get(connect(NEVER).open(file.inode()));
+        get(write(other, 90, "0123456789"));
+        get(other.flush());
+        get(file.extend(50)); // does not know of the other's size
+        assertThat(atMds(file).getSize()).isEqualTo(100);
+        get(file.extend(200));
+        assertThat(atMds(file).getSize()).isEqualTo(200);
+        assertThat(read(file, 95, 10)).isEqualTo("56789\0\0\0\0\0");
+    }
+
+    @Test
     void fsyncWaitsForTheWritesBeforeIt() {
         OpenFile file = create(connect(NEVER), "f");
         cluster.data().forEach(d -> d.faults(op -> Fault.HOLD));

@@ -3,7 +3,6 @@ package io.cairn.fuse.op;
 import io.cairn.client.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
-import io.cairn.common.proto.SetAttrOp;
 import io.cairn.fuse.kernel.FileFormat;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.RequestBody;
@@ -56,19 +55,13 @@ final class AllocateOperation {
                                             : CompletableFuture.completedFuture(null);
                             return (mode & KEEP_SIZE) != 0
                                     ? zeros
-                                    : zeros.thenCompose(nothing -> extend(request, attr, end));
+                                    : zeros.thenCompose(nothing -> extend(file, attr, end));
                         });
         mount.thenEmpty(request, done);
     }
 
-    private CompletableFuture<Void> extend(FuseRequest request, Attr attr, long end) {
-        if (attr.getSize() >= end) {
-            return CompletableFuture.completedFuture(null);
-        }
-        SetAttrOp grow = SetAttrOp.newBuilder().setInode(attr.getInode()).setSize(end).build();
-        return mount.client()
-                .setAttr(grow, MountContext.credentials(request))
-                .thenApply(changed -> null);
+    private static CompletableFuture<Void> extend(OpenFile file, Attr attr, long end) {
+        return attr.getSize() >= end ? CompletableFuture.completedFuture(null) : file.extend(end);
     }
 
     /** Piece after piece; stops where nobody waits any more. */

@@ -57,7 +57,11 @@ public final class Notifier {
                             next.node,
                             LinuxError.describe((int) -result));
                 }
-                next.afterwards.run();
+                try {
+                    next.afterwards.run();
+                } catch (RuntimeException e) { // the opens that wait behind it must go on
+                    LOG.error("after the invalidation of node {}", next.node, e);
+                }
             }
         } catch (InterruptedException closed) {
             Thread.currentThread().interrupt();

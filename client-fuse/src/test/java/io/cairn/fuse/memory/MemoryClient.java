@@ -526,6 +526,11 @@ public final class MemoryClient implements CairnClient {
             return run("write", () -> store(offset, data, killPrivileges));
         }
 
+        @Override
+        public CompletableFuture<Void> extend(long size) {
+            return run("extend", () -> store(size, Unpooled.EMPTY_BUFFER, false));
+        }
+
         private @Nullable Void store(long offset, ByteBuf data, boolean killPrivileges) {
             long end = offset + data.readableBytes();
             try {

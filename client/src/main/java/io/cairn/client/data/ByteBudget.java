@@ -2,6 +2,8 @@ package io.cairn.client.data;
 
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Bounds the bytes of data requests in flight. What does not fit waits, first come first served; a
@@ -9,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * acquired, or on the one whose release made room.
  */
 public final class ByteBudget {
+    private static final Logger LOG = LoggerFactory.getLogger(ByteBudget.class);
+
     private record Waiting(long bytes, Runnable start) {}
 
     private final long limitBytes;
@@ -20,7 +24,10 @@ public final class ByteBudget {
         this.limitBytes = limitBytes;
     }
 
-    /** Runs {@code start} once the bytes are taken; every one must be given back by release. */
+    /**
+     * Runs {@code start} once the bytes are taken; every one must be given back by release. A start
+     * that waited must not throw: there is nobody left to tell.
+     */
     public void acquire(long bytes, Runnable start) {
         synchronized (this) {
             if (!waiting.isEmpty() || !fits(bytes)) {
@@ -41,7 +48,11 @@ public final class ByteBudget {
             draining = true;
         }
         for (Runnable start = next(); start != null; start = next()) {
-            start.run();
+            try {
+                start.run();
+            } catch (RuntimeException | Error e) { // the others that wait must go on
+                LOG.error("An operation could not be started", e);
+            }
         }
     }
 

@@ -69,6 +69,21 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return refused;
         }
+        return submit(offset, data, killPrivileges);
+    }
+
+    @Override
+    public CompletableFuture<Void> extend(long size) {
+        if (released.get()) {
+            return Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+        }
+        if (size > state.view().maxFileBytes()) {
+            return Async.failed(Errno.EFBIG, "size " + size);
+        }
+        return Async.then(submit(size, Unpooled.EMPTY_BUFFER, false), nothing -> flush());
+    }
+
+    private CompletableFuture<Void> submit(long offset, ByteBuf data, boolean killPrivileges) {
         WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
         state.order().submit(op);
         return op.future;

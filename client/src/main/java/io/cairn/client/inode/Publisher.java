@@ -77,7 +77,11 @@ public final class Publisher {
 
     private CompletableFuture<Void> queued(InodeState state, GrowOp grow, PendingMutation pending) {
         CompletableFuture<Void> done = new CompletableFuture<>();
-        CompletableFuture<Void> before = state.lastGrow;
+        // What a failed one had to say is said again by this one.
+        CompletableFuture<Void> before =
+                state.lastGrow.isCompletedExceptionally()
+                        ? CompletableFuture.completedFuture(null)
+                        : state.lastGrow;
         state.lastGrow = done;
         var _ =
                 pending.answer()

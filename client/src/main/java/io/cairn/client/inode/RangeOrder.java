@@ -4,6 +4,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the operations of one client on one file in the order they were issued where it matters:
@@ -36,12 +38,14 @@ public final class RangeOrder {
             this.change = change;
         }
 
-        /** Begins the work; must not block. {@link #finish} is due once it is over. */
+        /** Begins the work; must not block or throw. {@link #finish} is due once it is over. */
         protected abstract void start();
 
         /** Tells one that still waits the time; it may fail its caller, but stays in line. */
         protected void waitingAt(long nowNanos) {}
     }
+
+    private static final Logger LOG = LoggerFactory.getLogger(RangeOrder.class);
 
     private final ArrayDeque<Entry> ready = new ArrayDeque<>();
     private @Nullable Entry first;
@@ -95,7 +99,11 @@ public final class RangeOrder {
             draining = true;
         }
         for (Entry e = nextReady(); e != null; e = nextReady()) {
-            e.start();
+            try {
+                e.start();
+            } catch (RuntimeException | Error problem) { // the others that wait must go on
+                LOG.error("An operation could not be started", problem);
+            }
         }
     }
 

@@ -82,14 +82,18 @@ final class ReadOp extends RangeOrder.Entry {
             synchronized (this) {
                 piecesLeft++;
             }
-            services.data()
-                    .read(
-                            state,
-                            view.chunk(at),
-                            view.offsetInChunk(at),
-                            piece,
-                            deadlineNanos,
-                            (problem, data) -> pieceDone(position, piece, problem, data));
+            try {
+                services.data()
+                        .read(
+                                state,
+                                view.chunk(at),
+                                view.offsetInChunk(at),
+                                piece,
+                                deadlineNanos,
+                                (problem, data) -> pieceDone(position, piece, problem, data));
+            } catch (RuntimeException | OutOfMemoryError e) {
+                pieceDone(position, piece, Async.notStarted(e), Unpooled.EMPTY_BUFFER);
+            }
             at += piece;
         }
         pieceDone(0, 0, null, Unpooled.EMPTY_BUFFER);

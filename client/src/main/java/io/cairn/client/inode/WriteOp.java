@@ -75,14 +75,18 @@ final class WriteOp extends RangeOrder.Entry {
             synchronized (this) {
                 piecesLeft++;
             }
-            services.data()
-                    .write(
-                            state,
-                            view.chunk(at),
-                            view.offsetInChunk(at),
-                            data.retainedSlice(data.readerIndex() + (int) (at - offset), piece),
-                            deadlineNanos,
-                            this::pieceDone);
+            try {
+                services.data()
+                        .write(
+                                state,
+                                view.chunk(at),
+                                view.offsetInChunk(at),
+                                data.retainedSlice(data.readerIndex() + (int) (at - offset), piece),
+                                deadlineNanos,
+                                this::pieceDone);
+            } catch (RuntimeException | OutOfMemoryError e) {
+                pieceDone(Async.notStarted(e), data);
+            }
             at += piece;
         }
         data.release();

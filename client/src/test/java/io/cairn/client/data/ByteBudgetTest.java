@@ -40,6 +40,19 @@ class ByteBudgetTest {
     }
 
     @Test
+    void oneThatCannotStartDoesNotHoldUpTheOthers() {
+        acquire("a", 100);
+        budget.acquire(
+                60,
+                () -> {
+                    throw new OutOfMemoryError("of direct memory");
+                });
+        acquire("b", 40);
+        budget.release(100);
+        assertThat(started).containsExactly("a", "b");
+    }
+
+    @Test
     void startsThatEndAtOnceDoNotDeepenTheStack() {
         acquire("first", 100);
         int[] count = {0};

@@ -60,7 +60,8 @@ class StoreLogFullTest {
 
     /**
      * Writes wait, deletes do not: they and what is before them have segments in reserve. A segment
-     * is much longer than a record, as its rest that no batch fits into counts only once it is full.
+     * is much longer than a record, as its rest that no batch fits into counts only once it is
+     * full.
      */
     @Test
     void aLogFullOfUncommittedWritesHoldsWritesAndTakesDeletes() throws Exception {
