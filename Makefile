@@ -8,9 +8,9 @@ SHOW := 2>&1 | grep --line-buffered -vE '^(\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(-
 IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 
 # System tests run the Cairn that was just packaged.
-it test: export CAIRN_NO_BUILD := 1
+it test crash: export CAIRN_NO_BUILD := 1
 
-.PHONY: help setup fmt check unit it test bench docs package clean
+.PHONY: help setup fmt check unit it test crash bench docs package clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -19,6 +19,7 @@ help:
 	@echo 'make unit    tests beside the code'
 	@echo 'make it      system tests: real mounts and processes (root, /dev/fuse)'
 	@echo 'make test    check + unit + it, as CI runs them'
+	@echo 'make crash   50 kills of everything and 10 power cuts under load'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make package cli/target/cairn.tar.gz, to be unpacked where Cairn is to run'
 	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
@@ -41,6 +42,11 @@ it: can-mount
 # One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests.
 test: can-mount
 	@$(MVN) -Dskip.system=false spotless:check verify $(SHOW)
+
+# What `test` does a few rounds of: 50 times kill -9 of everything, 10 power cuts. About half an hour.
+crash: can-mount
+	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest='KillTest,PowerTest' -Dsurefire.failIfNoSpecifiedTests=false \
+	    -Dcairn.test.kills=40 -Dcairn.test.kills.processes=10 -Dcairn.test.powercuts=5 verify $(SHOW)
 
 bench:
 	bench/run

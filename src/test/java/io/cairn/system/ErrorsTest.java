@@ -94,9 +94,7 @@ class ErrorsTest {
             for (String key : new String[] {"raft_address", "metrics_address"}) {
                 String busy = port(config, key);
                 try (var _ = new ServerSocket(Integer.parseInt(busy))) {
-                    Cluster.cairn("mds", "--config", config.toString())
-                            .withoutLogOf("LifeCycle") // of Ratis, with stack traces
-                            .saysOneLine(BUSY, busy);
+                    Cluster.cairn("mds", "--config", config.toString()).saysOneLine(BUSY, busy);
                 }
             }
             cluster.up();

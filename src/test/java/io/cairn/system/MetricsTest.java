@@ -41,6 +41,7 @@ class MetricsTest {
     void jmxAndPrometheusAgree() throws Exception {
         try (Cluster cluster = Cluster.temporary("--processes")) {
             cluster.up();
+            assertThat(cluster.status().path("metrics_addresses").size()).isEqualTo(5);
             Shell.bash(
                             "cp -r /usr/include/linux '%1$s'/ && sync && cat '%1$s'/linux/*.h >/dev/null"
                                     .formatted(cluster.mnt()))

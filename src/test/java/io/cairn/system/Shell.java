@@ -31,23 +31,6 @@ final class Shell {
             return this;
         }
 
-        /** Leaves out what this logger of a server wrote on standard error, and traces with it. */
-        Result withoutLogOf(String logger) {
-            StringBuilder rest = new StringBuilder();
-            boolean leftOut = false;
-            for (String line : err.lines().toList()) {
-                if (LOGGED.matcher(line).lookingAt()) {
-                    leftOut = line.contains("] " + logger + " - ");
-                } else if (line.startsWith("cairn: ")) {
-                    leftOut = false;
-                }
-                if (!leftOut) {
-                    rest.append(line).append('\n');
-                }
-            }
-            return new Result(exitCode, out, rest.toString());
-        }
-
         /**
          * Fails the test unless the program ended with this code after saying one line on standard
          * error, with all of these texts in it. Servers and mounts also log there, with time

@@ -42,6 +42,8 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         Logger root = context.getLogger(Logger.ROOT_LOGGER_NAME);
         root.setLevel(Level.WARN);
         root.addAppender(appender);
+        // Prints the traces of a start that failed, which is said in one line after them.
+        context.getLogger("org.apache.ratis.util.LifeCycle").setLevel(Level.OFF);
         context.getLogger("io.cairn").setLevel(command ? Level.ERROR : Level.INFO);
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }

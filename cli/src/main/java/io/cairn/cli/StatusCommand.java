@@ -7,7 +7,9 @@ import io.cairn.common.proto.StatusReply;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -43,13 +45,26 @@ final class StatusCommand implements Callable<ExitCode> {
             StatusReport report = StatusReport.of(status);
             PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
             if (options.json()) {
-                new Output(out).json(report.asMap());
+                Map<String, Object> json = report.asMap();
+                json.put("metrics_addresses", metricsAddresses());
+                new Output(out).json(json);
             } else {
                 report.print(out);
                 out.flush();
             }
         }
         return ExitCode.SUCCESS;
+    }
+
+    /** Of a local cluster; others know theirs from their configurations only. */
+    private Map<String, String> metricsAddresses() throws IOException {
+        Map<String, String> addresses = new LinkedHashMap<>();
+        if (mds.isEmpty()) {
+            ClusterDirectory.chosen(directory)
+                    .metricsAddresses()
+                    .forEach((part, address) -> addresses.put(part, address.toString()));
+        }
+        return addresses;
     }
 
     private List<HostPort> members() throws IOException {

@@ -78,6 +78,11 @@ public final class ClusterDirectory {
         return parts().mdsAddresses();
     }
 
+    /** Where each part's metrics are, by its name and configuration. */
+    public Map<String, HostPort> metricsAddresses() throws IOException {
+        return parts().metricsAddresses();
+    }
+
     /** Where it was last mounted. */
     Optional<Path> mountPoint() throws IOException {
         Path file = path.resolve("mountpoint");

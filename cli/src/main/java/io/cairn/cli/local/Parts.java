@@ -1,11 +1,16 @@
 package io.cairn.cli.local;
 
+import io.cairn.cli.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
+import io.cairn.dataserver.DataServerConfig;
 import io.cairn.mds.server.MdsConfig;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 
 /**
  * The parts of a local cluster as its directory was when it was read.
@@ -45,6 +50,24 @@ record Parts(List<Part> all) {
         List<HostPort> addresses = new ArrayList<>();
         for (Part part : mds()) {
             addresses.add(self(Config.load(part.config(), MdsConfig.class)).address());
+        }
+        return addresses;
+    }
+
+    /** Where each part's metrics are, by its name. */
+    Map<String, HostPort> metricsAddresses() {
+        Map<String, HostPort> addresses = new LinkedHashMap<>();
+        for (Part part : all) {
+            Optional<HostPort> address =
+                    switch (part.kind()) {
+                        case MDS -> Config.load(part.config(), MdsConfig.class).metricsAddress();
+                        case DATA ->
+                                Config.load(part.config(), DataServerConfig.class).metricsAddress();
+                        case MOUNT ->
+                                Config.load(part.config(), MountConfig.class).metricsAddress();
+                        case EMBEDDED -> Optional.empty(); // those of its parts
+                    };
+            address.ifPresent(a -> addresses.put(part.name(), a));
         }
         return addresses;
     }

@@ -209,6 +209,7 @@ public final class Wal implements AutoCloseable {
             lock.unlock();
         }
         int payloadAt = at + length - payloadLength;
+        boolean whole = false;
         try {
             ByteBuffer b = batch.memory();
             WalRecordFormat.encode(
@@ -230,13 +231,25 @@ public final class Wal implements AutoCloseable {
                 payload.getBytes(payload.readerIndex(), b.slice(payloadAt, payloadLength));
             }
             fillUp(b, at + length, at + aligned);
+            whole = true;
         } finally {
-            batch.copied();
+            filled(batch, whole);
         }
         wakeSyncThread(!write);
         boolean repair = type == WalRecordFormat.REPAIR;
         return new WalRecord(
                 lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength, extents);
+    }
+
+    /** A record that was not filled must never be written: recovery would take it for the end. */
+    private void filled(WalBatch batch, boolean whole) {
+        if (!whole) {
+            failed = true;
+            fatal.fatal(
+                    "write-ahead log of disk " + segments.disk() + " failed",
+                    new IllegalStateException("a record could not be encoded"));
+        }
+        batch.copied();
     }
 
     /** Logs that the operations of the PG after the sequence are void. */
@@ -475,6 +488,9 @@ public final class Wal implements AutoCloseable {
         for (WalBatch batch : round) {
             while (!batch.complete()) {
                 Thread.onSpinWait();
+            }
+            if (failed) {
+                return false;
             }
             WalSegment segment = place(batch, round);
             if (segment == null) {
