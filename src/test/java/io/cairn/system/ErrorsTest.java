@@ -71,8 +71,8 @@ class ErrorsTest {
         Cluster.cairn("up", full.toString(), "--dir", state.toString())
                 .saysOneLine(BUSY, "not empty");
         Shell.Result missing =
-                Cluster.cairn("up", temporary + "/missing", "--dir", state.toString());
-        missing.saysOneLine(USAGE, "missing");
+                Cluster.cairn("up", temporary + "/missing/mnt", "--dir", state.toString());
+        missing.saysOneLine(USAGE, "missing/mnt does not exist", "mkdir -p");
         assertThat(state).doesNotExist();
     }
 

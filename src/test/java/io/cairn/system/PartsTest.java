@@ -11,21 +11,29 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.json.JsonMapper;
 
 /** Parts started one by one as an administrator does, and a cluster in the foreground. */
 class PartsTest {
     private static final Duration LIMIT = Duration.ofMinutes(2);
 
-    /** With three metadata servers: they are processes of their own without being asked to. */
+    /**
+     * With three metadata servers: they are processes of their own without being asked to. And with
+     * a mount point that is not there yet.
+     */
     @Test
     void theForegroundEndsWithTheMountAndStopsTheRest() throws Exception {
         try (Cluster cluster = Cluster.temporary()) {
+            Files.delete(cluster.mnt());
             Process up = foreground(cluster, "--mds", "3");
             awaitMounted(cluster);
             assertThat(cluster.processes()).hasSize(7);
             Cluster.cairn("umount", cluster.mnt().toString()).ok();
             assertThat(exitCode(up)).isZero();
             assertThat(cluster.processes()).isEmpty();
+            Shell.Result down =
+                    Cluster.cairn("down", "--json", "--dir", cluster.state().toString()).ok();
+            assertThat(JsonMapper.shared().readTree(down.out()).path("stopped")).isEmpty();
         }
     }
 

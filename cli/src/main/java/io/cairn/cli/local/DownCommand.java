@@ -3,6 +3,7 @@ package io.cairn.cli.local;
 import io.cairn.cli.CommandException;
 import io.cairn.cli.ExitCode;
 import io.cairn.cli.GlobalOptions;
+import io.cairn.cli.Output;
 import io.cairn.fuse.mount.MountPoints;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -10,7 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -32,9 +35,7 @@ public final class DownCommand implements Callable<ExitCode> {
     /** How long a part may take to stop before it is killed. */
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    @Mixin
-    @SuppressWarnings("UnusedVariable") // by picocli and Main
-    private final GlobalOptions options = new GlobalOptions();
+    @Mixin private final GlobalOptions options = new GlobalOptions();
 
     @Spec private @Nullable CommandSpec spec;
 
@@ -51,14 +52,18 @@ public final class DownCommand implements Callable<ExitCode> {
                     cluster.path() + ": there is no cluster; name its directory with --dir");
         }
         List<Part> running = new ArrayList<>(cluster.running());
-        if (running.isEmpty()) {
-            cleanDeadMount(cluster, out);
-            out.println("Nothing runs in " + cluster.path() + ".");
-            return ExitCode.SUCCESS;
-        }
         List<String> killed = stop(running);
-        cleanDeadMount(cluster, out);
-        out.printf("Stopped %d process%s.%n", running.size(), running.size() == 1 ? "" : "es");
+        Optional<Path> removed = removeDeadMount(cluster);
+        if (options.json()) {
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("directory", cluster.path().toString());
+            json.put("stopped", running.stream().map(Part::name).toList());
+            json.put("killed", killed);
+            json.put("removed_dead_mount", removed.isPresent());
+            new Output(out).json(json);
+        } else {
+            report(out, cluster, running.size(), removed);
+        }
         if (!killed.isEmpty()) {
             throw new CommandException(
                     ExitCode.FAILURE,
@@ -102,11 +107,22 @@ public final class DownCommand implements Callable<ExitCode> {
         }
     }
 
-    private static void cleanDeadMount(ClusterDirectory cluster, PrintWriter out)
-            throws IOException {
-        Optional<Path> mountPoint = cluster.mountPoint();
-        if (mountPoint.isPresent() && MountPoints.removeDead(mountPoint.get())) {
-            out.println("Removed the dead mount on " + mountPoint.get() + ".");
+    private static void report(
+            PrintWriter out, ClusterDirectory cluster, int stopped, Optional<Path> removed) {
+        removed.ifPresent(mount -> out.println("Removed the dead mount on " + mount + "."));
+        if (stopped == 0) {
+            out.println("Nothing runs in " + cluster.path() + ".");
+        } else {
+            out.printf("Stopped %d process%s.%n", stopped, stopped == 1 ? "" : "es");
         }
+        out.flush();
+    }
+
+    /** Where one was. */
+    private static Optional<Path> removeDeadMount(ClusterDirectory cluster) throws IOException {
+        Optional<Path> mountPoint = cluster.mountPoint();
+        return mountPoint.isPresent() && MountPoints.removeDead(mountPoint.get())
+                ? mountPoint
+                : Optional.empty();
     }
 }

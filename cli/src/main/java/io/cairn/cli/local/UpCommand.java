@@ -39,7 +39,7 @@ public final class UpCommand implements Callable<ExitCode> {
 
     @Spec private @Nullable CommandSpec spec;
 
-    @Parameters(paramLabel = "MOUNTPOINT", description = "An empty directory.")
+    @Parameters(paramLabel = "MOUNTPOINT", description = "An empty directory; it is made if its parent is there.")
     private @Nullable Path mountPoint;
 
     @Option(
@@ -145,6 +145,10 @@ public final class UpCommand implements Callable<ExitCode> {
         if (cleaned && !options.json()) {
             out().println("Removed the dead mount on " + mount + ".");
             out().flush();
+        }
+        Path parent = mount.getParent();
+        if (!Files.exists(mount) && parent != null && Files.isDirectory(parent)) {
+            Files.createDirectory(mount);
         }
         if (!Files.isDirectory(mount)) {
             throw usage(
