@@ -31,6 +31,14 @@ class PartsTest {
             Cluster.cairn("umount", cluster.mnt().toString()).ok();
             assertThat(exitCode(up)).isZero();
             assertThat(cluster.processes()).isEmpty();
+            Cluster.cairn(
+                            "up",
+                            cluster.mnt().toString(),
+                            "--dir",
+                            cluster.state().toString(),
+                            "--wal-size",
+                            "512MiB")
+                    .saysOneLine(2, "with logs of 256MiB");
             Shell.Result down =
                     Cluster.cairn("down", "--json", "--dir", cluster.state().toString()).ok();
             assertThat(JsonMapper.shared().readTree(down.out()).path("stopped")).isEmpty();

@@ -72,6 +72,11 @@ record Parts(List<Part> all) {
         return addresses;
     }
 
+    /** The first data server's; all were made alike. */
+    DataServerConfig.DiskTable firstDisk() {
+        return Config.load(data().getFirst().config(), DataServerConfig.class).disk().getFirst();
+    }
+
     /** The member that the configuration is of. */
     static MdsConfig.Member self(MdsConfig config) {
         return config.members().stream()

@@ -5,6 +5,7 @@ import io.cairn.cli.ExitCode;
 import io.cairn.cli.GlobalOptions;
 import io.cairn.cli.Output;
 import io.cairn.common.config.ByteSize;
+import io.cairn.dataserver.DataServerConfig;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
 import io.cairn.fuse.mount.MountPoints;
@@ -39,7 +40,9 @@ public final class UpCommand implements Callable<ExitCode> {
 
     @Spec private @Nullable CommandSpec spec;
 
-    @Parameters(paramLabel = "MOUNTPOINT", description = "An empty directory; it is made if its parent is there.")
+    @Parameters(
+            paramLabel = "MOUNTPOINT",
+            description = "An empty directory; it is made if its parent is there.")
     private @Nullable Path mountPoint;
 
     @Option(
@@ -169,13 +172,19 @@ public final class UpCommand implements Callable<ExitCode> {
         int members = parts.mds().size();
         int servers = parts.data().size();
         if (cluster.laidOut()) {
+            DataServerConfig.DiskTable disk = parts.firstDisk();
             if ((mds != null && mds != members)
                     || (data != null && data != servers)
-                    || capacity != null
-                    || walSize != null) {
+                    || (capacity != null && !disk.capacity().equals(size("--capacity", capacity)))
+                    || (walSize != null && !disk.walSize().equals(size("--wal-size", walSize)))) {
                 throw usage(
-                        "%s holds a cluster of %d MDS and %d data servers; start it without --mds, --data, --capacity and --wal-size, or choose another --dir"
-                                .formatted(cluster.path(), members, servers));
+                        "%s holds a cluster of %d MDS and %d data servers of %s with logs of %s; start it without --mds, --data, --capacity and --wal-size, or choose another --dir"
+                                .formatted(
+                                        cluster.path(),
+                                        members,
+                                        servers,
+                                        disk.capacity(),
+                                        disk.walSize()));
             }
             return parts;
         }
