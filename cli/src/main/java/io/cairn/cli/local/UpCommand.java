@@ -144,20 +144,19 @@ public final class UpCommand implements Callable<ExitCode> {
 
     /** True if a dead mount was removed. */
     private boolean prepareMountPoint(Path mount) throws IOException {
+        Path parent = mount.getParent();
+        if (parent != null && !Files.isDirectory(parent)) {
+            throw usage("mount point " + mount + " does not exist: mkdir -p " + mount);
+        }
         boolean cleaned = MountPoints.removeDead(mount);
         if (cleaned && !options.json()) {
             out().println("Removed the dead mount on " + mount + ".");
             out().flush();
         }
-        Path parent = mount.getParent();
-        if (!Files.exists(mount) && parent != null && Files.isDirectory(parent)) {
+        if (!Files.exists(mount)) {
             Files.createDirectory(mount);
-        }
-        if (!Files.isDirectory(mount)) {
-            throw usage(
-                    Files.exists(mount)
-                            ? "mount point " + mount + " is not a directory"
-                            : "mount point " + mount + " does not exist: mkdir -p " + mount);
+        } else if (!Files.isDirectory(mount)) {
+            throw usage("mount point " + mount + " is not a directory");
         }
         Optional<String> problem =
                 MountPoints.problem(mount, MountOptions.DEFAULT.with(mountOptions));
