@@ -25,6 +25,13 @@ class SizeTest extends ClientFixture {
         return cluster.names().attr(file.inode());
     }
 
+    private Attr setMtime(CairnClient client, OpenFile file, Timespec mtime) {
+        return get(
+                client.setAttr(
+                        SetAttrOp.newBuilder().setInode(file.inode()).setMtime(mtime).build(),
+                        WHO));
+    }
+
     private long mutations(String kind) {
         return cluster.names().executed().stream().filter(m -> m.endsWith(" " + kind)).count();
     }
@@ -211,14 +218,7 @@ class SizeTest extends ClientFixture {
         OpenFile file = create(client, "f");
         get(write(file, 0, "abc"));
         Timespec past = Timespec.newBuilder().setSeconds(1_000_000).setNanos(5).build();
-        Attr set =
-                get(
-                        client.setAttr(
-                                SetAttrOp.newBuilder()
-                                        .setInode(file.inode())
-                                        .setMtime(past)
-                                        .build(),
-                                WHO));
+        Attr set = setMtime(client, file, past);
         assertThat(set.getMtime()).isEqualTo(past);
         assertThat(set.getSize()).isEqualTo(3);
         get(file.flush());
@@ -231,14 +231,7 @@ class SizeTest extends ClientFixture {
         CairnClient client = connect(NEVER);
         OpenFile file = create(client, "f");
         Timespec future = Timespec.newBuilder().setSeconds(4_070_908_800L).build();
-        Attr set =
-                get(
-                        client.setAttr(
-                                SetAttrOp.newBuilder()
-                                        .setInode(file.inode())
-                                        .setMtime(future)
-                                        .build(),
-                                WHO));
+        Attr set = setMtime(client, file, future);
         assertThat(set.getMtime()).isEqualTo(future);
         assertThat(file.attr().getMtime()).isEqualTo(future);
         get(write(file, 0, "abc"));

@@ -6,6 +6,7 @@ import io.cairn.common.config.Key;
 import io.cairn.common.config.KeyException;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemoryConfig;
+import io.cairn.dataserver.disk.DiskConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -152,24 +153,9 @@ public record DataServerConfig(
                             min = "0B",
                             max = "1GiB")
                     ByteSize directWrite) {
-        private static final long PAGE = 4096;
-
         public DiskTable {
-            KeyException.require(
-                    capacity.bytes() == 0 || capacity.bytes() >= 1 << 20,
-                    "capacity",
-                    "must be 0B or at least 1MiB");
-            KeyException.require(
-                    walSegment.bytes() % PAGE == 0, "wal_segment", "must be a multiple of 4KiB");
-            long segments = walSize.bytes() / walSegment.bytes();
-            KeyException.require(
-                    walSize.bytes() % walSegment.bytes() == 0 && segments >= 4 && segments <= 65536,
-                    "wal_size",
-                    "must be 4 to 65536 times wal_segment, which is " + walSegment);
-            KeyException.require(
-                    directWrite.bytes() == 0 || directWrite.bytes() >= PAGE,
-                    "direct_write",
-                    "must be 0B or at least 4KiB");
+            DiskConfig.checkSizes(
+                    capacity.bytes(), walSize.bytes(), walSegment.bytes(), directWrite.bytes());
         }
     }
 }

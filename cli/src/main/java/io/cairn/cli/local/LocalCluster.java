@@ -71,7 +71,7 @@ final class LocalCluster {
             }
             awaitMounted();
         } catch (CommandException | IOException e) {
-            DownCommand.stop(started.stream().map(Started::part).toList());
+            stop();
             throw e;
         }
     }
@@ -93,21 +93,24 @@ final class LocalCluster {
                                                 .map(s -> s.process().onExit().thenApply(p -> s))
                                                 .toArray(CompletableFuture[]::new))
                                 .join();
-        int code = ended.process().exitValue();
         try {
             Runtime.getRuntime().removeShutdownHook(bySignal);
         } catch (IllegalStateException e) {
             return; // told to stop: the hook is stopping the parts
         }
-        DownCommand.stop(started.stream().map(Started::part).toList());
-        if (ended != mount || code != ExitCode.SUCCESS.number()) {
-            throw failed(ExitCode.of(code), ended.part(), "ended with exit code " + code);
+        stop();
+        if (ended != mount || ended.process().exitValue() != ExitCode.SUCCESS.number()) {
+            throw ended(ended);
         }
+    }
+
+    private void stop() throws IOException {
+        DownCommand.stop(started.stream().map(Started::part).toList());
     }
 
     private void stopQuietly() {
         try {
-            DownCommand.stop(started.stream().map(Started::part).toList());
+            stop();
         } catch (IOException e) {
             System.err.println("cairn: stopping failed: " + e.getMessage());
         }
@@ -158,8 +161,7 @@ final class LocalCluster {
         while (!MountPoints.isMounted(mountPoint)) {
             for (Started s : started) {
                 if (!s.process().isAlive()) {
-                    int code = s.process().exitValue();
-                    throw failed(ExitCode.of(code), s.part(), "ended with exit code " + code);
+                    throw ended(s);
                 }
             }
             if (System.nanoTime() > end) {
@@ -182,6 +184,11 @@ final class LocalCluster {
             Thread.currentThread().interrupt();
             throw new CommandException(ExitCode.FAILURE, "interrupted", e);
         }
+    }
+
+    private static CommandException ended(Started s) {
+        int code = s.process().exitValue();
+        return failed(ExitCode.of(code), s.part(), "ended with exit code " + code);
     }
 
     private static CommandException failed(ExitCode code, Part part, String what) {

@@ -26,6 +26,16 @@ public final class FileTree {
         }
     }
 
+    /** What is in the directory itself; empty if it is none. */
+    public static List<Path> children(Path directory) throws IOException {
+        if (!Files.isDirectory(directory)) {
+            return List.of();
+        }
+        try (Stream<Path> paths = Files.list(directory)) {
+            return paths.toList();
+        }
+    }
+
     /** The path and all below it, children before their directory; empty if nothing is there. */
     static List<Path> depthFirst(Path root) throws IOException {
         try (Stream<Path> paths = Files.walk(root)) {

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.UUID;
-import java.util.stream.Stream;
 
 /**
  * The hard links by which checkpoints hold on to the tables of a database that lies on several
@@ -46,7 +45,7 @@ final class TableLinks {
 
     /** Drops the folders beside a table directory whose checkpoints are gone. */
     static void dropUnused(Path tables) throws IOException {
-        for (Path folder : children(all(tables))) {
+        for (Path folder : FileTree.children(all(tables))) {
             if (!used(folder)) {
                 FileTree.delete(folder);
             }
@@ -58,9 +57,9 @@ final class TableLinks {
         if (!Files.exists(owner)) {
             return false; // being made when the process ended
         }
-        for (Path checkpoint : children(Path.of(Files.readString(owner).strip()))) {
-            for (Path part : children(checkpoint)) {
-                List<Path> links = children(part);
+        for (Path checkpoint : FileTree.children(Path.of(Files.readString(owner).strip()))) {
+            for (Path part : FileTree.children(checkpoint)) {
+                List<Path> links = FileTree.children(part);
                 // All of one directory lead to the same folder.
                 if (!links.isEmpty()
                         && Files.isSymbolicLink(links.get(0))
@@ -74,14 +73,5 @@ final class TableLinks {
 
     private static Path all(Path tables) {
         return tables.resolveSibling(tables.getFileName() + SUFFIX);
-    }
-
-    private static List<Path> children(Path directory) throws IOException {
-        if (!Files.isDirectory(directory)) {
-            return List.of();
-        }
-        try (Stream<Path> paths = Files.list(directory)) {
-            return paths.toList();
-        }
     }
 }

@@ -1,10 +1,10 @@
 package io.cairn.dataserver.disk;
 
+import io.cairn.common.config.KeyException;
 import java.nio.file.Path;
 
 /**
- * Where one disk keeps its parts and how it is run. Validates itself; throws
- * IllegalArgumentException naming the key.
+ * Where one disk keeps its parts and how it is run. Validates itself; throws {@link KeyException}.
  *
  * @param data the data file or raw block device (HDD)
  * @param wal directory of the write-ahead log (SSD)
@@ -44,26 +44,35 @@ public record DiskConfig(
     private static final int PAGE = DeviceFile.PAGE_BYTES;
 
     public DiskConfig {
-        check(capacityBytes >= 0, "capacity", "must not be negative");
-        check(
+        checkSizes(capacityBytes, walBytes, walSegmentBytes, directWriteBytes);
+        KeyException.require(
+                headroomBytes >= SHARE_OF_CAPACITY, "headroom", "must not be negative");
+        KeyException.require(minimumFreeBytes >= 0, "minimum_free", "must not be negative");
+        KeyException.require(flushIntervalMillis >= 1, "flush_interval", "must be at least 1 ms");
+        KeyException.require(ioThreads >= 1 && ioThreads <= 256, "io_threads", "must be 1 to 256");
+    }
+
+    /** The rules that the sizes of a disk obey among each other, for whoever reads them as well. */
+    public static void checkSizes(
+            long capacityBytes, long walBytes, long walSegmentBytes, long directWriteBytes) {
+        KeyException.require(capacityBytes >= 0, "capacity", "must not be negative");
+        KeyException.require(
                 capacityBytes == 0 || capacityBytes >= 256L * PAGE,
                 "capacity",
                 "must be at least 1 MiB");
-        check(walSegmentBytes % PAGE == 0, "wal_segment", "must be a multiple of 4 KiB");
-        check(walSegmentBytes >= 4 * PAGE, "wal_segment", "must be at least 16 KiB");
-        check(
+        KeyException.require(
+                walSegmentBytes % PAGE == 0, "wal_segment", "must be a multiple of 4 KiB");
+        KeyException.require(walSegmentBytes >= 4 * PAGE, "wal_segment", "must be at least 16 KiB");
+        KeyException.require(
                 walBytes % walSegmentBytes == 0 && walBytes / walSegmentBytes >= 4,
                 "wal_size",
                 "must be a multiple of wal_segment, at least 4 segments");
-        check(walBytes / walSegmentBytes <= 65536, "wal_size", "must be at most 65536 segments");
-        check(headroomBytes >= SHARE_OF_CAPACITY, "headroom", "must not be negative");
-        check(minimumFreeBytes >= 0, "minimum_free", "must not be negative");
-        check(flushIntervalMillis >= 1, "flush_interval", "must be at least 1 ms");
-        check(
+        KeyException.require(
+                walBytes / walSegmentBytes <= 65536, "wal_size", "must be at most 65536 segments");
+        KeyException.require(
                 directWriteBytes == 0 || directWriteBytes >= PAGE,
                 "direct_write",
                 "must be 0 or at least 4 KiB");
-        check(ioThreads >= 1 && ioThreads <= 256, "io_threads", "must be 1 to 256");
     }
 
     /** All defaults, everything below one directory. */
@@ -126,11 +135,5 @@ public record DiskConfig(
 
     public int walSegments() {
         return Math.toIntExact(walBytes / walSegmentBytes);
-    }
-
-    private static void check(boolean condition, String key, String rule) {
-        if (!condition) {
-            throw new IllegalArgumentException("disk " + key + " " + rule);
-        }
     }
 }

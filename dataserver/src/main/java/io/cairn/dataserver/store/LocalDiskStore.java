@@ -253,7 +253,8 @@ public final class LocalDiskStore implements DiskStore {
     /** Null if it cannot be read or does not match its checksums. */
     private static @Nullable ByteBuf payload(WalRecord r, LoggedOp op, PayloadReader payloads) {
         InodeChange change = op.change();
-        if (change != null) { // known, and from then on without checksums of its own in the log
+        if (change != null) {
+            // Verified when it was decoded; bytes of the log would have to be verified again.
             ByteBuf encoded = ByteBufAllocator.DEFAULT.directBuffer(r.payloadLength());
             change.encode(encoded);
             return encoded;

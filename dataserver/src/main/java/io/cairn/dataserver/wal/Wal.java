@@ -209,7 +209,6 @@ public final class Wal implements AutoCloseable {
             lock.unlock();
         }
         int payloadAt = at + length - payloadLength;
-        boolean whole = false;
         try {
             ByteBuffer b = batch.memory();
             WalRecordFormat.encode(
@@ -231,25 +230,17 @@ public final class Wal implements AutoCloseable {
                 payload.getBytes(payload.readerIndex(), b.slice(payloadAt, payloadLength));
             }
             fillUp(b, at + length, at + aligned);
-            whole = true;
+        } catch (RuntimeException | Error e) {
+            // Half a record must never be written: recovery would take it for the end of the log.
+            fail(e);
+            throw e;
         } finally {
-            filled(batch, whole);
+            batch.copied();
         }
         wakeSyncThread(!write);
         boolean repair = type == WalRecordFormat.REPAIR;
         return new WalRecord(
                 lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength, extents);
-    }
-
-    /** A record that was not filled must never be written: recovery would take it for the end. */
-    private void filled(WalBatch batch, boolean whole) {
-        if (!whole) {
-            failed = true;
-            fatal.fatal(
-                    "write-ahead log of disk " + segments.disk() + " failed",
-                    new IllegalStateException("a record could not be encoded"));
-        }
-        batch.copied();
     }
 
     /** Logs that the operations of the PG after the sequence are void. */
@@ -436,10 +427,14 @@ public final class Wal implements AutoCloseable {
                 }
             }
         } catch (Throwable e) { // an Error too: the thread must not end unnoticed
-            failed = true;
-            segments.stop();
-            fatal.fatal("write-ahead log of disk " + segments.disk() + " failed", e);
+            fail(e);
         }
+    }
+
+    private void fail(Throwable e) {
+        failed = true;
+        segments.stop();
+        fatal.fatal("write-ahead log of disk " + segments.disk() + " failed", e);
     }
 
     private List<WalBatch> takeRound() {

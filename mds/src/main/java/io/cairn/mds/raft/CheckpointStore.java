@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.stream.Stream;
 import org.apache.ratis.server.protocol.TermIndex;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.SnapshotInfo;
@@ -79,7 +78,7 @@ final class CheckpointStore implements StateMachineStorage {
         Path present = directory.resolve(name(state.appliedTerm(), state.appliedIndex()));
         synchronized (dropping) {
             replaced.clear();
-            for (Path child : children(directory)) {
+            for (Path child : FileTree.children(directory)) {
                 if (!child.equals(present) || !CheckpointManifest.complete(child)) {
                     FileTree.delete(child);
                 }
@@ -147,7 +146,7 @@ final class CheckpointStore implements StateMachineStorage {
      */
     void attemptBegun(String id) {
         try {
-            for (Path attempt : children(incoming)) {
+            for (Path attempt : FileTree.children(incoming)) {
                 if (!attempt.getFileName().toString().equals(ATTEMPT + id)) {
                     LOG.info("dropping {}, part of a checkpoint never sent in full", attempt);
                     FileTree.delete(attempt);
@@ -161,8 +160,8 @@ final class CheckpointStore implements StateMachineStorage {
     /** The checkpoint another member has just sent in full, fsynced; null if there is none. */
     @Nullable Path received() throws IOException {
         List<Path> complete = new ArrayList<>();
-        for (Path attempt : children(incoming)) {
-            for (Path checkpoint : children(attempt)) {
+        for (Path attempt : FileTree.children(incoming)) {
+            for (Path checkpoint : FileTree.children(attempt)) {
                 dropDigests(checkpoint);
                 if (CheckpointManifest.complete(checkpoint)) {
                     complete.add(checkpoint);
@@ -224,7 +223,7 @@ final class CheckpointStore implements StateMachineStorage {
             return;
         }
         String prefix = directory.getFileName() + ".tmp";
-        for (Path sibling : children(parent)) {
+        for (Path sibling : FileTree.children(parent)) {
             if (sibling.getFileName().toString().startsWith(prefix)) {
                 LOG.info("dropping {}, left over from an installed checkpoint", sibling);
                 FileTree.delete(sibling);
@@ -238,15 +237,6 @@ final class CheckpointStore implements StateMachineStorage {
             if (file.getFileName().toString().endsWith(".md5")) {
                 Files.delete(file);
             }
-        }
-    }
-
-    private static List<Path> children(Path directory) throws IOException {
-        if (!Files.isDirectory(directory)) {
-            return List.of();
-        }
-        try (Stream<Path> paths = Files.list(directory)) {
-            return paths.toList();
         }
     }
 

@@ -417,14 +417,8 @@ final class MdsServerTest {
                                 directory,
                                 1,
                                 QUICK + "[background]\nreaper_inodes_per_second = 8000\n");
-                FakeDataServer one = new FakeDataServer(group);
-                FakeDataServer two = new FakeDataServer(group);
-                FakeDataServer three = new FakeDataServer(group)) {
-            List<FakeDataServer> servers = List.of(one, two, three);
-            for (FakeDataServer server : servers) {
-                server.register();
-            }
-            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            List<FakeDataServer> servers = three.registered(16);
             servers.forEach(s -> s.broken = true);
             TestSession session = new TestSession(group);
             makeAndUnlink(session, files);
@@ -434,7 +428,7 @@ final class MdsServerTest {
             await().atMost(PATIENCE)
                     .until(() -> group.status().getDeletionBacklogInodes() < files - 1000);
             group.stop(1);
-            int before = one.deleted.size() + two.deleted.size() + three.deleted.size();
+            int before = servers.stream().mapToInt(s -> s.deleted.size()).sum();
             assertThat(before).isBetween(1, files - 1);
             group.start(1);
             await().atMost(Duration.ofSeconds(60))
@@ -452,14 +446,8 @@ final class MdsServerTest {
     @Test
     void aShrinkReachesEveryPlacementGroupItCutsAndIsForgotten() throws Exception {
         try (TestGroup group = new TestGroup(directory, 1, QUICK);
-                FakeDataServer one = new FakeDataServer(group);
-                FakeDataServer two = new FakeDataServer(group);
-                FakeDataServer three = new FakeDataServer(group)) {
-            List<FakeDataServer> servers = List.of(one, two, three);
-            for (FakeDataServer server : servers) {
-                server.register();
-            }
-            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            List<FakeDataServer> servers = three.registered(16);
             TestSession session = new TestSession(group);
             long inode =
                     TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
@@ -487,14 +475,8 @@ final class MdsServerTest {
     void whatADeadSessionWroteBeyondTheSizeIsCutFromTheChunks() throws Exception {
         String settings = QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"300ms\"\n";
         try (TestGroup group = new TestGroup(directory, 1, settings);
-                FakeDataServer one = new FakeDataServer(group);
-                FakeDataServer two = new FakeDataServer(group);
-                FakeDataServer three = new FakeDataServer(group)) {
-            List<FakeDataServer> servers = List.of(one, two, three);
-            for (FakeDataServer server : servers) {
-                server.register();
-            }
-            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            List<FakeDataServer> servers = three.registered(16);
             TestSession session = new TestSession(group);
             long inode =
                     TestSession.inode(session.mutate(TestSession.create("f", true))).getInode();
