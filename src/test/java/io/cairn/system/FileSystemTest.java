@@ -408,6 +408,63 @@ class FileSystemTest {
                 .ok();
     }
 
+    /** What an NFS server does: it names files by handle, also long after it opened them last. */
+    @Test
+    void fileHandlesOutliveCachesAndServers() throws IOException {
+        Path w = work("handles");
+        Files.createDirectories(w.resolve("a/b/c"));
+        Files.writeString(w.resolve("a/b/c/file"), "by handle");
+        Files.writeString(w.resolve("gone"), "gone");
+        Path handles = cluster.base().resolve("handles");
+        handles("take", w, handles);
+        Files.delete(w.resolve("gone"));
+        handles("open", w, handles);
+
+        cluster.kill9();
+        cluster.up();
+        handles("open", w, handles);
+    }
+
+    private static void handles(String verb, Path work, Path store) {
+        Shell.run(
+                        "python3",
+                        "-c",
+                        """
+                        import ctypes,errno,os,pickle,sys
+                        verb,work,store=sys.argv[1:]
+                        libc=ctypes.CDLL(None,use_errno=True)
+                        class Handle(ctypes.Structure):
+                         _fields_=[('bytes',ctypes.c_uint),('type',ctypes.c_int),('id',ctypes.c_ubyte*128)]
+                        def checked(r):
+                         if r<0: raise OSError(ctypes.get_errno(),os.strerror(ctypes.get_errno()))
+                         return r
+                        def take(name):
+                         h=Handle(bytes=128);m=ctypes.c_int()
+                         path=f'{work}/{name}'.encode()
+                         checked(libc.name_to_handle_at(-100,path,ctypes.byref(h),ctypes.byref(m),0))
+                         return bytes(h)
+                        if verb=='take':
+                         pickle.dump([take(n) for n in ('a/b/c/file','a/b/c','gone')],open(store,'wb'));sys.exit()
+                        open('/proc/sys/vm/drop_caches','w').write('2')
+                        mount=os.open(work,os.O_RDONLY)
+                        def opened(h):
+                         return checked(libc.open_by_handle_at(mount,ctypes.byref(Handle.from_buffer_copy(h)),os.O_RDONLY))
+                        file,directory,gone=pickle.load(open(store,'rb'))
+                        try: opened(gone); assert False,'an unlinked file was opened'
+                        except OSError as e: assert e.errno==errno.ESTALE,e
+                        d=opened(directory)
+                        assert os.readlink(f'/proc/self/fd/{d}')==f'{work}/a/b/c'
+                        assert os.listdir(d)==['file']
+                        f=opened(file)
+                        assert os.read(f,100)==b'by handle'
+                        assert os.fstat(f).st_ino==os.stat(f'{work}/a/b/c/file').st_ino
+                        """,
+                        verb,
+                        work.toString(),
+                        store.toString())
+                .ok();
+    }
+
     @Test
     void statusSaysWhatRunsAndWhereEverythingIs() {
         var status = cluster.status();
