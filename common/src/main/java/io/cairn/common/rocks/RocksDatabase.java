@@ -12,7 +12,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.AbstractNativeReference;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
@@ -23,6 +25,7 @@ import org.rocksdb.FlushOptions;
 import org.rocksdb.LiveFileMetaData;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Snapshot;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
@@ -140,9 +143,26 @@ public final class RocksDatabase implements AutoCloseable {
                 checkpoint, DatabasePaths.of(directory.toAbsolutePath(), name, config));
     }
 
-    /** The database itself, for reading. Writes go through {@link #write}. */
+    /**
+     * The database itself, for reading single rows. Writes go through {@link #write}, scans through
+     * {@link #rows}.
+     */
     public RocksDB db() {
         return db;
+    }
+
+    /**
+     * The rows whose keys begin with {@code prefix}, at or above {@code from}.
+     *
+     * @param snapshot the state to read, null for the present one
+     * @param failure what to throw when a row cannot be read
+     */
+    public PrefixIterator rows(
+            @Nullable Snapshot snapshot,
+            byte[] prefix,
+            byte[] from,
+            Function<RocksDBException, RuntimeException> failure) {
+        return new PrefixIterator(db, snapshot, prefix, from, failure);
     }
 
     /** Applies a batch atomically; it is durable after the next {@link #flush}. */

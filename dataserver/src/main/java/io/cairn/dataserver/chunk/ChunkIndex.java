@@ -1,5 +1,6 @@
 package io.cairn.dataserver.chunk;
 
+import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.disk.FatalHandler;
@@ -15,7 +16,6 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
-import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteBatch;
 
 /**
@@ -64,10 +64,8 @@ public final class ChunkIndex implements AutoCloseable {
     /** The chunk's head and the groups of its blocks [firstBlock, lastBlock]. */
     public Stored read(int pg, long inode, int chunk, int firstBlock, int lastBlock) {
         byte[] prefix = ChunkKeys.chunkHead(pg, inode, chunk);
-        try (RocksIterator it = db.newIterator()) {
-            it.seek(prefix);
+        try (PrefixIterator it = rows(prefix)) {
             if (!it.isValid() || !Arrays.equals(it.key(), prefix)) {
-                check(it);
                 return new Stored(null, Map.of());
             }
             ChunkHead head = ChunkHeadFormat.decode(it.value());
@@ -81,14 +79,11 @@ public final class ChunkIndex implements AutoCloseable {
             }
             for (; it.isValid(); it.next()) {
                 byte[] key = it.key();
-                if (!ChunkKeys.isGroup(key)
-                        || !ChunkKeys.startsWith(key, prefix)
-                        || ChunkKeys.groupOf(key) > last) {
+                if (ChunkKeys.groupOf(key) > last) {
                     break;
                 }
                 groups.put(ChunkKeys.groupOf(key), BlockGroupFormat.decode(it.value()));
             }
-            check(it);
             return new Stored(head, groups);
         }
     }
@@ -120,19 +115,13 @@ public final class ChunkIndex implements AutoCloseable {
     /** Numbers of the chunks an inode has in a PG. */
     public List<Integer> chunks(int pg, long inode) {
         List<Integer> chunks = new ArrayList<>();
-        byte[] end = ChunkKeys.inodeEnd(pg, inode);
-        try (RocksIterator it = db.newIterator()) {
-            it.seek(ChunkKeys.inodeStart(pg, inode));
+        try (PrefixIterator it = rows(ChunkKeys.inode(pg, inode))) {
             for (; it.isValid(); it.next()) {
                 byte[] key = it.key();
-                if (Arrays.compareUnsigned(key, end) >= 0) {
-                    break;
-                }
                 if (ChunkKeys.isChunkHead(key)) {
                     chunks.add(ChunkKeys.chunkOf(key));
                 }
             }
-            check(it);
         }
         return chunks;
     }
@@ -145,11 +134,10 @@ public final class ChunkIndex implements AutoCloseable {
 
     public List<PgLogState> pgStates() {
         List<PgLogState> states = new ArrayList<>();
-        try (RocksIterator it = db.newIterator()) {
-            for (it.seek(new byte[] {'P'}); it.isValid() && it.key()[0] == 'P'; it.next()) {
+        try (PrefixIterator it = rows(new byte[] {'P'})) {
+            for (; it.isValid(); it.next()) {
                 states.add(PgStateFormat.decode(ChunkKeys.pgOf(it.key()), it.value()));
             }
-            check(it);
         }
         return states;
     }
@@ -164,8 +152,8 @@ public final class ChunkIndex implements AutoCloseable {
     }
 
     public void visit(Visitor visitor) {
-        try (RocksIterator it = db.newIterator()) {
-            for (it.seek(new byte[] {'C'}); it.isValid() && it.key()[0] == 'C'; it.next()) {
+        try (PrefixIterator it = rows(new byte[] {'C'})) {
+            for (; it.isValid(); it.next()) {
                 byte[] key = it.key();
                 int pg = ChunkKeys.pgOf(key);
                 long inode = ChunkKeys.inodeOf(key);
@@ -185,7 +173,6 @@ public final class ChunkIndex implements AutoCloseable {
                     throw new IndexDamagedException("key of " + key.length + " bytes");
                 }
             }
-            check(it);
         }
     }
 
@@ -279,11 +266,8 @@ public final class ChunkIndex implements AutoCloseable {
         }
     }
 
-    private static void check(RocksIterator it) {
-        try {
-            it.status();
-        } catch (RocksDBException e) {
-            throw new IndexDamagedException("cannot read", e);
-        }
+    private PrefixIterator rows(byte[] prefix) {
+        return database.rows(
+                null, prefix, prefix, e -> new IndexDamagedException("cannot read", e));
     }
 }

@@ -1,7 +1,6 @@
 package io.cairn.dataserver.chunk;
 
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 
 /**
  * The whole key space of the chunk index. All numbers are big-endian, so that keys sort by number
@@ -48,14 +47,9 @@ public final class ChunkKeys {
         return inode(pg, inode, 9).put(CHUNK).putInt(chunk).putInt(group).array();
     }
 
-    /** The first key of an inode in a PG. */
-    static byte[] inodeStart(int pg, long inode) {
+    /** What all keys of an inode in a PG begin with. */
+    static byte[] inode(int pg, long inode) {
         return inode(pg, inode, 0).array();
-    }
-
-    /** The first key after everything of an inode in a PG. */
-    static byte[] inodeEnd(int pg, long inode) {
-        return inode(pg, inode, 1).put((byte) 2).array();
     }
 
     static boolean isChunkHead(byte[] key) {
@@ -84,12 +78,6 @@ public final class ChunkKeys {
 
     static int groupOf(byte[] key) {
         return ByteBuffer.wrap(key).getInt(CHUNK_HEAD_BYTES);
-    }
-
-    /** Whether the key begins with all of the prefix. */
-    static boolean startsWith(byte[] key, byte[] prefix) {
-        return key.length >= prefix.length
-                && Arrays.equals(key, 0, prefix.length, prefix, 0, prefix.length);
     }
 
     private static ByteBuffer inode(int pg, long inode, int more) {

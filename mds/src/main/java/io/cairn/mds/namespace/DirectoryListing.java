@@ -5,9 +5,9 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.rocks.PrefixIterator;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
-import org.rocksdb.RocksIterator;
 import org.rocksdb.Snapshot;
 
 /**
@@ -36,13 +36,10 @@ final class DirectoryListing {
             ReadDirReply.Builder reply = ReadDirReply.newBuilder().setParent(inode.parent);
             byte[] prefix = MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory);
             byte[] from = MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory, cursor + 1);
-            try (RocksIterator it = db.iterator(as)) {
+            try (PrefixIterator it = db.rows(snapshot, prefix, from)) {
                 int bytes = 0;
                 boolean end = true;
-                for (it.seek(from); it.isValid(); it.next()) {
-                    if (!MetaKeys.startsWith(it.key(), prefix)) {
-                        break;
-                    }
+                for (; it.isValid(); it.next()) {
                     DirEntry entry = entry(db, as, it.value(), attributes);
                     int size =
                             entry.getName().size()
@@ -55,7 +52,6 @@ final class DirectoryListing {
                     bytes += size;
                     reply.addEntries(entry);
                 }
-                MetaDatabase.check(it);
                 return reply.setEnd(end).build();
             }
         } finally {

@@ -1,5 +1,6 @@
 package io.cairn.mds.namespace;
 
+import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -7,7 +8,6 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDBException;
-import org.rocksdb.RocksIterator;
 import org.rocksdb.Snapshot;
 import org.rocksdb.WriteBatch;
 
@@ -61,13 +61,14 @@ final class MetaDatabase implements AutoCloseable {
         }
     }
 
-    /** All keys, in order, as of now; the caller positions and closes it. */
-    RocksIterator iterator() {
-        return rocks.db().newIterator();
-    }
-
-    RocksIterator iterator(ReadOptions as) {
-        return rocks.db().newIterator(as);
+    /**
+     * The rows whose keys begin with {@code prefix}, at or above {@code from}; the caller closes
+     * it.
+     *
+     * @param snapshot null for the state of now
+     */
+    PrefixIterator rows(@Nullable Snapshot snapshot, byte[] prefix, byte[] from) {
+        return rocks.rows(snapshot, prefix, from, e -> failed("scan", e));
     }
 
     /** To be given back by {@link #release}. */
@@ -78,15 +79,6 @@ final class MetaDatabase implements AutoCloseable {
     void release(Snapshot snapshot) {
         rocks.db().releaseSnapshot(snapshot);
         snapshot.close();
-    }
-
-    /** Throws where an iterator stopped on an error instead of at its end. */
-    static void check(RocksIterator iterator) {
-        try {
-            iterator.status();
-        } catch (RocksDBException e) {
-            throw failed("scan", e);
-        }
     }
 
     /** A consistent, durable copy of at least everything written so far. */

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState.Position;
@@ -16,7 +17,6 @@ import java.util.concurrent.locks.StampedLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
-import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteBatch;
 
 /**
@@ -171,32 +171,23 @@ final class MetaStore {
     /** The first keys with the prefix at or after {@code from}, of one state. */
     List<KeyValue> list(byte[] prefix, byte[] from, int max) {
         List<KeyValue> found = new ArrayList<>();
-        try (RocksIterator it = db.iterator()) {
-            for (it.seek(from); it.isValid() && found.size() < max; it.next()) {
-                byte[] key = it.key();
-                if (!MetaKeys.startsWith(key, prefix)) {
-                    break;
-                }
-                found.add(new KeyValue(key, it.value()));
+        try (PrefixIterator it = db.rows(null, prefix, from)) {
+            for (; found.size() < max && it.isValid(); it.next()) {
+                found.add(new KeyValue(it.key(), it.value()));
             }
-            MetaDatabase.check(it);
         }
         return found;
     }
 
     /** The first key with the prefix at or after {@code from} that is not to be passed over. */
     byte @Nullable [] firstKey(byte[] prefix, byte[] from, Predicate<byte[]> passOver) {
-        try (RocksIterator it = db.iterator()) {
-            for (it.seek(from); it.isValid(); it.next()) {
+        try (PrefixIterator it = db.rows(null, prefix, from)) {
+            for (; it.isValid(); it.next()) {
                 byte[] key = it.key();
-                if (!MetaKeys.startsWith(key, prefix)) {
-                    return null;
-                }
                 if (!passOver.test(key)) {
                     return key;
                 }
             }
-            MetaDatabase.check(it);
         }
         return null;
     }

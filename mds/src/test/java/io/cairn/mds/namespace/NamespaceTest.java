@@ -15,6 +15,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
+import io.cairn.common.rocks.DeletedRows;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
@@ -192,6 +193,31 @@ class NamespaceTest {
         assertThat(rig.state.deletions(0, 10)).isEmpty();
         assertThat(rig.state.counters().deletionHead()).isEqualTo(11);
         assertThat(rig.state.counters().deletionInodes()).isZero();
+    }
+
+    /** What the leader does many times a second must not become slower with each deletion. */
+    @Test
+    void filesDeletedBeforeAreNotWalkedOver() throws Exception {
+        List<Long> inodes = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            inodes.add(done(Ops.create(ROOT_INODE, "f" + i)).getInode());
+        }
+        for (int i = 0; i < 300; i++) {
+            done(Ops.unlink(ROOT_INODE, "f" + i));
+        }
+        reap(inodes);
+        long last = done(Ops.create(ROOT_INODE, "last")).getInode();
+        done(Ops.unlink(ROOT_INODE, "last"));
+        long walkedOver =
+                DeletedRows.walkedOver(
+                        directory.resolve("any"),
+                        () -> {
+                            assertThat(rig.state.deletions(0, 10)).hasSize(1);
+                            assertThat(rig.state.pendingTruncations(0, 10)).isEmpty();
+                            reap(List.of(last));
+                            assertThat(rig.state.deletions(0, 10)).isEmpty();
+                        });
+        assertThat(walkedOver).isZero();
     }
 
     private void reap(List<Long> inodes) {

@@ -7,6 +7,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.rocks.DeletedRows;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -111,6 +112,22 @@ class ReadDirTest {
             end = reply.getEnd();
         }
         assertThat(seen).hasSize(100);
+    }
+
+    @Test
+    void entriesRemovedFromOtherDirectoriesAreNotWalkedOver() throws Exception {
+        long d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
+        long other = rig.mutate(session, Ops.mkdir(ROOT_INODE, "other")).getAttr().getInode();
+        rig.mutate(session, Ops.mknod(d, "stays", Mode.FIFO, 0));
+        each(0, 500, i -> Ops.mknod(other, "goes" + i, Mode.FIFO, 0));
+        each(0, 500, i -> Ops.unlink(other, "goes" + i));
+        long walkedOver =
+                DeletedRows.walkedOver(
+                        directory.resolve("any"),
+                        () ->
+                                assertThat(rig.state.readDir(d, 0, 4096, true).getEntriesList())
+                                        .hasSize(1));
+        assertThat(walkedOver).isZero();
     }
 
     @Test
