@@ -39,6 +39,9 @@ public interface ControlReader {
     /** The deletion queue in order, after the given sequence (0: from its head). */
     List<DeletionRecord> deletions(long afterSequence, int max);
 
+    /** Null if there is no such inode. */
+    @Nullable Attr attr(long inode);
+
     /** Inodes with pending truncations, by id, after the given one (0: from the start). */
     List<Attr> pendingTruncations(long afterInode, int max);
 

@@ -94,12 +94,17 @@ final class MetaReader {
     List<Attr> pendingTruncations(long afterInode, int max) {
         List<Attr> found = new ArrayList<>();
         for (long id : ids(MetaKeys.TRUNCATING, afterInode, max)) {
-            Inode inode = store.consistently(() -> store.inode(id));
-            if (inode != null) {
-                found.add(inode.toAttr());
+            Attr attr = attr(id);
+            if (attr != null) {
+                found.add(attr);
             }
         }
         return found;
+    }
+
+    @Nullable Attr attr(long id) {
+        Inode inode = store.consistently(() -> store.inode(id));
+        return inode == null ? null : inode.toAttr();
     }
 
     /** Inode ids that are the keys of a kind. */

@@ -301,6 +301,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     }
 
     @Override
+    public @Nullable Attr attr(long inode) {
+        return read(s -> new MetaReader(s).attr(inode));
+    }
+
+    @Override
     public List<Attr> pendingTruncations(long afterInode, int max) {
         return read(s -> new MetaReader(s).pendingTruncations(afterInode, max));
     }

@@ -194,6 +194,7 @@ public final class MdsServer implements AutoCloseable {
                         this::databaseWarnings);
         state.addListener(map);
         state.addListener(mutations.sessions());
+        state.addListener(truncator);
         @Nullable MetaLog started = null;
         try {
             started = MetaLog.start(logConfig(config), directory, state, leadership);

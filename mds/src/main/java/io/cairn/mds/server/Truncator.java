@@ -6,20 +6,29 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.proto.Truncation;
 import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.namespace.StateListener;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.TruncatedEntry;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
- * to the ceiling, oldest first, and forgets it when all have answered. The control thread only.
+ * to the ceiling, oldest first, and forgets it when all have answered. Hears of them one by one;
+ * only what was there before its time in office, or is too much to be kept in mind, is looked for,
+ * because the search walks over all that were carried out lately. The control thread only, except
+ * for what it hears.
  */
-final class Truncator {
+final class Truncator implements StateListener {
+    /** Files kept in mind. */
+    static final int MAX_HEARD = 4096;
+
     /** Files worked on at a time. */
     private static final int MAX_UNDER_WAY = 256;
 
@@ -32,6 +41,12 @@ final class Truncator {
     private final Control control;
     private final MdsMetrics metrics;
     private final Set<Long> underWay = new HashSet<>();
+    private final Queue<Long> heard = new ArrayBlockingQueue<>(MAX_HEARD);
+
+    /** Some were not heard of: all files are to be searched. */
+    private volatile boolean missed;
+
+    private boolean searching;
     private @Nullable ScheduledFuture<?> ticks;
     private long inOffice;
     private long cursor;
@@ -54,7 +69,7 @@ final class Truncator {
     void begin() {
         end();
         inOffice++;
-        cursor = 0;
+        missed = true;
         ticks = control.every(TICK_NANOS, this::tick);
     }
 
@@ -68,17 +83,46 @@ final class Truncator {
         underWay.clear();
     }
 
+    @Override
+    public void truncationPending(long inode) {
+        if (!heard.offer(inode)) {
+            missed = true;
+        }
+    }
+
     private void tick() {
         int room = MAX_UNDER_WAY - underWay.size();
         if (room <= 0 || map.get().pgs().isEmpty()) {
             return;
         }
-        List<Attr> pending = state.pendingTruncations(cursor, room);
-        cursor = pending.size() < room ? 0 : pending.getLast().getInode();
-        for (Attr file : pending) {
-            if (file.getPendingTruncationsCount() > 0 && underWay.add(file.getInode())) {
-                truncate(file, file.getPendingTruncations(0));
-            }
+        if (missed) {
+            missed = false;
+            heard.clear();
+            searching = true;
+            cursor = 0;
+        }
+        if (searching) {
+            List<Attr> found = state.pendingTruncations(cursor, room);
+            searching = found.size() == room;
+            cursor = found.isEmpty() ? 0 : found.getLast().getInode();
+            found.forEach(this::takeUp);
+            return;
+        }
+        for (int i = 0; i < room && !heard.isEmpty(); i++) {
+            takeUp(heard.remove());
+        }
+    }
+
+    private void takeUp(long inode) {
+        @Nullable Attr file = state.attr(inode);
+        if (file != null) {
+            takeUp(file);
+        }
+    }
+
+    private void takeUp(Attr file) {
+        if (file.getPendingTruncationsCount() > 0 && underWay.add(file.getInode())) {
+            truncate(file, file.getPendingTruncations(0));
         }
     }
 
@@ -132,9 +176,15 @@ final class Truncator {
                                                         .setSequence(sequence)))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
-                                    if (when == inOffice) {
-                                        underWay.remove(inode);
+                                    if (when != inOffice) {
+                                        return;
+                                    }
+                                    underWay.remove(inode);
+                                    if (failure != null || reply.getErrno() != 0) {
+                                        truncationPending(inode); // still
+                                    } else {
                                         metrics.truncations().increment();
+                                        takeUp(inode); // there may be another
                                     }
                                 },
                                 control);

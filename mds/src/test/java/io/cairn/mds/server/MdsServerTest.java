@@ -21,6 +21,7 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.StatusReply;
+import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
@@ -34,10 +35,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.WriteBatch;
@@ -472,6 +478,39 @@ final class MdsServerTest {
     }
 
     @Test
+    void moreShrinksThanAreKeptInMindAreAllCarriedOutInOrder() throws Exception {
+        int files = Truncator.MAX_HEARD + 500;
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            List<FakeDataServer> servers = three.registered(16);
+            servers.forEach(server -> server.broken = true);
+            TestSession session = new TestSession(group);
+            List<Long> inodes =
+                    mutateAll(session, files, i -> TestSession.create("f" + i, false)).stream()
+                            .map(r -> TestSession.inode(r).getInode())
+                            .toList();
+            mutateAll(session, files, i -> TestSession.grow(inodes.get(i), 1000));
+            mutateAll(session, files, i -> TestSession.truncate(inodes.get(i), 500));
+            mutateAll(session, files, i -> TestSession.truncate(inodes.get(i), 10));
+
+            servers.forEach(server -> server.broken = false);
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            servers.stream().mapToInt(s -> s.truncations.size()).sum()
+                                    == 2 * files);
+            for (FakeDataServer server : servers) {
+                Map<Long, Long> sequences = new HashMap<>();
+                for (TruncateInodeRequest t : server.truncations) {
+                    long before =
+                            Objects.requireNonNullElse(
+                                    sequences.put(t.getInode(), t.getSequence()), 0L);
+                    assertThat(t.getSequence()).isEqualTo(before + 1);
+                }
+            }
+        }
+    }
+
+    @Test
     void whatADeadSessionWroteBeyondTheSizeIsCutFromTheChunks() throws Exception {
         String settings = QUICK + "[sessions]\nrenew_interval = \"50ms\"\nexpiry = \"300ms\"\n";
         try (TestGroup group = new TestGroup(directory, 1, settings);
@@ -503,19 +542,34 @@ final class MdsServerTest {
 
     /** In batches: a thousand files per entry. */
     private static void makeAndUnlink(TestSession session, int files) {
-        for (int from = 0; from < files; from += 500) {
-            List<Mutation> batch = new ArrayList<>();
-            for (int i = from; i < Math.min(files, from + 500); i++) {
-                batch.add(TestSession.create("f" + i, false));
-                batch.add(TestSession.unlink("f" + i));
-            }
-            session.mutate(
-                            session.batch(session.next, batch.toArray(new Mutation[0])).toBuilder()
-                                    .setAckedBelow(session.next)
-                                    .build())
-                    .get();
-            session.next += batch.size();
+        mutateAll(
+                session,
+                2 * files,
+                i ->
+                        i % 2 == 0
+                                ? TestSession.create("f" + i / 2, false)
+                                : TestSession.unlink("f" + i / 2));
+    }
+
+    /** Sends a thousand at a time. */
+    private static List<MutationResult> mutateAll(
+            TestSession session, int number, IntFunction<Mutation> mutations) {
+        List<MutationResult> results = new ArrayList<>();
+        for (int from = 0; from < number; from += 1000) {
+            Mutation[] batch =
+                    IntStream.range(from, Math.min(number, from + 1000))
+                            .mapToObj(mutations)
+                            .toArray(Mutation[]::new);
+            results.addAll(
+                    session.mutate(
+                                    session.batch(session.next, batch).toBuilder()
+                                            .setAckedBelow(session.next)
+                                            .build())
+                            .get()
+                            .getResultsList());
+            session.next += batch.length;
         }
+        return results;
     }
 
     @Test
