@@ -71,6 +71,15 @@ class ArchitectureTest {
                     "io.cairn.dataserver.store..",
                     "io.cairn.dataserver.chunk..");
 
+    /** An iterator without an upper bound walks over everything deleted behind its range. */
+    static final ArchRule scansOfRocksDbHaveAnEnd =
+            noClasses()
+                    .that()
+                    .doNotHaveFullyQualifiedName("io.cairn.common.rocks.PrefixIterator")
+                    .should()
+                    .dependOnClassesThat()
+                    .haveFullyQualifiedName("org.rocksdb.RocksIterator");
+
     static final ArchRule foreignMemoryIsForTheKernelAndTheClock =
             only(
                     "java.lang.foreign..",
