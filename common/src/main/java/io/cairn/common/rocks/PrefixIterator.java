@@ -19,14 +19,14 @@ import org.rocksdb.Snapshot;
  * millions.
  */
 public final class PrefixIterator implements AutoCloseable {
-    private final Slice end;
+    private final @Nullable Slice end;
     private final ReadOptions options;
     private final RocksIterator rows;
     private final Function<RocksDBException, RuntimeException> failure;
 
     /**
      * @param snapshot the state to read, null for the present one; to be released later than this
-     * @param prefix not all 0xff
+     * @param prefix empty for all rows
      * @param from stands on the first row at or above this key
      * @param failure what to throw when a row cannot be read
      */
@@ -36,8 +36,12 @@ public final class PrefixIterator implements AutoCloseable {
             byte[] prefix,
             byte[] from,
             Function<RocksDBException, RuntimeException> failure) {
-        this.end = new Slice(after(prefix));
-        this.options = new ReadOptions().setIterateUpperBound(this.end);
+        byte @Nullable [] after = after(prefix);
+        this.end = after == null ? null : new Slice(after);
+        this.options = new ReadOptions();
+        if (end != null) {
+            options.setIterateUpperBound(end);
+        }
         if (snapshot != null) {
             options.setSnapshot(snapshot);
         }
@@ -80,17 +84,19 @@ public final class PrefixIterator implements AutoCloseable {
     public void close() {
         rows.close();
         options.close();
-        end.close();
+        if (end != null) {
+            end.close();
+        }
     }
 
-    /** The first key above all that begin with the prefix. */
-    private static byte[] after(byte[] prefix) {
+    /** The first key above all that begin with the prefix; null if there is none. */
+    private static byte @Nullable [] after(byte[] prefix) {
         int last = prefix.length - 1;
         while (last >= 0 && prefix[last] == (byte) 0xff) {
             last--;
         }
         if (last < 0) {
-            throw new IllegalArgumentException("no key is above the prefix");
+            return null;
         }
         byte[] after = Arrays.copyOf(prefix, last + 1);
         after[last]++;

@@ -1,7 +1,6 @@
 package io.cairn.common.rocks;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.metrics.Meters;
@@ -71,21 +70,21 @@ class PrefixIteratorTest {
 
     @Test
     void rowsOfThePrefixInOrder() throws Exception {
-        put("00", "12", "1200", "12ff", "12ffff", "12fffff0", "13", "fe", "feff");
+        put("00", "12", "1200", "12ff", "12ffff", "12fffff0", "13", "fe", "feff", "ffff01");
         assertThat(keys(null, "12", "12"))
                 .containsExactly("12", "1200", "12ff", "12ffff", "12fffff0");
         assertThat(keys(null, "12", "1201")).containsExactly("12ff", "12ffff", "12fffff0");
         assertThat(keys(null, "12ff", "12ff")).containsExactly("12ff", "12ffff", "12fffff0");
         assertThat(keys(null, "12ffff", "12fffff1")).isEmpty();
         assertThat(keys(null, "fe", "fe")).containsExactly("fe", "feff");
+        assertThat(keys(null, "ffff", "ffff")).as("nothing is above").containsExactly("ffff01");
+        assertThat(keys(null, "", "")).as("all").hasSize(10);
         assertThat(keys(null, "77", "77")).isEmpty();
         assertThat(keys(null, "12", "13")).as("from beyond the prefix").isEmpty();
         try (PrefixIterator it = rows(null, "12", "12")) {
             it.seek(HEX.parseHex("12ff00"));
             assertThat(it.key()).isEqualTo(HEX.parseHex("12ffff"));
         }
-        assertThatThrownBy(() -> rows(null, "ffff", "ffff"))
-                .isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
