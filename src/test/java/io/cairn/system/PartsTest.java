@@ -26,7 +26,7 @@ class PartsTest {
         try (Cluster cluster = Cluster.temporary()) {
             Files.delete(cluster.mnt());
             Process up = foreground(cluster, "--mds", "3");
-            awaitMounted(cluster);
+            awaitMounted(cluster, up, "up");
             assertThat(cluster.processes()).hasSize(7);
             Cluster.cairn("umount", cluster.mnt().toString()).ok();
             assertThat(exitCode(up)).isZero();
@@ -49,7 +49,7 @@ class PartsTest {
     void theForegroundSaysWhichPartDied() throws Exception {
         try (Cluster cluster = Cluster.temporary()) {
             Process up = foreground(cluster, "--processes");
-            awaitMounted(cluster);
+            awaitMounted(cluster, up, "up");
             Cluster.kill9(List.of(cluster.process("data-2").orElseThrow()));
             assertThat(exitCode(up)).isEqualTo(1);
             assertThat(cluster.processes()).isEmpty();
@@ -74,7 +74,7 @@ class PartsTest {
                 }
                 String mnt = cluster.mnt().toString();
                 parts.add(start(cluster, "mount", "mount", mds, mnt, "-o", "ro"));
-                awaitMounted(cluster);
+                awaitMounted(cluster, parts.getLast(), "mount");
                 assertThat(Files.readString(cluster.mnt().resolve("f"))).isEqualTo("kept");
                 assertThat(Shell.bash("touch " + mnt + "/g").err()).contains("Read-only");
                 for (Process part : parts.reversed()) {
@@ -112,12 +112,25 @@ class PartsTest {
         return cluster.state().resolve(part).resolve("config.toml").toString();
     }
 
-    private static void awaitMounted(Cluster cluster) {
+    /**
+     * @param name of the process that mounts, whose words are shown if it has ended instead
+     */
+    private static void awaitMounted(Cluster cluster, Process process, String name) {
         Awaitility.await("mounted")
                 .atMost(LIMIT)
-                .until(() ->
-                        Shell.bash("findmnt -t fuse.cairn --mountpoint " + cluster.mnt()).exitCode()
-                                == 0);
+                .until(() -> {
+                    if (!process.isAlive()) {
+                        throw new AssertionError(
+                                name
+                                        + " ended with "
+                                        + process.exitValue()
+                                        + ": "
+                                        + Files.readString(cluster.base().resolve(name + ".err")));
+                    }
+                    return Shell.bash("findmnt -t fuse.cairn --mountpoint " + cluster.mnt())
+                                    .exitCode()
+                            == 0;
+                });
     }
 
     private static int exitCode(Process process) throws InterruptedException {
