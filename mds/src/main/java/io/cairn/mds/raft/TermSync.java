@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 
 /**
  * Makes the name of Ratis's file of term and vote durable. Ratis writes the file anew, syncs it and
@@ -33,6 +34,9 @@ final class TermSync {
     void sync() throws IOException {
         try {
             directory.sync();
+        } catch (ClosedByInterruptException e) {
+            // Ratis interrupts an election that is over: nothing is sent, and no disk has failed.
+            throw e;
         } catch (IOException | RuntimeException e) {
             failure.failed("the directory of the Raft log could not be synced", e);
             throw e;
