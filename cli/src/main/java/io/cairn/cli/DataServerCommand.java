@@ -1,7 +1,7 @@
 package io.cairn.cli;
 
 import io.cairn.common.config.Config;
-import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerConfig;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.Callable;

@@ -11,7 +11,7 @@ import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rocks.RocksMemoryConfig;
 import io.cairn.common.time.BootClock;
 import io.cairn.dataserver.DataServer;
-import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.DiskOpener;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.fuse.mount.FuseMount;

@@ -3,6 +3,8 @@ package io.cairn.dataserver;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.ground.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.store.DiskRuntime;
 import io.cairn.dataserver.store.DiskStore;
 import io.cairn.dataserver.store.LocalDiskStore;

@@ -1,6 +1,9 @@
 package io.cairn.dataserver;
 
 import io.cairn.common.metrics.Meters;
+import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.pg.LocalDisk;
+import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgState;
 import java.util.List;
 import java.util.Locale;

@@ -14,6 +14,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.dataserver.TestCluster.Result;
 import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.ground.DataServerException;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.file.Path;

@@ -23,6 +23,7 @@ import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.pg.Messages;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -28,6 +28,8 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.ground.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;

@@ -6,7 +6,7 @@ import io.cairn.cli.MountConfig;
 import io.cairn.cli.PartStarter;
 import io.cairn.cli.ServerProcess;
 import io.cairn.common.config.Config;
-import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountOptions;
 import io.cairn.mds.server.MdsConfig;
 import java.nio.file.Path;

@@ -5,7 +5,7 @@ import io.cairn.cli.ExitCode;
 import io.cairn.cli.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
-import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountPoints;
 import io.cairn.mds.server.MdsConfig;
 import java.io.IOException;

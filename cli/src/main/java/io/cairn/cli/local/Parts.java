@@ -3,7 +3,7 @@ package io.cairn.cli.local;
 import io.cairn.cli.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
-import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.mds.server.MdsConfig;
 import java.io.IOException;
 import java.util.ArrayList;

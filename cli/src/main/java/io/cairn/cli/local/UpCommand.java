@@ -5,7 +5,7 @@ import io.cairn.cli.ExitCode;
 import io.cairn.cli.GlobalOptions;
 import io.cairn.cli.Output;
 import io.cairn.common.config.ByteSize;
-import io.cairn.dataserver.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
 import io.cairn.fuse.mount.MountPoints;

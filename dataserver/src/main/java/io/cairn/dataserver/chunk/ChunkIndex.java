@@ -4,7 +4,6 @@ import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.disk.FatalHandler;
-import io.cairn.dataserver.store.PgLogState;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

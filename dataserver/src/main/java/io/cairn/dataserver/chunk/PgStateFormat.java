@@ -1,8 +1,7 @@
 package io.cairn.dataserver.chunk;
 
-import io.cairn.dataserver.store.PgLogState;
-import io.cairn.dataserver.store.PgLogState.Answered;
-import io.cairn.dataserver.store.PgLogState.EpochStart;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.store.PgLogState.EpochStart;
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import java.util.List;
 
 /**

@@ -1,7 +1,7 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.store.PgLogState;
-import io.cairn.dataserver.store.PgLogState.EpochStart;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -1,7 +1,7 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.LogEntry;
-import io.cairn.dataserver.store.PgLogState;
 
 /**
  * What a {@link PgReplica} wants done. Called by the PG's owner, from inside an input; none may

@@ -1,6 +1,6 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.store.PgLogState.Answered;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;

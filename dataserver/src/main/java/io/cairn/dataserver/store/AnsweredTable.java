@@ -1,7 +1,7 @@
 package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.dataserver.store.PgLogState.Answered;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.ChunkKeys;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.InodeChange;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DeviceFile;

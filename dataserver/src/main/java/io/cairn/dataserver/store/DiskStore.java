@@ -1,6 +1,7 @@
 package io.cairn.dataserver.store;
 
 import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.UUID;

@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;

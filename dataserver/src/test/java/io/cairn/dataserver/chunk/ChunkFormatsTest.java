@@ -4,9 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
-import io.cairn.dataserver.store.PgLogState;
-import io.cairn.dataserver.store.PgLogState.Answered;
-import io.cairn.dataserver.store.PgLogState.EpochStart;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;

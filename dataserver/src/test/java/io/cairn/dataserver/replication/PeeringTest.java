@@ -2,8 +2,8 @@ package io.cairn.dataserver.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.store.LogEntry;
-import io.cairn.dataserver.store.PgLogState.EpochStart;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

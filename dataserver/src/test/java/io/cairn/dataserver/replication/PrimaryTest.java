@@ -6,6 +6,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.replication.Ops.Answer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -252,8 +253,7 @@ class PrimaryTest {
     }
 
     private static PgHistory historyUpTo(long sequence) {
-        return new PgHistory(
-                3, sequence, 0, List.of(new io.cairn.dataserver.store.PgLogState.EpochStart(3, 1)));
+        return new PgHistory(3, sequence, 0, List.of(new PgLogState.EpochStart(3, 1)));
     }
 
     @Test

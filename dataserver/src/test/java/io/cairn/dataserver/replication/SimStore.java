@@ -1,9 +1,9 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.store.LogEntry;
-import io.cairn.dataserver.store.PgLogState;
-import io.cairn.dataserver.store.PgLogState.Answered;
-import io.cairn.dataserver.store.PgLogState.EpochStart;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -10,6 +10,7 @@ import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.dataserver.chunk.ChunkId;
 import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FaultDevices;

@@ -1,0 +1,161 @@
+package io.cairn.dataserver.ground;
+
+import io.cairn.common.config.ByteSize;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.config.Key;
+import io.cairn.common.config.KeyException;
+import io.cairn.common.rocks.RocksConfig;
+import io.cairn.common.rocks.RocksMemoryConfig;
+import io.cairn.dataserver.disk.DiskConfig;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/** {@code dataserver.toml}: one data server process. */
+public record DataServerConfig(
+        @Key(
+                        value =
+                                "Directory of the server's identity: its id, the cluster it belongs"
+                                        + " to, and the lock against a second process.",
+                        example = "/var/lib/cairn/data-1")
+                Path stateDir,
+        @Key(
+                        value = "Address to listen on; port 0 takes any free one.",
+                        defaultValue = "127.0.0.1:0")
+                HostPort listen,
+        @Key(
+                        value =
+                                "Address under which clients and other servers reach this one, if it"
+                                        + " is not the one it listens on.",
+                        example = "data1.example.org:7100")
+                Optional<HostPort> advertise,
+        @Key(value = "The members of the metadata service.", example = "127.0.0.1:7000")
+                List<HostPort> mds,
+        @Key(value = "The machine, as failure domain.", defaultValue = "localhost") String host,
+        @Key(value = "The rack, as failure domain.", defaultValue = "default") String rack,
+        @Key(
+                        value = "Address of the Prometheus endpoint; none if it is not given.",
+                        example = "127.0.0.1:9101")
+                Optional<HostPort> metricsAddress,
+        @Key(
+                        value = "Network threads; 0 takes one per core, at most 4.",
+                        defaultValue = "0",
+                        min = "0",
+                        max = "64")
+                int eventLoops,
+        @Key(
+                        value =
+                                "How long a new server waits at its first start for a metadata"
+                                        + " server to say which cluster this is.",
+                        defaultValue = "1min",
+                        min = "1s",
+                        max = "1d")
+                Duration joinTimeout,
+        @Key(
+                        value =
+                                "How often the metadata service is told that this server lives. The"
+                                        + " lease that it answers with must be several times as long.",
+                        defaultValue = "1s",
+                        min = "10ms",
+                        max = "1min")
+                Duration heartbeat,
+        @Key(
+                        value =
+                                "Operations that may be under way in this process at once, in bytes"
+                                        + " of their data; beyond it clients are told to retry. The"
+                                        + " process needs about eight times as much direct memory"
+                                        + " (its own operations and those of other primaries, each"
+                                        + " as received and in the write-ahead log).",
+                        defaultValue = "64MiB",
+                        min = "8MiB",
+                        max = "16GiB")
+                ByteSize maxInFlight,
+        @Key(
+                        value =
+                                "Space of every disk that is not given out, for what other servers"
+                                        + " have under way to it.",
+                        defaultValue = "4MiB",
+                        min = "0B",
+                        max = "16GiB")
+                ByteSize reserve,
+        @Key("The disks this process serves, at least one.") List<DiskTable> disk,
+        @Key("The chunk indexes.") RocksConfig rocksdb,
+        @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory) {
+
+    public DataServerConfig {
+        KeyException.require(!disk.isEmpty(), "disk", "must be given at least once");
+    }
+
+    /** One {@code [[disk]]}. */
+    public record DiskTable(
+            @Key(
+                            value =
+                                    "The data file, preallocated, or a raw block device: where chunks"
+                                            + " end up (HDD).",
+                            example = "/var/lib/cairn/data-1/disk/data")
+                    Path data,
+            @Key(
+                            value = "Directory of the write-ahead log (SSD).",
+                            example = "/var/lib/cairn/data-1/disk/wal")
+                    Path wal,
+            @Key(
+                            value = "Directory of the chunk index (SSD).",
+                            example = "/var/lib/cairn/data-1/disk/index")
+                    Path index,
+            @Key(
+                            value =
+                                    "Size of the data file when it is made; 0B takes all of a block"
+                                            + " device.",
+                            defaultValue = "0B")
+                    ByteSize capacity,
+            @Key(
+                            value = "Size of the write-ahead log, 4 to 65536 times wal_segment.",
+                            defaultValue = "1GiB",
+                            min = "32MiB")
+                    ByteSize walSize,
+            @Key(
+                            value =
+                                    "Size of one segment of the write-ahead log, a multiple of 4KiB;"
+                                            + " the longest write has to fit.",
+                            defaultValue = "64MiB",
+                            min = "8MiB",
+                            max = "1GiB")
+                    ByteSize walSegment,
+            @Key(
+                            value =
+                                    "Free space below which the file systems of index and data file"
+                                            + " admit no writes.",
+                            defaultValue = "64MiB",
+                            min = "0B")
+                    ByteSize minimumFree,
+            @Key(
+                            value =
+                                    "How long an operation may wait for the flusher while the log is"
+                                            + " idle.",
+                            defaultValue = "500ms",
+                            min = "1ms",
+                            max = "1h")
+                    Duration flushInterval,
+            @Key(
+                            value = "Threads that read from this disk.",
+                            defaultValue = "4",
+                            min = "1",
+                            max = "256")
+                    int ioThreads,
+            @Key(
+                            value =
+                                    "Writes of at least this length go straight to new blocks of the"
+                                            + " data file, which is synced before the log records"
+                                            + " them; shorter ones, and those over existing blocks,"
+                                            + " go through the log. 0B: all do.",
+                            defaultValue = "256KiB",
+                            min = "0B",
+                            max = "1GiB")
+                    ByteSize directWrite) {
+        public DiskTable {
+            DiskConfig.checkSizes(
+                    capacity.bytes(), walSize.bytes(), walSegment.bytes(), directWrite.bytes());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package io.cairn.dataserver.ground;
+
+import io.cairn.common.metrics.MeterSpec;
+
+/** Every meter of a data server. */
+public enum DataServerMeter implements MeterSpec {
+    OPERATION(Kind.TIMER, "", "Requests served, by kind, from arrival to answer", "op"),
+    PREPARE(Kind.TIMER, "", "Operations sent to a backup, until it had them durably"),
+    IN_FLIGHT(Kind.GAUGE, "bytes", "Uncommitted operations this server is the primary of"),
+    PGS(Kind.GAUGE, "", "Placement group replicas of this server, by state", "state"),
+    MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this server has"),
+    LEASE(Kind.GAUGE, "seconds", "What is left of the lease from the metadata service"),
+    WAL_USED(Kind.GAUGE, "bytes", "Write-ahead log not yet flushed to the disk", "disk"),
+    WAL_CAPACITY(Kind.GAUGE, "bytes", "Size of the write-ahead log", "disk"),
+    DISK_USED(Kind.GAUGE, "bytes", "Space taken by chunks", "disk"),
+    DISK_CAPACITY(Kind.GAUGE, "bytes", "Size of the disk", "disk"),
+    SLOWDOWN(
+            Kind.GAUGE,
+            "seconds",
+            "How much later than durable operations are acknowledged while the log is filling",
+            "disk"),
+    CORRUPT_READ(Kind.COUNTER, "", "Reads that met a block that does not match its checksum"),
+    CORRUPT_BLOCK(Kind.COUNTER, "", "Blocks found whose content does not match its checksum"),
+    BLOCK_REPAIRED(Kind.COUNTER, "", "Damaged blocks given their content back from a replica"),
+    BLOCK_REPAIR_FAILED(
+            Kind.COUNTER, "", "Damaged blocks that no replica could give their content back"),
+    CORRUPT_REQUEST(Kind.COUNTER, "", "Requests whose data did not match its checksums");
+
+    private final Definition definition;
+
+    DataServerMeter(Kind kind, String unit, String description, String... tagNames) {
+        definition = Definition.of(kind, unit, description, tagNames);
+    }
+
+    @Override
+    public Definition definition() {
+        return definition;
+    }
+
+    @Override
+    public String prefix() {
+        return "cairn.dataserver";
+    }
+}

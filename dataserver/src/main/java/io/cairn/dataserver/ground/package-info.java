@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.ground;
+
+import org.jspecify.annotations.NullMarked;

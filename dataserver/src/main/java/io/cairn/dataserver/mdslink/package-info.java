@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.mdslink;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,56 @@
+package io.cairn.dataserver.pg;
+
+import com.google.protobuf.ByteString;
+import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.store.DiskStore;
+
+/** A disk this process serves, with what the whole process needs to know of it. Any thread. */
+public final class LocalDisk {
+    /** Below this share of the log, nobody is slowed. */
+    private static final double SLOW_ABOVE = 0.6;
+
+    private static final long MAX_DELAY_NANOS = 250_000_000L;
+
+    private final DiskStore store;
+    private volatile int id;
+    private volatile long delayNanos;
+
+    public LocalDisk(DiskStore store) {
+        this.store = store;
+    }
+
+    public ByteString uuid() {
+        return StateDirectory.bytes(store.uuid());
+    }
+
+    public DiskStore store() {
+        return store;
+    }
+
+    /** Given by the MDS at registration; 0 before. */
+    public int id() {
+        return id;
+    }
+
+    public void registered(int diskId) {
+        id = diskId;
+    }
+
+    /**
+     * How much later than durable an operation is acknowledged. Grows with the square of the log's
+     * fill above 60 %, so that writers slow down to the flusher's pace instead of meeting a wall;
+     * every replica does this for its own log, and the slowest one sets the pace.
+     */
+    public long delayNanos() {
+        return delayNanos;
+    }
+
+    public void measure() {
+        delayNanos = delayNanos(store.walFillRatio());
+    }
+
+    static long delayNanos(double walFillRatio) {
+        double excess = Math.clamp((walFillRatio - SLOW_ABOVE) / (1 - SLOW_ABOVE), 0, 1);
+        return (long) (excess * excess * MAX_DELAY_NANOS);
+    }
+}

@@ -1,0 +1,107 @@
+package io.cairn.dataserver.pg;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Parser;
+import io.cairn.common.data.DataOpFormat;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.LoggedOp;
+import io.cairn.common.proto.PgEpochStart;
+import io.cairn.common.proto.PgFetchOpsReply;
+import io.cairn.common.proto.PgPeerQueryReply;
+import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.replication.PgHistory;
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Protobuf messages between members to and from the replication's types. Stateless. */
+public final class Messages {
+    private Messages() {}
+
+    /** Throws FsException EPROTO when the bytes are no such message. */
+    public static <M> M parse(Parser<M> parser, ByteBuf head) {
+        try {
+            return parser.parseFrom(new ByteBufInputStream(head.duplicate()));
+        } catch (InvalidProtocolBufferException e) {
+            throw new FsException(Errno.EPROTO, "not a valid message: " + e.getMessage());
+        }
+    }
+
+    public static PgPeerQueryReply reply(long pgEpoch, PgHistory history, long admissibleBytes) {
+        PgPeerQueryReply.Builder reply =
+                PgPeerQueryReply.newBuilder()
+                        .setPgEpoch(pgEpoch)
+                        .setLastEpoch(history.lastEpoch())
+                        .setLastSequence(history.lastSequence())
+                        .setCommittedSequence(history.committedSequence())
+                        .setAdmissibleBytes(admissibleBytes);
+        for (EpochStart start : history.epochStarts()) {
+            reply.addEpochStarts(
+                    PgEpochStart.newBuilder()
+                            .setEpoch(start.epoch())
+                            .setFirstSequence(start.firstSequence()));
+        }
+        return reply.build();
+    }
+
+    static PgHistory history(PgPeerQueryReply reply) {
+        List<EpochStart> starts = new ArrayList<>();
+        for (PgEpochStart start : reply.getEpochStartsList()) {
+            starts.add(new EpochStart(start.getEpoch(), start.getFirstSequence()));
+        }
+        return new PgHistory(
+                reply.getLastEpoch(),
+                reply.getLastSequence(),
+                reply.getCommittedSequence(),
+                starts);
+    }
+
+    /** As many of the entries as fit, at least one; releases all payloads. */
+    public static PgFetchOpsReply reply(long pgEpoch, List<LogEntry> entries, int maxBytes) {
+        PgFetchOpsReply.Builder reply = PgFetchOpsReply.newBuilder().setPgEpoch(pgEpoch);
+        long bytes = 0;
+        for (LogEntry entry : entries) {
+            if (reply.getOpsCount() == 0 || bytes + entry.payload().readableBytes() <= maxBytes) {
+                bytes += entry.payload().readableBytes();
+                reply.addOps(logged(entry));
+            } else {
+                bytes = maxBytes + 1L;
+            }
+            entry.payload().release();
+        }
+        return reply.build();
+    }
+
+    private static LoggedOp logged(LogEntry entry) {
+        ByteBuf head = Unpooled.buffer(DataOpFormat.encodedLength(entry.op()));
+        DataOpFormat.encode(entry.op(), head);
+        return LoggedOp.newBuilder()
+                .setEpoch(entry.epoch())
+                .setSequence(entry.sequence())
+                .setHead(ByteString.copyFrom(head.nioBuffer()))
+                .setPayload(ByteString.copyFrom(entry.payload().nioBuffer()))
+                .build();
+    }
+
+    /** Throws FsException when an operation is damaged. */
+    static List<LogEntry> entries(PgFetchOpsReply reply) {
+        List<LogEntry> entries = new ArrayList<>(reply.getOpsCount());
+        for (LoggedOp op : reply.getOpsList()) {
+            LogEntry entry =
+                    new LogEntry(
+                            op.getEpoch(),
+                            op.getSequence(),
+                            DataOpFormat.decode(
+                                    Unpooled.wrappedBuffer(op.getHead().asReadOnlyByteBuffer())),
+                            Unpooled.wrappedBuffer(op.getPayload().toByteArray()));
+            Requests.checkPayload(entry.op(), entry.payload());
+            entries.add(entry);
+        }
+        return entries;
+    }
+}

@@ -1,0 +1,225 @@
+package io.cairn.dataserver.pg;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcLoop;
+import io.cairn.dataserver.replication.PgState;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The placement groups one event loop owns, and the map they live by. All methods on that loop,
+ * unless they say otherwise.
+ */
+public final class PgLoop {
+    private static final long TICK_NANOS = 20_000_000;
+
+    private final RpcLoop loop;
+    private final ServerParts parts;
+    private final DurableInbox inbox;
+    private final EpochGate gate = new EpochGate();
+    private final Map<Long, PgSlot> slots = new HashMap<>();
+    private final Map<Integer, PgSlot> primaries = new HashMap<>();
+    private final Map<Integer, RpcChannel> channels = new HashMap<>();
+    private ClusterMap map = ClusterMap.EMPTY;
+    private boolean closed;
+    private volatile Map<PgState, Integer> stateCounts = Map.of();
+
+    public PgLoop(RpcLoop loop, ServerParts parts) {
+        this.loop = loop;
+        this.parts = parts;
+        inbox = new DurableInbox(this::execute, this::durable);
+    }
+
+    /** Begins to tick. Any thread. */
+    public void start() {
+        loop.every(TICK_NANOS, () -> run(this::tick));
+    }
+
+    /** Runs the task on the loop after a while. */
+    public void after(long delayNanos, Runnable task) {
+        loop.after(delayNanos, () -> run(task));
+    }
+
+    public boolean inLoop() {
+        return loop.inLoop();
+    }
+
+    /** Runs the task on the loop later. Any thread. */
+    public void execute(Runnable task) {
+        loop.execute(() -> run(task));
+    }
+
+    /** What a replica throws is a broken invariant: the process stops, see {@link ServerParts}. */
+    public void run(Runnable task) {
+        try {
+            task.run();
+        } catch (RuntimeException | Error e) {
+            parts.fatal().fatal("a placement group's state is not what it must be", e);
+        }
+    }
+
+    DurableInbox inbox() {
+        return inbox;
+    }
+
+    /** Any thread: see {@link EpochGate#confirmed}. */
+    public long confirmedEpoch() {
+        return gate.confirmed();
+    }
+
+    /** Any thread: number of replicas in that state. */
+    public int stateCount(PgState state) {
+        return stateCounts.getOrDefault(state, 0);
+    }
+
+    public EpochGate gate() {
+        return gate;
+    }
+
+    public ClusterMap map() {
+        return map;
+    }
+
+    // ---- map ----------------------------------------------------------------------------------
+
+    /**
+     * @param mine whether this loop owns the PG
+     * @param forgotten sessions of which nothing can be in flight any more
+     */
+    public void onMap(ClusterMap newer, IntPredicate mine, List<Long> forgotten) {
+        if (closed || newer.epoch() <= map.epoch()) {
+            return;
+        }
+        map = newer;
+        gate.advance(newer.epoch(), newer::refused);
+        channels.clear();
+        primaries.clear();
+        for (PlacementGroup group : newer.pgs()) {
+            if (mine.test(group.getPg())) {
+                place(group);
+            }
+        }
+        for (long session : forgotten) {
+            slots.values().forEach(s -> s.replica().forgetSession(session));
+        }
+        count();
+    }
+
+    private void place(PlacementGroup group) {
+        int[] members = members(group);
+        for (int i = 0; i < members.length; i++) {
+            LocalDisk disk = parts.disk(members[i]);
+            if (disk != null) {
+                PgSlot slot =
+                        slots.computeIfAbsent(
+                                key(group.getPg(), disk.id()),
+                                k -> new PgSlot(this, parts, disk, group.getPg()));
+                slot.replica().onMap(group.getEpoch(), map.epoch(), members);
+                if (i == 0) {
+                    primaries.put(group.getPg(), slot);
+                }
+            }
+        }
+        for (LocalDisk disk : parts.disks().values()) {
+            PgSlot slot = slots.get(key(group.getPg(), disk.id()));
+            if (slot != null) {
+                slot.replica().onMap(group.getEpoch(), map.epoch(), members);
+            }
+        }
+    }
+
+    /** The in-sync members, the primary first. */
+    private static int[] members(PlacementGroup group) {
+        return group.getReplicasList().stream()
+                .filter(d -> group.getInSyncList().contains(d))
+                .mapToInt(Integer::intValue)
+                .toArray();
+    }
+
+    /** The PG's members in the map this loop has, the primary first; empty if it is unknown. */
+    public int[] members(int pg) {
+        PlacementGroup group = map.pg(pg);
+        return group == null ? new int[0] : members(group);
+    }
+
+    private static long key(int pg, int disk) {
+        return (long) pg << 32 | disk;
+    }
+
+    /** The replica on this disk, null if there is none in the map this loop has. */
+    public @Nullable PgSlot slot(int pg, int disk) {
+        return slots.get(key(pg, disk));
+    }
+
+    /** The replica that is the PG's primary here, null if it is elsewhere. */
+    public @Nullable PgSlot primary(int pg) {
+        return primaries.get(pg);
+    }
+
+    /** To the server of another disk, null while the map does not know it. */
+    public @Nullable RpcChannel channel(int diskId) {
+        RpcChannel channel = channels.get(diskId);
+        if (channel == null) {
+            Server server = map.serverOfDisk(diskId);
+            if (server == null) {
+                return null;
+            }
+            channel = parts.peers().channel(RpcAddress.parse(server.getAddress()), loop);
+            channels.put(diskId, channel);
+        }
+        return channel;
+    }
+
+    /** Id of the server that has the disk, for messages. */
+    public String serverOf(int diskId) {
+        Server server = map.serverOfDisk(diskId);
+        return server == null ? "?" : Integer.toString(server.getId());
+    }
+
+    // ---- time and disks -----------------------------------------------------------------------
+
+    private void tick() {
+        if (closed) {
+            return;
+        }
+        long now = System.nanoTime();
+        for (PgSlot slot : slots.values()) {
+            slot.replica().tick(now);
+        }
+        count();
+    }
+
+    private void count() {
+        Map<PgState, Integer> counts = new EnumMap<>(PgState.class);
+        for (PgSlot slot : slots.values()) {
+            counts.merge(slot.replica().state(), 1, Integer::sum);
+        }
+        stateCounts = counts;
+    }
+
+    private void durable(DurableInbox.Appended a) {
+        long delay = a.slot.disk().delayNanos();
+        if (delay == 0) {
+            a.slot.replica().onDurable(a.epoch, a.sequence);
+        } else {
+            after(delay, () -> a.slot.replica().onDurable(a.epoch, a.sequence));
+        }
+    }
+
+    public void close() {
+        closed = true;
+        List<PgSlot> all = new ArrayList<>(slots.values());
+        slots.clear();
+        primaries.clear();
+        all.forEach(s -> s.replica().close());
+    }
+}

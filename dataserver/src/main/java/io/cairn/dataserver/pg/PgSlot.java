@@ -1,0 +1,284 @@
+package io.cairn.dataserver.pg;
+
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PgCommitRequest;
+import io.cairn.common.proto.PgFetchOpsReply;
+import io.cairn.common.proto.PgFetchOpsRequest;
+import io.cairn.common.proto.PgPeerQueryReply;
+import io.cairn.common.proto.PgPeerQueryRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.replication.PgOutputs;
+import io.cairn.dataserver.replication.PgReplica;
+import io.cairn.dataserver.replication.PgState;
+import io.cairn.dataserver.replication.Prepare;
+import io.cairn.dataserver.replication.PrepareFormat;
+import io.cairn.dataserver.replication.PrepareReplyFormat;
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Joins one {@link PgReplica} to its disk and to the other members. Everything happens on the loop
+ * that owns the PG; answers that come elsewhere are handed over.
+ */
+public final class PgSlot implements PgOutputs {
+    private static final Logger LOG = LoggerFactory.getLogger(PgSlot.class);
+
+    private static final long PEER_DEADLINE_NANOS = 30_000_000_000L;
+    private static final int FETCH_BYTES = 4 << 20;
+
+    private final PgLoop owner;
+    private final ServerParts parts;
+    private final LocalDisk disk;
+    private final int pg;
+    private final PgReplica replica;
+
+    PgSlot(PgLoop owner, ServerParts parts, LocalDisk disk, int pg) {
+        this.owner = owner;
+        this.parts = parts;
+        this.disk = disk;
+        this.pg = pg;
+        replica = new PgReplica(pg, disk.id(), parts.limits(), this, parts.ledger());
+    }
+
+    public PgReplica replica() {
+        return replica;
+    }
+
+    public LocalDisk disk() {
+        return disk;
+    }
+
+    // ---- own disk -----------------------------------------------------------------------------
+
+    @Override
+    public void append(LogEntry entry) {
+        disk.store()
+                .append(
+                        entry,
+                        new DurableInbox.Appended(
+                                owner.inbox(), this, entry.epoch(), entry.sequence()));
+    }
+
+    @Override
+    public void commit(long sequence) {
+        disk.store().commit(pg, sequence);
+    }
+
+    @Override
+    public void dropTail(long lastSequenceKept) {
+        LOG.info(
+                "Placement group {} on disk {}: dropping what follows operation {}, which no"
+                        + " primary committed",
+                name(),
+                disk.id(),
+                lastSequenceKept);
+        disk.store()
+                .dropTail(
+                        pg,
+                        lastSequenceKept,
+                        () -> owner.execute(() -> replica.onTailDropped(lastSequenceKept)));
+    }
+
+    @Override
+    public void readEntries(long after) {
+        parts.blocking()
+                .execute(() -> {
+                    List<LogEntry> entries = entriesAfter(after);
+                    owner.execute(() -> replica.onEntries(entries));
+                });
+    }
+
+    private List<LogEntry> entriesAfter(long after) {
+        try {
+            return disk.store().entries(pg, after);
+        } catch (FsException e) {
+            LOG.error(
+                    "Placement group {} on disk {}: its log after operation {} cannot be read: {}",
+                    name(),
+                    disk.id(),
+                    after,
+                    e.getMessage());
+            return List.of();
+        }
+    }
+
+    @Override
+    public PgLogState logState() {
+        return disk.store().logState(pg);
+    }
+
+    @Override
+    public long truncateSequence(long inode, int chunk) {
+        return disk.store().truncateSequence(pg, inode, chunk);
+    }
+
+    @Override
+    public long admissibleBytes() {
+        return disk.store().admissibleBytes();
+    }
+
+    // ---- other members ------------------------------------------------------------------------
+
+    @Override
+    public void sendPrepare(Prepare p) {
+        int to = p.targetDisk();
+        RpcChannel channel = owner.channel(to);
+        if (channel == null) {
+            later(() -> replica.onPeerLost(to, p.pgEpoch()));
+            return;
+        }
+        long start = System.nanoTime();
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PrepareFormat.length(p));
+        PrepareFormat.write(p, head);
+        channel.call(
+                Method.PG_PREPARE_VALUE,
+                head,
+                p.entry().payload().retainedDuplicate(),
+                start + PEER_DEADLINE_NANOS,
+                (status, reply, payload) -> prepared(p, start, status, reply));
+    }
+
+    private void prepared(Prepare p, long start, RpcStatus status, ByteBuf reply) {
+        parts.prepareTimer().recordSince(start, status.ok());
+        if (!status.ok()) {
+            peerFailed(p.targetDisk(), p.pgEpoch(), status);
+            return;
+        }
+        PrepareReplyFormat.Reply r = PrepareReplyFormat.read(reply);
+        if (owner.inLoop()) {
+            replied(p.targetDisk(), r);
+        } else {
+            later(() -> replied(p.targetDisk(), r));
+        }
+    }
+
+    private void replied(int from, PrepareReplyFormat.Reply r) {
+        if (r.gap()) {
+            replica.onPrepareGap(from, r.pgEpoch(), r.sequence());
+        } else {
+            replica.onPrepareReply(from, r.pgEpoch(), r.sequence(), r.admissibleBytes());
+        }
+    }
+
+    /** Handed over always: a call may fail before it returns. */
+    private void peerFailed(int to, long pgEpoch, RpcStatus status) {
+        if (status.advice() == Advice.REFRESH_MAP) {
+            parts.needMap().run();
+        }
+        later(() -> replica.onPeerLost(to, pgEpoch));
+    }
+
+    @Override
+    public void sendQuery(int to, long pgEpoch) {
+        RpcChannel channel = owner.channel(to);
+        if (channel == null) {
+            return;
+        }
+        channel.call(
+                Method.PG_PEER_QUERY_VALUE,
+                PgPeerQueryRequest.newBuilder().setPg(pg).setDisk(to).setPgEpoch(pgEpoch).build(),
+                System.nanoTime() + PEER_DEADLINE_NANOS,
+                (status, head, payload) -> {
+                    if (!status.ok()) {
+                        peerFailed(to, pgEpoch, status);
+                        return;
+                    }
+                    PgPeerQueryReply reply = Messages.parse(PgPeerQueryReply.parser(), head);
+                    later(() ->
+                            replica.onPeerHistory(
+                                    to,
+                                    reply.getPgEpoch(),
+                                    Messages.history(reply),
+                                    reply.getAdmissibleBytes()));
+                });
+    }
+
+    @Override
+    public void sendFetch(int to, long pgEpoch, long after) {
+        RpcChannel channel = owner.channel(to);
+        if (channel == null) {
+            return;
+        }
+        channel.call(
+                Method.PG_FETCH_OPS_VALUE,
+                PgFetchOpsRequest.newBuilder()
+                        .setPg(pg)
+                        .setDisk(to)
+                        .setPgEpoch(pgEpoch)
+                        .setAfter(after)
+                        .setMaxBytes(FETCH_BYTES)
+                        .build(),
+                System.nanoTime() + PEER_DEADLINE_NANOS,
+                (status, head, payload) -> {
+                    if (!status.ok()) {
+                        peerFailed(to, pgEpoch, status);
+                        return;
+                    }
+                    PgFetchOpsReply reply = Messages.parse(PgFetchOpsReply.parser(), head);
+                    List<LogEntry> entries = Messages.entries(reply);
+                    later(() -> replica.onFetched(to, pgEpoch, entries));
+                });
+    }
+
+    @Override
+    public void sendCommit(int to, long pgEpoch, long committedSequence) {
+        RpcChannel channel = owner.channel(to);
+        if (channel == null) {
+            later(() -> replica.onPeerLost(to, pgEpoch));
+            return;
+        }
+        channel.call(
+                Method.PG_COMMIT_VALUE,
+                PgCommitRequest.newBuilder()
+                        .setPg(pg)
+                        .setDisk(to)
+                        .setPgEpoch(pgEpoch)
+                        .setCommittedSequence(committedSequence)
+                        .build(),
+                System.nanoTime() + PEER_DEADLINE_NANOS,
+                (status, head, payload) -> {
+                    if (!status.ok()) {
+                        peerFailed(to, pgEpoch, status);
+                    }
+                });
+    }
+
+    @Override
+    public void needMap() {
+        parts.needMap().run();
+    }
+
+    @Override
+    public boolean leaseValid() {
+        return parts.lease().valid();
+    }
+
+    @Override
+    public void stateChanged(PgState state, String reason) {
+        if (state == PgState.DAMAGED) {
+            LOG.error(
+                    "Placement group {} is out of service: {}. Restore the disk that lost its"
+                            + " operations, or take it out",
+                    name(),
+                    reason);
+        } else {
+            LOG.debug("Placement group {} on disk {} is {}: {}", name(), disk.id(), state, reason);
+        }
+    }
+
+    private void later(Runnable task) {
+        owner.execute(task);
+    }
+
+    private String name() {
+        return Integer.toHexString(pg);
+    }
+}

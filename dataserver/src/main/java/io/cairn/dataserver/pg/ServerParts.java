@@ -1,0 +1,35 @@
+package io.cairn.dataserver.pg;
+
+import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.rpc.RpcClient;
+import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.replication.PgLimits;
+import io.cairn.dataserver.replication.SpaceLedger;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What all loops of one data server share. Any thread.
+ *
+ * @param disks by the id the MDS gave; filled at registration, before the first map
+ * @param peers makes channels to other data servers
+ * @param blocking for the few store calls that wait for a device
+ * @param fatal told of a broken invariant: nothing may be acknowledged any more
+ * @param needMap somebody has a newer map than this server
+ */
+public record ServerParts(
+        Map<Integer, LocalDisk> disks,
+        RpcClient peers,
+        SpaceLedger ledger,
+        Lease lease,
+        PgLimits limits,
+        Executor blocking,
+        Runnable needMap,
+        OperationTimer prepareTimer,
+        FatalHandler fatal) {
+
+    @Nullable LocalDisk disk(int id) {
+        return disks.get(id);
+    }
+}

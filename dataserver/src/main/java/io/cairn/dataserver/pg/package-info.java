@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.pg;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,129 @@
+package io.cairn.dataserver.service;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpFormat;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.proto.DataServerStatusReply;
+import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcHandler;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.Requests;
+import io.cairn.dataserver.pg.ServerParts;
+import io.micrometer.core.instrument.Counter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
+
+/**
+ * Decodes and checks every request on the loop of its connection and hands it to the loop that owns
+ * its placement group (the same one, often enough, and then without a hop).
+ */
+public final class DataService implements RpcHandler {
+    private final IntFunction<PgLoop> owners;
+    private final Runnable needMap;
+    private final Supplier<DataServerStatusReply> status;
+    private final MemberService members;
+    private final MdsService mds;
+    private final CorruptReads corruptReads;
+    private final OperationTimer writes;
+    private final OperationTimer reads;
+    private final Counter corruptRequests;
+
+    /**
+     * @param owners the loop that owns a PG
+     */
+    public DataService(
+            IntFunction<PgLoop> owners,
+            ServerParts parts,
+            Supplier<DataServerStatusReply> status,
+            Repairs repairs,
+            Meters meters) {
+        this.owners = owners;
+        this.needMap = parts.needMap();
+        this.status = status;
+        members = new MemberService(owners, parts, repairs);
+        mds = new MdsService(owners, parts, meters);
+        corruptReads = new CorruptReads(meters.counter(DataServerMeter.CORRUPT_READ), repairs);
+        writes = meters.timer(DataServerMeter.OPERATION, "write");
+        reads = meters.timer(DataServerMeter.OPERATION, "read");
+        corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
+    }
+
+    @Override
+    public void handle(RpcRequest request) {
+        try {
+            dispatch(request);
+        } catch (FsException e) {
+            boolean damaged = e.errno() == Errno.EBADMSG;
+            if (damaged) {
+                corruptRequests.increment();
+            }
+            request.fail(
+                    RpcStatus.fail(
+                            e.errno(),
+                            damaged ? Advice.RETRY : Advice.GIVE_UP,
+                            String.valueOf(e.getMessage())));
+        }
+    }
+
+    private void dispatch(RpcRequest request) {
+        switch (request.method()) {
+            case Method.DATA_WRITE_VALUE -> write(request);
+            case Method.DATA_READ_VALUE -> read(request);
+            case Method.PG_PREPARE_VALUE -> members.prepare(request);
+            case Method.PG_READ_VALUE -> members.read(request);
+            case Method.PG_READ_BLOCK_VALUE -> members.readBlock(request);
+            case Method.PG_COMMIT_VALUE -> members.commit(request);
+            case Method.PG_PEER_QUERY_VALUE -> members.query(request);
+            case Method.PG_FETCH_OPS_VALUE -> members.fetch(request);
+            case Method.DELETE_INODES_VALUE -> mds.deleteInodes(request);
+            case Method.TRUNCATE_INODE_VALUE -> mds.truncateInode(request);
+            case Method.STATUS_VALUE -> request.reply(status.get());
+            default ->
+                    throw new FsException(
+                            Errno.ENOSYS, "a data server has no method " + request.method());
+        }
+    }
+
+    private void write(RpcRequest request) {
+        DataOp op = DataOpFormat.decode(request.head().duplicate());
+        Requests.checkClient(op, DataOpType.WRITE);
+        ByteBuf payload = request.payload();
+        Requests.checkPayload(op, payload);
+        PgLoop owner = owners.apply(op.pg());
+        run(
+                owner,
+                new OpCall.Mutation(
+                        request,
+                        op,
+                        payload.retain(),
+                        owner,
+                        needMap,
+                        writes,
+                        () -> request.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER)));
+    }
+
+    private void read(RpcRequest request) {
+        DataOp op = DataOpFormat.decode(request.head().duplicate());
+        Requests.checkClient(op, DataOpType.READ);
+        PgLoop owner = owners.apply(op.pg());
+        run(owner, new ReadCall(request, op, owner, needMap, reads, corruptReads));
+    }
+
+    static void run(PgLoop owner, Runnable task) {
+        if (owner.inLoop()) {
+            owner.run(task);
+        } else {
+            owner.execute(task);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package io.cairn.dataserver.service;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.TruncateInode;
+import io.cairn.common.data.TruncateInodeFormat;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.proto.DeleteInodesReply;
+import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.TruncateInodeReply;
+import io.cairn.common.proto.TruncateInodeRequest;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.pg.Messages;
+import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.ServerParts;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import java.util.function.IntFunction;
+
+/**
+ * What the MDS leader asks of a PG's primary, turned into logged operations of session 0. They are
+ * repeated harmlessly and so need no place in the table of executed numbers. Any loop.
+ */
+final class MdsService {
+    private static final int[] NO_CRCS = {};
+
+    private final IntFunction<PgLoop> owners;
+    private final ServerParts parts;
+    private final OperationTimer deletes;
+    private final OperationTimer truncates;
+
+    MdsService(IntFunction<PgLoop> owners, ServerParts parts, Meters meters) {
+        this.owners = owners;
+        this.parts = parts;
+        deletes = meters.timer(DataServerMeter.OPERATION, "delete");
+        truncates = meters.timer(DataServerMeter.OPERATION, "truncate");
+    }
+
+    void deleteInodes(RpcRequest request) {
+        DeleteInodesRequest r = Messages.parse(DeleteInodesRequest.parser(), request.head());
+        long[] inodes = r.getInodesList().stream().mapToLong(Long::longValue).toArray();
+        if (inodes.length == 0 || inodes.length > DeleteInodesFormat.MAX_INODES) {
+            throw new FsException(Errno.EINVAL, "a deletion of " + inodes.length + " inodes");
+        }
+        ByteBuf payload = Unpooled.buffer(DeleteInodesFormat.encodedLength(inodes.length));
+        DeleteInodesFormat.encode(inodes, payload);
+        DataOp op =
+                op(
+                        DataOpType.DELETE_INODES,
+                        r.getPg(),
+                        r.getNumber(),
+                        0,
+                        0,
+                        r.getMapEpoch(),
+                        payload);
+        submit(
+                request,
+                op,
+                payload,
+                deletes,
+                () -> request.reply(DeleteInodesReply.getDefaultInstance()));
+    }
+
+    void truncateInode(RpcRequest request) {
+        TruncateInodeRequest r = Messages.parse(TruncateInodeRequest.parser(), request.head());
+        ByteBuf payload = Unpooled.buffer(TruncateInodeFormat.LENGTH);
+        TruncateInodeFormat.encode(
+                new TruncateInode(
+                        r.getSize(), r.getStripeUnit(), r.getStripeCount(), r.getChunkSize()),
+                payload);
+        TruncateInodeFormat.decode(payload); // refuses an impossible layout before it is logged
+        DataOp op =
+                op(
+                        DataOpType.TRUNCATE_INODE,
+                        r.getPg(),
+                        0,
+                        r.getInode(),
+                        r.getSequence(),
+                        r.getMapEpoch(),
+                        payload);
+        submit(
+                request,
+                op,
+                payload,
+                truncates,
+                () -> request.reply(TruncateInodeReply.getDefaultInstance()));
+    }
+
+    private static DataOp op(
+            DataOpType type,
+            int pg,
+            long number,
+            long inode,
+            long truncateSequence,
+            long mapEpoch,
+            ByteBuf payload) {
+        return new DataOp(
+                type,
+                0,
+                pg,
+                0,
+                number,
+                0,
+                inode,
+                0,
+                0,
+                payload.readableBytes(),
+                truncateSequence,
+                mapEpoch,
+                List.of(),
+                NO_CRCS);
+    }
+
+    private void submit(
+            RpcRequest request, DataOp op, ByteBuf payload, OperationTimer timer, Runnable reply) {
+        PgLoop owner = owners.apply(op.pg());
+        DataService.run(
+                owner,
+                new OpCall.Mutation(request, op, payload, owner, parts.needMap(), timer, reply));
+    }
+}

@@ -1,0 +1,286 @@
+package io.cairn.dataserver.service;
+
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.ReadReply;
+import io.cairn.common.data.ReadReplyFormat;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.PgCommitReply;
+import io.cairn.common.proto.PgCommitRequest;
+import io.cairn.common.proto.PgFetchOpsRequest;
+import io.cairn.common.proto.PgPeerQueryRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.pg.Messages;
+import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.PgSlot;
+import io.cairn.dataserver.pg.Requests;
+import io.cairn.dataserver.pg.ServerParts;
+import io.cairn.dataserver.replication.PeerAnswer;
+import io.cairn.dataserver.replication.PgHistory;
+import io.cairn.dataserver.replication.Prepare;
+import io.cairn.dataserver.replication.PrepareAnswer;
+import io.cairn.dataserver.replication.PrepareFormat;
+import io.cairn.dataserver.replication.PrepareReplyFormat;
+import io.cairn.dataserver.store.CorruptBlockException;
+import io.cairn.dataserver.store.DiskStore.VersionedBlock;
+import io.cairn.dataserver.store.LogEntry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the primary of a PG asks of a member that this server has. Called on the connection's loop;
+ * handed to the owner's.
+ */
+final class MemberService {
+    private static final int MAX_FETCH_BYTES = 8 << 20;
+
+    private final IntFunction<PgLoop> owners;
+    private final ServerParts parts;
+    private final Repairs repairs;
+
+    MemberService(IntFunction<PgLoop> owners, ServerParts parts, Repairs repairs) {
+        this.owners = owners;
+        this.parts = parts;
+        this.repairs = repairs;
+    }
+
+    void prepare(RpcRequest request) {
+        Prepare p = PrepareFormat.read(request.head(), request.payload());
+        if (p.entry().op().type() == DataOpType.READ) {
+            throw new FsException(Errno.EPROTO, "a read cannot be prepared");
+        }
+        Requests.checkPayload(p.entry().op(), request.payload());
+        withSlot(
+                request,
+                p.entry().pg(),
+                p.targetDisk(),
+                slot -> slot.replica().onPrepare(p, new PrepareReply(request)));
+    }
+
+    private record PrepareReply(RpcRequest request) implements PrepareAnswer {
+        @Override
+        public void durable(long pgEpoch, long durableSequence, long admissibleBytes) {
+            reply(new PrepareReplyFormat.Reply(pgEpoch, durableSequence, admissibleBytes, false));
+        }
+
+        @Override
+        public void gap(long pgEpoch, long haveSequence, long admissibleBytes) {
+            reply(new PrepareReplyFormat.Reply(pgEpoch, haveSequence, admissibleBytes, true));
+        }
+
+        private void reply(PrepareReplyFormat.Reply r) {
+            ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PrepareReplyFormat.LENGTH);
+            PrepareReplyFormat.write(r, head);
+            request.reply(head, Unpooled.EMPTY_BUFFER);
+        }
+
+        @Override
+        public void refuse(RpcStatus status) {
+            request.fail(status);
+        }
+    }
+
+    void query(RpcRequest request) {
+        PgPeerQueryRequest r = Messages.parse(PgPeerQueryRequest.parser(), request.head());
+        withSlot(
+                request,
+                r.getPg(),
+                r.getDisk(),
+                slot ->
+                        slot.replica()
+                                .onQuery(
+                                        r.getPgEpoch(),
+                                        new PeerAnswer() {
+                                            @Override
+                                            public void history(
+                                                    long pgEpoch, PgHistory h, long admissible) {
+                                                request.reply(
+                                                        Messages.reply(pgEpoch, h, admissible));
+                                            }
+
+                                            @Override
+                                            public void refuse(RpcStatus status) {
+                                                request.fail(status);
+                                            }
+                                        }));
+    }
+
+    void fetch(RpcRequest request) {
+        PgFetchOpsRequest r = Messages.parse(PgFetchOpsRequest.parser(), request.head());
+        int maxBytes = Math.clamp(r.getMaxBytes(), 1, MAX_FETCH_BYTES);
+        withSlot(
+                request,
+                r.getPg(),
+                r.getDisk(),
+                slot -> {
+                    RpcStatus refusal = slot.replica().admitFetch(r.getPgEpoch());
+                    if (refusal != null) {
+                        request.fail(refusal);
+                        return;
+                    }
+                    parts.blocking().execute(() -> entries(request, r, slot, maxBytes));
+                });
+    }
+
+    private static void entries(
+            RpcRequest request, PgFetchOpsRequest r, PgSlot slot, int maxBytes) {
+        try {
+            List<LogEntry> entries = slot.disk().store().entries(r.getPg(), r.getAfter(), maxBytes);
+            request.reply(Messages.reply(r.getPgEpoch(), entries, maxBytes));
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+        }
+    }
+
+    void commit(RpcRequest request) {
+        PgCommitRequest r = Messages.parse(PgCommitRequest.parser(), request.head());
+        withSlot(
+                request,
+                r.getPg(),
+                r.getDisk(),
+                slot -> {
+                    RpcStatus refusal =
+                            slot.replica().onCommit(r.getPgEpoch(), r.getCommittedSequence());
+                    if (refusal == null) {
+                        request.reply(PgCommitReply.getDefaultInstance());
+                    } else {
+                        request.fail(refusal);
+                    }
+                });
+    }
+
+    /** A primary reads what is damaged on its own disk. */
+    void read(RpcRequest request) {
+        PgReadFormat.PgRead r = PgReadFormat.read(request.head());
+        if (r.op().type() != DataOpType.READ || r.op().length() > Requests.MAX_IO_BYTES) {
+            throw new FsException(Errno.EPROTO, "a member read that is no read");
+        }
+        withSlot(
+                request,
+                r.op().pg(),
+                r.disk(),
+                slot -> {
+                    RpcStatus refusal = slot.replica().admitFetch(r.pgEpoch());
+                    if (refusal != null) {
+                        request.fail(refusal);
+                        return;
+                    }
+                    slot.disk()
+                            .store()
+                            .read(
+                                    r.op().pg(),
+                                    r.op().inode(),
+                                    r.op().chunk(),
+                                    r.op().offset(),
+                                    r.op().length(),
+                                    (data, crcs, failure) -> {
+                                        if (data == null) {
+                                            damaged(r.op(), slot);
+                                            request.fail(
+                                                    RpcStatus.fail(
+                                                            Errno.EIO, String.valueOf(failure)));
+                                            return;
+                                        }
+                                        ReadReply reply =
+                                                new ReadReply(
+                                                        r.op().length(),
+                                                        data.readableBytes(),
+                                                        crcs);
+                                        ByteBuf head =
+                                                PooledByteBufAllocator.DEFAULT.directBuffer(
+                                                        ReadReplyFormat.encodedLength(reply));
+                                        ReadReplyFormat.encode(reply, head);
+                                        request.reply(head, data);
+                                    });
+                });
+    }
+
+    private void damaged(DataOp op, PgSlot slot) {
+        repairs.found(
+                owners.apply(op.pg()),
+                slot.disk().id(),
+                op.pg(),
+                op.inode(),
+                op.chunk(),
+                op.offset(),
+                op.length());
+    }
+
+    /** Another member repairs its block with the one here. */
+    void readBlock(RpcRequest request) {
+        PgBlockFormat.PgBlock b = PgBlockFormat.read(request.head());
+        withSlot(
+                request,
+                b.pg(),
+                b.disk(),
+                slot -> {
+                    RpcStatus refusal = slot.replica().admitMemberRead(b.pgEpoch());
+                    if (refusal != null) {
+                        request.fail(refusal);
+                        return;
+                    }
+                    slot.disk()
+                            .store()
+                            .readBlock(
+                                    b.pg(),
+                                    b.inode(),
+                                    b.chunk(),
+                                    b.block(),
+                                    (block, failure) -> reply(request, b, block, failure));
+                });
+    }
+
+    private void reply(
+            RpcRequest request,
+            PgBlockFormat.PgBlock b,
+            @Nullable VersionedBlock block,
+            @Nullable CorruptBlockException failure) {
+        if (block == null) {
+            if (failure != null && failure.block() != CorruptBlockException.UNKNOWN) {
+                repairs.found(
+                        owners.apply(b.pg()),
+                        b.disk(),
+                        b.pg(),
+                        b.inode(),
+                        b.chunk(),
+                        b.block() * BlockCrc.BLOCK_BYTES,
+                        BlockCrc.BLOCK_BYTES);
+            }
+            request.fail(RpcStatus.fail(Errno.EIO, String.valueOf(failure)));
+            return;
+        }
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PgBlockFormat.REPLY_LENGTH);
+        int crc = BlockCrc.of(block.content().nioBuffer());
+        PgBlockFormat.writeReply(new PgBlockFormat.Reply(block.version(), crc), head);
+        request.reply(head, block.content());
+    }
+
+    private void withSlot(RpcRequest request, int pg, int disk, Consumer<PgSlot> action) {
+        PgLoop owner = owners.apply(pg);
+        DataService.run(
+                owner,
+                () -> {
+                    PgSlot slot = owner.slot(pg, disk);
+                    if (slot != null) {
+                        action.accept(slot);
+                        return;
+                    }
+                    parts.needMap().run();
+                    request.fail(
+                            RpcStatus.fail(
+                                    Errno.EAGAIN,
+                                    Advice.RETRY,
+                                    "no replica of placement group %x on disk %d in the map here"
+                                            .formatted(pg, disk)));
+                });
+    }
+}

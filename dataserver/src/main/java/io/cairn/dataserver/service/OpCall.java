@@ -1,0 +1,132 @@
+package io.cairn.dataserver.service;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.pg.EpochGate;
+import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.PgSlot;
+import io.cairn.dataserver.replication.OpAnswer;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * One request on its way through the loop that owns its PG: counted in the epoch gate from
+ * admission to answer, and timed. {@link #run} and the answers on that loop.
+ */
+abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
+    protected final RpcRequest request;
+    protected final DataOp op;
+    protected final PgLoop owner;
+    private final Runnable needMap;
+    private final OperationTimer timer;
+    private final long startNanos = System.nanoTime();
+
+    OpCall(RpcRequest request, DataOp op, PgLoop owner, Runnable needMap, OperationTimer timer) {
+        this.request = request;
+        this.op = op;
+        this.owner = owner;
+        this.needMap = needMap;
+        this.timer = timer;
+    }
+
+    @Override
+    protected final long session() {
+        return op.session();
+    }
+
+    /** Checks what the map decides, and lets the replica do the rest. */
+    @Override
+    public final void run() {
+        owner.gate().enter(this);
+        if (owner.map().epoch() < op.mapEpoch()) {
+            needMap.run();
+            fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "a newer map is on its way here"));
+            return;
+        }
+        if (op.session() != 0 && owner.map().refused(op.session())) {
+            fail(
+                    RpcStatus.fail(
+                            Errno.EIO, Advice.FENCED, "session " + op.session() + " was evicted"));
+            return;
+        }
+        if (op.session() != 0 && op.mapEpoch() < owner.map().sessionFloor()) {
+            // Of a session that was refused and is forgotten, for all this server knows.
+            fail(
+                    RpcStatus.fail(
+                            Errno.EAGAIN,
+                            Advice.REFRESH_MAP,
+                            "made under map %d, older than %d"
+                                    .formatted(op.mapEpoch(), owner.map().sessionFloor())));
+            return;
+        }
+        PgSlot slot = owner.primary(op.pg());
+        if (slot == null) {
+            fail(
+                    RpcStatus.fail(
+                            Errno.EAGAIN,
+                            Advice.REFRESH_MAP,
+                            "placement group %x has its primary elsewhere".formatted(op.pg())));
+            return;
+        }
+        start(slot);
+    }
+
+    /** The primary is here. */
+    abstract void start(PgSlot slot);
+
+    @Override
+    public void fail(RpcStatus status) {
+        finished(false);
+        request.fail(status);
+    }
+
+    /** To be called once, before the request is answered. */
+    protected final void finished(boolean ok) {
+        owner.gate().leave(this);
+        timer.recordSince(startNanos, ok);
+    }
+
+    /** A mutation; answered with a head that its kind decides. */
+    static final class Mutation extends OpCall {
+        private final ByteBuf payload;
+        private final Runnable reply;
+
+        /**
+         * @param payload taken over
+         * @param reply answers the request
+         */
+        Mutation(
+                RpcRequest request,
+                DataOp op,
+                ByteBuf payload,
+                PgLoop owner,
+                Runnable needMap,
+                OperationTimer timer,
+                Runnable reply) {
+            super(request, op, owner, needMap, timer);
+            this.payload = payload;
+            this.reply = reply;
+        }
+
+        @Override
+        void start(PgSlot slot) {
+            slot.replica().onOperation(op, payload, this);
+        }
+
+        @Override
+        public void done() {
+            finished(true);
+            payload.release();
+            reply.run();
+        }
+
+        @Override
+        public void fail(RpcStatus status) {
+            payload.release();
+            super.fail(status);
+        }
+    }
+}

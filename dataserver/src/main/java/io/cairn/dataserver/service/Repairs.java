@@ -1,0 +1,257 @@
+package io.cairn.dataserver.service;
+
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.PgSlot;
+import io.cairn.dataserver.service.PgBlockFormat.PgBlock;
+import io.cairn.dataserver.store.BlockRepair;
+import io.cairn.dataserver.store.CorruptBlockException;
+import io.cairn.dataserver.store.RepairOutcome;
+import io.micrometer.core.instrument.Counter;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Repairs blocks that are damaged on a disk of this server from other replicas, whatever the role
+ * of the replica here. A range in which damage was met is read; the first bad block is fetched,
+ * with the version of its chunk, from a member that has it, and handed to the store, which takes it
+ * only over the same version; then the range is read again, until it is clean. Each PG's repairs
+ * run on its loop; {@link #found} may be called by any thread.
+ */
+public final class Repairs {
+    private static final Logger LOG = LoggerFactory.getLogger(Repairs.class);
+
+    private static final long DEADLINE_NANOS = 10_000_000_000L;
+
+    /** While a chunk is being written its versions differ between replicas for a moment. */
+    private static final long RETRY_NANOS = 20_000_000;
+
+    private static final int MAX_RETRIES = 100;
+
+    private final Counter corrupt;
+    private final Counter repaired;
+    private final Counter failed;
+    private final Set<Damage> underWay = ConcurrentHashMap.newKeySet();
+
+    /** A range of blocks in which something is bad. */
+    private record Damage(int disk, int pg, long inode, int chunk, int firstBlock, int blocks) {}
+
+    public Repairs(Meters meters) {
+        corrupt = meters.counter(DataServerMeter.CORRUPT_BLOCK);
+        repaired = meters.counter(DataServerMeter.BLOCK_REPAIRED);
+        failed = meters.counter(DataServerMeter.BLOCK_REPAIR_FAILED);
+    }
+
+    /** Somewhere in these bytes of the chunk damage was met. */
+    public void found(
+            PgLoop owner, int disk, int pg, long inode, int chunk, int offset, int lengthBytes) {
+        int first = offset / BlockCrc.BLOCK_BYTES;
+        int blocks = BlockCrc.count(offset, lengthBytes);
+        Damage damage = new Damage(disk, pg, inode, chunk, first, blocks);
+        if (blocks > 0 && underWay.add(damage)) {
+            owner.execute(() -> {
+                PgSlot slot = owner.slot(pg, disk);
+                if (slot == null) {
+                    underWay.remove(damage);
+                } else {
+                    new Repair(owner, slot, damage).read();
+                }
+            });
+        }
+    }
+
+    /** One range on its way to being clean. On the PG's loop. */
+    private final class Repair {
+        private final PgLoop owner;
+        private final PgSlot slot;
+        private final Damage damage;
+        private int block = -1;
+        private int retries;
+        private String cause = "";
+
+        Repair(PgLoop owner, PgSlot slot, Damage damage) {
+            this.owner = owner;
+            this.slot = slot;
+            this.damage = damage;
+        }
+
+        void read() {
+            int from = Math.max(block, damage.firstBlock());
+            int blocks = damage.firstBlock() + damage.blocks() - from;
+            slot.disk()
+                    .store()
+                    .read(
+                            damage.pg(),
+                            damage.inode(),
+                            damage.chunk(),
+                            from * BlockCrc.BLOCK_BYTES,
+                            blocks * BlockCrc.BLOCK_BYTES,
+                            (data, crcs, failure) -> {
+                                if (data != null) {
+                                    data.release();
+                                }
+                                owner.execute(() -> wasRead(failure));
+                            });
+        }
+
+        private void wasRead(@Nullable CorruptBlockException failure) {
+            if (failure == null) {
+                underWay.remove(damage);
+                return;
+            }
+            cause = String.valueOf(failure.getMessage());
+            int bad = failure.block();
+            if (bad != block || bad == CorruptBlockException.UNKNOWN) {
+                corrupt.increment();
+                retries = 0;
+            }
+            block = bad;
+            if (bad == CorruptBlockException.UNKNOWN) {
+                fail("no replica can help");
+            } else {
+                fetch(0);
+            }
+        }
+
+        private void fetch(int member) {
+            int[] members = owner.members(damage.pg());
+            if (member >= members.length) {
+                fail("no other replica has it");
+                return;
+            }
+            RpcChannel channel =
+                    members[member] == damage.disk() ? null : owner.channel(members[member]);
+            if (channel == null) {
+                fetch(member + 1);
+                return;
+            }
+            ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PgBlockFormat.LENGTH);
+            PgBlockFormat.write(
+                    new PgBlock(
+                            members[member],
+                            slot.replica().epoch(),
+                            damage.pg(),
+                            damage.inode(),
+                            damage.chunk(),
+                            block),
+                    head);
+            channel.call(
+                    Method.PG_READ_BLOCK_VALUE,
+                    head,
+                    Unpooled.EMPTY_BUFFER,
+                    System.nanoTime() + DEADLINE_NANOS,
+                    (status, reply, content) -> {
+                        ChunkVersion version = verified(status, reply, content);
+                        ByteBuf kept = version == null ? Unpooled.EMPTY_BUFFER : content.retain();
+                        owner.execute(() -> fetched(member, version, kept));
+                    });
+        }
+
+        private void fetched(int member, @Nullable ChunkVersion version, ByteBuf content) {
+            if (version == null) {
+                fetch(member + 1);
+                return;
+            }
+            BlockRepair repair =
+                    new BlockRepair(damage.inode(), damage.chunk(), block, version, content);
+            slot.disk()
+                    .store()
+                    .repair(
+                            damage.pg(),
+                            repair,
+                            outcome -> owner.execute(() -> ended(outcome, member)));
+            content.release();
+        }
+
+        private void ended(RepairOutcome outcome, int member) {
+            switch (outcome) {
+                case LOGGED -> {
+                    repaired.increment();
+                    LOG.warn(
+                            "{} was damaged ({}): repaired from disk {}",
+                            where(),
+                            cause,
+                            from(member));
+                    retry("it does not stay repaired");
+                }
+                case CHANGED -> retry("its chunk is being written all the time");
+                case DIFFERENT -> {
+                    LOG.error(
+                            "{}: disk {} has a block of the same version with other content",
+                            where(),
+                            from(member));
+                    fetch(member + 1);
+                }
+                case NO_SPACE -> fail("the disk is full");
+            }
+        }
+
+        private void retry(String reasonToStop) {
+            if (++retries > MAX_RETRIES) {
+                fail(reasonToStop);
+            } else if (retries == 1) {
+                read();
+            } else {
+                owner.after(RETRY_NANOS, this::read);
+            }
+        }
+
+        private String from(int member) {
+            int[] members = owner.members(damage.pg());
+            return member < members.length ? Integer.toString(members[member]) : "?";
+        }
+
+        private void fail(String why) {
+            underWay.remove(damage);
+            failed.increment();
+            LOG.error(
+                    "{} is damaged ({}) and was not repaired: {}. It is tried again when the block"
+                            + " is read",
+                    where(),
+                    cause,
+                    why);
+        }
+
+        private String where() {
+            return "Server %s, disk %d: block %d of chunk %d of inode %x, placement group %x"
+                    .formatted(
+                            owner.serverOf(damage.disk()),
+                            damage.disk(),
+                            block,
+                            damage.chunk(),
+                            damage.inode(),
+                            damage.pg());
+        }
+    }
+
+    /** Null if the answer is none. */
+    private static @Nullable ChunkVersion verified(
+            RpcStatus status, ByteBuf reply, ByteBuf content) {
+        if (!status.ok()) {
+            return null;
+        }
+        try {
+            PgBlockFormat.Reply r = PgBlockFormat.readReply(reply);
+            int length = content.readableBytes();
+            boolean right =
+                    length <= BlockCrc.BLOCK_BYTES && r.crc() == BlockCrc.of(content.nioBuffer());
+            return right ? r.version() : null;
+        } catch (FsException e) {
+            LOG.warn("Another replica's answer is not valid: {}", e.getMessage());
+            return null;
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.cairn.dataserver.service;
+
+import org.jspecify.annotations.NullMarked;

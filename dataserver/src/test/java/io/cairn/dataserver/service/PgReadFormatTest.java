@@ -1,0 +1,44 @@
+package io.cairn.dataserver.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.errno.FsException;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The bytes of PG_READ and every truncation of them. */
+class PgReadFormatTest {
+    private static final DataOp OP =
+            new DataOp(DataOpType.READ, 0, 7, 5, 0, 0, 9, 2, 16, 8, 3, 12, List.of(), new int[0]);
+    private static final PgReadFormat.PgRead READ = new PgReadFormat.PgRead(0x0A0B, 0x11, OP);
+
+    private static ByteBuf written() {
+        ByteBuf out = Unpooled.buffer();
+        PgReadFormat.write(READ, out);
+        return out;
+    }
+
+    @Test
+    void isThese() {
+        ByteBuf out = written();
+        assertThat(out.readableBytes()).isEqualTo(PgReadFormat.length(OP));
+        assertThat(ByteBufUtil.hexDump(out, 0, PgReadFormat.FIXED_LENGTH))
+                .isEqualTo("0b0a0000000000001100000000000000");
+        assertThat(PgReadFormat.read(out)).usingRecursiveComparison().isEqualTo(READ);
+    }
+
+    @Test
+    void everyTruncationIsRefused() {
+        ByteBuf whole = written();
+        for (int length = 0; length < whole.readableBytes(); length++) {
+            ByteBuf part = whole.slice(0, length);
+            assertThatThrownBy(() -> PgReadFormat.read(part)).isInstanceOf(FsException.class);
+        }
+    }
+}
