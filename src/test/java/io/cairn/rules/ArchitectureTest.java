@@ -8,7 +8,9 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
+import com.tngtech.archunit.lang.CompositeArchRule;
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -42,6 +44,21 @@ class ArchitectureTest {
     static final ArchRule clientUsesOnlyCommon = nothingIn(CLIENT, MDS, DATASERVER, FUSE, CLI);
 
     static final ArchRule fuseUsesOnlyClientAndCommon = nothingIn(FUSE, MDS, DATASERVER, CLI);
+
+    /** From the door to the ground. Rooms of one floor do not use each other. */
+    private static final List<List<String>> DATASERVER_FLOORS =
+            List.of(
+                    List.of("io.cairn.dataserver"),
+                    List.of("io.cairn.dataserver.service", "io.cairn.dataserver.mdslink"),
+                    List.of("io.cairn.dataserver.pg"),
+                    List.of("io.cairn.dataserver.replication"),
+                    List.of("io.cairn.dataserver.store"),
+                    List.of("io.cairn.dataserver.chunk"),
+                    List.of("io.cairn.dataserver.wal"),
+                    List.of("io.cairn.dataserver.disk"),
+                    List.of("io.cairn.dataserver.ground"));
+
+    static final ArchRule dataServerImportsPointDown = importsPointDown(DATASERVER_FLOORS);
 
     static final ArchRule packagesHaveNoCycles =
             SlicesRuleDefinition.slices().matching("io.cairn.(*)..").should().beFreeOfCycles();
@@ -119,6 +136,13 @@ class ArchitectureTest {
         }
     }
 
+    @Test
+    void everyRoomOfTheDataServerHasItsFloor() {
+        assertThat(OURS.stream().map(JavaClass::getPackageName))
+                .filteredOn(name -> (name + ".").startsWith("io.cairn.dataserver."))
+                .containsOnlyElementsOf(DATASERVER_FLOORS.stream().flatMap(List::stream).toList());
+    }
+
     @TestFactory
     Stream<DynamicTest> rules() {
         return Arrays.stream(ArchitectureTest.class.getDeclaredFields())
@@ -126,6 +150,22 @@ class ArchitectureTest {
                 .map(field ->
                         DynamicTest.dynamicTest(
                                 field.getName(), () -> ((ArchRule) field.get(null)).check(OURS)));
+    }
+
+    private static ArchRule importsPointDown(List<List<String>> floors) {
+        List<ArchRule> rules = new ArrayList<>();
+        List<String> above = new ArrayList<>();
+        for (List<String> floor : floors) {
+            above.addAll(floor);
+            for (String room : floor) {
+                String[] forbidden =
+                        above.stream().filter(r -> !r.equals(room)).toArray(String[]::new);
+                if (forbidden.length > 0) {
+                    rules.add(nothingIn(room, forbidden));
+                }
+            }
+        }
+        return CompositeArchRule.of(rules);
     }
 
     private static ArchRule nothingIn(String where, String... of) {

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.disk;
 
 import io.cairn.common.config.KeyException;
+import io.cairn.dataserver.ground.DataServerConfig.DiskTable;
 import java.nio.file.Path;
 
 /**
@@ -41,38 +42,13 @@ public record DiskConfig(
     public static final int DEFAULT_IO_THREADS = 4;
     public static final int DEFAULT_DIRECT_WRITE_BYTES = 256 << 10;
 
-    private static final int PAGE = DeviceFile.PAGE_BYTES;
-
     public DiskConfig {
-        checkSizes(capacityBytes, walBytes, walSegmentBytes, directWriteBytes);
+        DiskTable.checkSizes(capacityBytes, walBytes, walSegmentBytes, directWriteBytes);
         KeyException.require(
                 headroomBytes >= SHARE_OF_CAPACITY, "headroom", "must not be negative");
         KeyException.require(minimumFreeBytes >= 0, "minimum_free", "must not be negative");
         KeyException.require(flushIntervalMillis >= 1, "flush_interval", "must be at least 1 ms");
         KeyException.require(ioThreads >= 1 && ioThreads <= 256, "io_threads", "must be 1 to 256");
-    }
-
-    /** The rules that the sizes of a disk obey among each other, for whoever reads them as well. */
-    public static void checkSizes(
-            long capacityBytes, long walBytes, long walSegmentBytes, long directWriteBytes) {
-        KeyException.require(capacityBytes >= 0, "capacity", "must not be negative");
-        KeyException.require(
-                capacityBytes == 0 || capacityBytes >= 256L * PAGE,
-                "capacity",
-                "must be at least 1 MiB");
-        KeyException.require(
-                walSegmentBytes % PAGE == 0, "wal_segment", "must be a multiple of 4 KiB");
-        KeyException.require(walSegmentBytes >= 4 * PAGE, "wal_segment", "must be at least 16 KiB");
-        KeyException.require(
-                walBytes % walSegmentBytes == 0 && walBytes / walSegmentBytes >= 4,
-                "wal_size",
-                "must be a multiple of wal_segment, at least 4 segments");
-        KeyException.require(
-                walBytes / walSegmentBytes <= 65536, "wal_size", "must be at most 65536 segments");
-        KeyException.require(
-                directWriteBytes == 0 || directWriteBytes >= PAGE,
-                "direct_write",
-                "must be 0 or at least 4 KiB");
     }
 
     /** All defaults, everything below one directory. */

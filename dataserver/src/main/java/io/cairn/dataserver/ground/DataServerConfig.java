@@ -4,9 +4,9 @@ import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.config.Key;
 import io.cairn.common.config.KeyException;
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemoryConfig;
-import io.cairn.dataserver.disk.DiskConfig;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -153,9 +153,38 @@ public record DataServerConfig(
                             min = "0B",
                             max = "1GiB")
                     ByteSize directWrite) {
+        private static final int PAGE = BlockCrc.BLOCK_BYTES;
+
         public DiskTable {
-            DiskConfig.checkSizes(
-                    capacity.bytes(), walSize.bytes(), walSegment.bytes(), directWrite.bytes());
+            checkSizes(capacity.bytes(), walSize.bytes(), walSegment.bytes(), directWrite.bytes());
+        }
+
+        /**
+         * The rules that the sizes of a disk obey among each other, for whoever reads them as well.
+         */
+        public static void checkSizes(
+                long capacityBytes, long walBytes, long walSegmentBytes, long directWriteBytes) {
+            KeyException.require(capacityBytes >= 0, "capacity", "must not be negative");
+            KeyException.require(
+                    capacityBytes == 0 || capacityBytes >= 256L * PAGE,
+                    "capacity",
+                    "must be at least 1 MiB");
+            KeyException.require(
+                    walSegmentBytes % PAGE == 0, "wal_segment", "must be a multiple of 4 KiB");
+            KeyException.require(
+                    walSegmentBytes >= 4 * PAGE, "wal_segment", "must be at least 16 KiB");
+            KeyException.require(
+                    walBytes % walSegmentBytes == 0 && walBytes / walSegmentBytes >= 4,
+                    "wal_size",
+                    "must be a multiple of wal_segment, at least 4 segments");
+            KeyException.require(
+                    walBytes / walSegmentBytes <= 65536,
+                    "wal_size",
+                    "must be at most 65536 segments");
+            KeyException.require(
+                    directWriteBytes == 0 || directWriteBytes >= PAGE,
+                    "direct_write",
+                    "must be 0 or at least 4 KiB");
         }
     }
 }
