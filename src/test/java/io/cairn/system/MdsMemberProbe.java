@@ -1,7 +1,7 @@
 package io.cairn.system;
 
 import com.google.protobuf.ByteString;
-import io.cairn.client.CairnClient;
+import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.LookupReply;

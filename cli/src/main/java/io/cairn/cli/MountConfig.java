@@ -1,6 +1,6 @@
 package io.cairn.cli;
 
-import io.cairn.client.ClientConfig;
+import io.cairn.client.api.ClientConfig;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.config.Key;
 import java.util.Optional;

@@ -1,8 +1,8 @@
 package io.cairn.cli;
 
-import io.cairn.client.CairnClient;
 import io.cairn.client.CairnClients;
-import io.cairn.client.ClientConfig;
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.ClientConfig;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.ProcessMetrics;

@@ -1,5 +1,8 @@
 package io.cairn.client;
 
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.ClientConfig;
+import io.cairn.client.base.Async;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;

@@ -1,13 +1,17 @@
 package io.cairn.client;
 
 import com.google.protobuf.ByteString;
+import io.cairn.client.api.ClientConfig;
+import io.cairn.client.base.Async;
+import io.cairn.client.base.Channels;
+import io.cairn.client.base.ClientMeter;
+import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.ByteBudget;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.data.MapHolder;
 import io.cairn.client.inode.FileServices;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
-import io.cairn.client.meta.Channels;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;

@@ -2,7 +2,8 @@ package io.cairn.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;

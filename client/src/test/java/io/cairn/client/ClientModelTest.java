@@ -2,6 +2,7 @@ package io.cairn.client;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.client.api.CairnClient;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.client.fake.Fault;
 import io.cairn.client.model.FileModel;

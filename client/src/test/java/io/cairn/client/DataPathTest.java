@@ -3,7 +3,7 @@ package io.cairn.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeDataServer;
 import io.cairn.client.fake.Fault;
 import io.cairn.client.model.TestSeed;

@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;

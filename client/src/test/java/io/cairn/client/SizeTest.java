@@ -3,7 +3,8 @@ package io.cairn.client;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;

@@ -1,6 +1,6 @@
 package io.cairn.fuse.mount;
 
-import io.cairn.client.CairnClient;
+import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;

@@ -1,6 +1,6 @@
 package io.cairn.fuse.op;
 
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.FileFormat;

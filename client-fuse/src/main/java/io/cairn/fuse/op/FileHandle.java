@@ -1,6 +1,6 @@
 package io.cairn.fuse.op;
 
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.proto.Attr;
 
 /** An open file of the kernel. Any thread. */

@@ -1,6 +1,6 @@
 package io.cairn.fuse.op;
 
-import io.cairn.client.CairnClient;
+import io.cairn.client.api.CairnClient;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.fuse.kernel.AttrFormat;

@@ -1,6 +1,6 @@
 package io.cairn.fuse.op;
 
-import io.cairn.client.CairnClient;
+import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.libc.LinuxError;

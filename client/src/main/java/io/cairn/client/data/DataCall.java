@@ -1,7 +1,7 @@
 package io.cairn.client.data;
 
-import io.cairn.client.Async;
-import io.cairn.client.Backoff;
+import io.cairn.client.base.Async;
+import io.cairn.client.base.Backoff;
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;

@@ -1,7 +1,7 @@
 package io.cairn.client.data;
 
-import io.cairn.client.ClientMeters;
-import io.cairn.client.meta.Channels;
+import io.cairn.client.base.Channels;
+import io.cairn.client.base.ClientMeters;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.netty.buffer.ByteBuf;

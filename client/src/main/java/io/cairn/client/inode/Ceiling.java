@@ -1,6 +1,6 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
+import io.cairn.client.base.Async;
 import io.cairn.client.data.DataView;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.common.errno.Errno;

@@ -1,6 +1,6 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.ClientMeters;
+import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.ByteBudget;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.meta.MetaClient;

@@ -1,6 +1,6 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
+import io.cairn.client.base.Async;
 import io.cairn.common.proto.Attr;
 import java.util.ArrayList;
 import java.util.Collection;

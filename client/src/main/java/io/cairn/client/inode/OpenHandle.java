@@ -1,8 +1,8 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
-import io.cairn.client.CairnClient;
-import io.cairn.client.ClientMeters;
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.base.Async;
+import io.cairn.client.base.ClientMeters;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
 import io.netty.buffer.ByteBuf;

@@ -1,6 +1,6 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
+import io.cairn.client.base.Async;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;

@@ -1,7 +1,7 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
-import io.cairn.client.ClientMeters;
+import io.cairn.client.base.Async;
+import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.DataView;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;

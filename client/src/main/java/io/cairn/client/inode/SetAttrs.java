@@ -1,7 +1,7 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
-import io.cairn.client.Backoff;
+import io.cairn.client.base.Async;
+import io.cairn.client.base.Backoff;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;

@@ -1,6 +1,6 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.Async;
+import io.cairn.client.base.Async;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 

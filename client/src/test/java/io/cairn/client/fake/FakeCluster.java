@@ -1,7 +1,7 @@
 package io.cairn.client.fake;
 
 import com.google.protobuf.ByteString;
-import io.cairn.client.ClientConfig;
+import io.cairn.client.api.ClientConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;

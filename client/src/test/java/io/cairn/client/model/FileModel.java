@@ -2,8 +2,8 @@ package io.cairn.client.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.cairn.client.CairnClient;
-import io.cairn.client.CairnClient.OpenFile;
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.SetAttrOp;

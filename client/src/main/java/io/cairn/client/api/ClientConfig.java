@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.api;
 
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;

@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.base;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 
 /** The meters of one client, made once so that recording is cheap. Any thread. */
 public final class ClientMeters {
-    /** The operations of {@link CairnClient}, one timer each. */
+    /** The operations of a client, one timer each. */
     public enum Op {
         LOOKUP,
         GETATTR,

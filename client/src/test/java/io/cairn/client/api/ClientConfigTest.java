@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.base;
 
 import io.cairn.common.metrics.MeterSpec;
 

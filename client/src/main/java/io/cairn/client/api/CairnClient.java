@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.api;
 
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;

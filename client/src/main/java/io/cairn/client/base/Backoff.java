@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.base;
 
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;

@@ -1,4 +1,4 @@
-package io.cairn.client;
+package io.cairn.client.base;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -10,8 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Steps on futures that keep the promise of {@link CairnClient}: a future fails with a bare {@code
- * FsException}, never with one wrapped in a {@code CompletionException}. Any thread.
+ * Steps on futures that keep the promise of the client's interface: a future fails with a bare
+ * {@code FsException}, never with one wrapped in a {@code CompletionException}. Any thread.
  */
 public final class Async {
     private Async() {}

@@ -1,4 +1,4 @@
-package io.cairn.client.meta;
+package io.cairn.client.base;
 
 import io.cairn.common.rpc.RpcChannel;
 import java.net.InetSocketAddress;
