@@ -11,8 +11,8 @@ import io.cairn.client.inode.FileServices;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.OpenHandle;
 import io.cairn.client.inode.Opens;
-import io.cairn.client.inode.Publisher;
 import io.cairn.client.inode.SetAttrs;
+import io.cairn.client.meta.NewMutation;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.Credentials;
@@ -203,7 +203,7 @@ final class ClusterClient implements CairnClient {
                         .setExclusive(exclusive)
                         .setOpen(true)
                         .build();
-        Mutation mutation = Publisher.mutation().setCredentials(who).setCreate(create).build();
+        Mutation mutation = NewMutation.stamped().setCredentials(who).setCreate(create).build();
         return timed(Op.CREATE, opened(opens.create(mutation)));
     }
 
@@ -224,13 +224,13 @@ final class ClusterClient implements CairnClient {
                         .setName(ByteString.copyFrom(name))
                         .setMode(mode)
                         .build();
-        return made(Op.MKDIR, Publisher.mutation().setCredentials(who).setMkdir(mkdir));
+        return made(Op.MKDIR, NewMutation.stamped().setCredentials(who).setMkdir(mkdir));
     }
 
     @Override
     public CompletableFuture<Attr> mknod(
             long parent, byte[] name, int mode, int rdev, Credentials who) {
-        Mutation.Builder mutation = Publisher.mutation().setCredentials(who);
+        Mutation.Builder mutation = NewMutation.stamped().setCredentials(who);
         ByteString bytes = ByteString.copyFrom(name);
         if ((mode & 0170000) == 0100000) {
             mutation.setCreate(
@@ -259,7 +259,7 @@ final class ClusterClient implements CairnClient {
                         .setName(ByteString.copyFrom(name))
                         .setTarget(ByteString.copyFrom(target))
                         .build();
-        return made(Op.SYMLINK, Publisher.mutation().setCredentials(who).setSymlink(symlink));
+        return made(Op.SYMLINK, NewMutation.stamped().setCredentials(who).setSymlink(symlink));
     }
 
     @Override
@@ -270,21 +270,21 @@ final class ClusterClient implements CairnClient {
                         .setNewParent(newParent)
                         .setNewName(ByteString.copyFrom(newName))
                         .build();
-        return made(Op.LINK, Publisher.mutation().setLink(link));
+        return made(Op.LINK, NewMutation.stamped().setLink(link));
     }
 
     @Override
     public CompletableFuture<Void> unlink(long parent, byte[] name) {
         UnlinkOp unlink =
                 UnlinkOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
-        return changed(Op.UNLINK, Publisher.mutation().setUnlink(unlink));
+        return changed(Op.UNLINK, NewMutation.stamped().setUnlink(unlink));
     }
 
     @Override
     public CompletableFuture<Void> rmdir(long parent, byte[] name) {
         RmdirOp rmdir =
                 RmdirOp.newBuilder().setParent(parent).setName(ByteString.copyFrom(name)).build();
-        return changed(Op.RMDIR, Publisher.mutation().setRmdir(rmdir));
+        return changed(Op.RMDIR, NewMutation.stamped().setRmdir(rmdir));
     }
 
     @Override
@@ -298,7 +298,7 @@ final class ClusterClient implements CairnClient {
                         .setNewName(ByteString.copyFrom(newName))
                         .setFlags(flags)
                         .build();
-        return changed(Op.RENAME, Publisher.mutation().setRename(rename));
+        return changed(Op.RENAME, NewMutation.stamped().setRename(rename));
     }
 
     @Override
@@ -310,7 +310,7 @@ final class ClusterClient implements CairnClient {
                         .setValue(ByteString.copyFrom(value))
                         .setFlags(flags)
                         .build();
-        return changed(Op.SETXATTR, Publisher.mutation().setSetXattr(set));
+        return changed(Op.SETXATTR, NewMutation.stamped().setSetXattr(set));
     }
 
     @Override
@@ -320,7 +320,7 @@ final class ClusterClient implements CairnClient {
                         .setInode(inode)
                         .setName(ByteString.copyFrom(name))
                         .build();
-        return changed(Op.REMOVEXATTR, Publisher.mutation().setRemoveXattr(remove));
+        return changed(Op.REMOVEXATTR, NewMutation.stamped().setRemoveXattr(remove));
     }
 
     private CompletableFuture<Attr> made(Op op, Mutation.Builder mutation) {

@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.data.DataView;
+import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -75,7 +76,7 @@ final class Ceiling {
             pending =
                     services.meta()
                             .mutate(
-                                    Publisher.mutation()
+                                    NewMutation.stamped()
                                             .setRaiseCeiling(
                                                     RaiseCeilingOp.newBuilder()
                                                             .setInode(state.inode())

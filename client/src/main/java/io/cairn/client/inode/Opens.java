@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
+import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
@@ -44,7 +45,7 @@ public final class Opens {
             return future;
         }
         Mutation mutation =
-                Publisher.mutation().setOpen(OpenOp.newBuilder().setInode(inode)).build();
+                NewMutation.stamped().setOpen(OpenOp.newBuilder().setInode(inode)).build();
         PendingMutation pending = mutate(mutation);
         var _ =
                 pending.answer()

@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.meta.MetaClient;
+import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
@@ -10,8 +11,6 @@ import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
-import io.cairn.common.proto.Timespec;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -55,7 +54,7 @@ public final class Publisher {
             if (grow == null) {
                 return state.lastGrow;
             }
-            Mutation.Builder mutation = mutation().setGrow(grow);
+            Mutation.Builder mutation = NewMutation.stamped().setGrow(grow);
             return queued(state, grow, meta.mutate(mutation.build(), MetaClient.never()));
         }
     }
@@ -68,7 +67,7 @@ public final class Publisher {
             release.setGrow(grow);
         }
         PendingMutation pending =
-                meta.mutate(mutation().setRelease(release).build(), MetaClient.never());
+                meta.mutate(NewMutation.stamped().setRelease(release).build(), MetaClient.never());
         if (grow != null) {
             return queued(state, grow, pending);
         }
@@ -144,15 +143,5 @@ public final class Publisher {
         List<Long> inodes = new ArrayList<>();
         dirty.forEach(s -> inodes.add(s.inode()));
         return inodes;
-    }
-
-    /** A mutation with this client's clock in it. */
-    public static Mutation.Builder mutation() {
-        Instant now = Instant.now();
-        return Mutation.newBuilder()
-                .setTime(
-                        Timespec.newBuilder()
-                                .setSeconds(now.getEpochSecond())
-                                .setNanos(now.getNano()));
     }
 }

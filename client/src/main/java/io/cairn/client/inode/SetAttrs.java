@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.Backoff;
+import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
@@ -51,7 +52,7 @@ public final class SetAttrs {
             super(0, Long.MAX_VALUE, true);
             this.state = state;
             this.change = change;
-            this.mutation = Publisher.mutation().setCredentials(who).setSetAttr(change).build();
+            this.mutation = NewMutation.stamped().setCredentials(who).setSetAttr(change).build();
         }
 
         @Override
