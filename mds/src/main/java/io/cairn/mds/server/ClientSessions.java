@@ -62,7 +62,6 @@ final class ClientSessions {
     /** Sessions with an eviction or release entry under way. */
     private final Set<Long> ending = new HashSet<>();
 
-    private final ForgottenSessions forgotten;
     private long nextSession;
     private long tickedNanos;
 
@@ -76,7 +75,6 @@ final class ClientSessions {
             SessionTable table,
             CurrentMap map,
             DataServers dataServers,
-            MapChanges changes,
             Control control,
             NanoClock clock,
             SessionTimes times,
@@ -91,14 +89,12 @@ final class ClientSessions {
         this.clock = clock;
         this.times = times;
         this.metrics = metrics;
-        this.forgotten = new ForgottenSessions(state, map, changes, times.expiryNanos);
     }
 
     void begin() {
         nextSession = Math.max(nextSession, state.maxSession() + 1);
         tickedNanos = clock.nanos();
         ending.clear();
-        forgotten.begin();
     }
 
     // ---- requests -----------------------------------------------------------
@@ -131,7 +127,7 @@ final class ClientSessions {
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
-                                        request.fail(Mutations.unavailable(leadership, failure));
+                                        request.fail(leadership.unavailable(failure));
                                     } else {
                                         opened(request, reply);
                                     }
@@ -221,7 +217,7 @@ final class ClientSessions {
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
-                                        request.fail(Mutations.unavailable(leadership, failure));
+                                        request.fail(leadership.unavailable(failure));
                                     } else if (reply.getErrno() != 0) {
                                         request.fail(Mutations.fenced(wanted.getSession()));
                                     } else {
@@ -233,7 +229,7 @@ final class ClientSessions {
 
     // ---- duties -------------------------------------------------------------
 
-    /** Evicts who was not heard of in time, releases and forgets whose eviction is complete. */
+    /** Evicts who was not heard of in time, releases whose eviction every data server confirmed. */
     void tick() {
         long now = clock.nanos();
         if (now - tickedNanos > Math.max(times.expiryNanos / 4, STOOD_STILL_NANOS)) {
@@ -253,7 +249,6 @@ final class ClientSessions {
                 release(record.getSession());
             }
         }
-        forgotten.tick(now);
     }
 
     private void evict(long session, long silentNanos) {

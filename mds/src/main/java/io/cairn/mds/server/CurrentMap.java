@@ -8,6 +8,8 @@ import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.StateListener;
+import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +28,7 @@ final class CurrentMap implements StateListener {
     private final Control control;
     private volatile ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable RpcServer server;
-    private volatile @Nullable SessionTable sessions;
+    private volatile @Nullable Supplier<List<RpcPeer>> clients;
 
     CurrentMap(ControlReader state, Leadership leadership, Control control) {
         this.state = state;
@@ -35,9 +37,13 @@ final class CurrentMap implements StateListener {
         reload();
     }
 
-    /** To whom the map is pushed. */
-    void attach(RpcServer server, SessionTable sessions) {
-        this.sessions = sessions;
+    /**
+     * To whom the map is pushed.
+     *
+     * @param clients the connections of the sessions that are open when it is called
+     */
+    void attach(RpcServer server, Supplier<List<RpcPeer>> clients) {
+        this.clients = clients;
         this.server = server;
     }
 
@@ -71,7 +77,7 @@ final class CurrentMap implements StateListener {
 
     private void push(MapUpdate increment) {
         @Nullable RpcServer to = server;
-        @Nullable SessionTable open = sessions;
+        @Nullable Supplier<List<RpcPeer>> open = clients;
         if (to == null || open == null) {
             return;
         }
@@ -80,11 +86,8 @@ final class CurrentMap implements StateListener {
                 peer.push(Method.MAP_PUSH_VALUE, increment);
             }
         }
-        for (ClientSession session : open.all()) {
-            @Nullable RpcPeer peer = session.peer();
-            if (peer != null) {
-                peer.push(Method.MAP_PUSH_VALUE, increment);
-            }
+        for (RpcPeer peer : open.get()) {
+            peer.push(Method.MAP_PUSH_VALUE, increment);
         }
     }
 

@@ -97,7 +97,7 @@ final class DataServers {
                 changes.change(base -> new Registration(base, wanted).update())
                         .whenComplete((now, failure) -> {
                             if (failure != null) {
-                                request.fail(Mutations.unavailable(leadership, failure));
+                                request.fail(leadership.unavailable(failure));
                             } else {
                                 registered(request, wanted, now);
                             }

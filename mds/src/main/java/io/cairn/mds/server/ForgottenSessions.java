@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -25,6 +26,7 @@ final class ForgottenSessions {
     private final CurrentMap map;
     private final MapChanges changes;
     private final long waitNanos;
+    private final NanoClock clock;
 
     /** Since when each was known here to be released. */
     private final Map<Long, Long> releasedNanos = new HashMap<>();
@@ -34,11 +36,17 @@ final class ForgottenSessions {
     /**
      * @param waitNanos every client that is served renews within this time
      */
-    ForgottenSessions(ControlReader state, CurrentMap map, MapChanges changes, long waitNanos) {
+    ForgottenSessions(
+            ControlReader state,
+            CurrentMap map,
+            MapChanges changes,
+            long waitNanos,
+            NanoClock clock) {
         this.state = state;
         this.map = map;
         this.changes = changes;
         this.waitNanos = waitNanos;
+        this.clock = clock;
     }
 
     /** A new time in office. */
@@ -47,7 +55,8 @@ final class ForgottenSessions {
         changing = false;
     }
 
-    void tick(long nowNanos) {
+    void tick() {
+        long nowNanos = clock.nanos();
         long[] refused = map.get().refusedSessions();
         Set<Long> due = new HashSet<>();
         for (long session : refused) {

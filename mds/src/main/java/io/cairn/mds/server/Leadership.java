@@ -5,9 +5,11 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.raft.LogUnavailableException;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -166,6 +168,21 @@ final class Leadership implements MetaLogListener {
                     Errno.EAGAIN, Advice.RETRY, "an earlier leader's lease may still run");
         }
         return null;
+    }
+
+    /** What a client is told when an entry was not certainly committed. */
+    RpcStatus unavailable(Throwable failure) {
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null
+                        ? failure.getCause()
+                        : failure;
+        if (cause instanceof LogUnavailableException e && !e.overloaded()) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
+        }
+        if (cause instanceof IllegalArgumentException) {
+            return RpcStatus.fail(Errno.EINVAL, String.valueOf(cause.getMessage()));
+        }
+        return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, String.valueOf(cause.getMessage()));
     }
 
     /** Cairn's address of the leader as far as known here, else empty. */

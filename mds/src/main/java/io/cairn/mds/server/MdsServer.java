@@ -67,6 +67,7 @@ public final class MdsServer implements AutoCloseable {
     private final ClientSessions sessions;
     private final DataServers dataServers;
     private final PgTables pgTables;
+    private final ForgottenSessions forgotten;
     private final MapChanges changes;
     private final Reaper reaper;
     private final Truncator truncator;
@@ -159,13 +160,15 @@ public final class MdsServer implements AutoCloseable {
                         mutations.sessions(),
                         map,
                         dataServers,
-                        changes,
                         control,
                         clock,
                         new ClientSessions.SessionTimes(
                                 config.sessions().renewInterval().toNanos(),
                                 config.sessions().expiry().toNanos()),
                         metrics);
+        forgotten =
+                new ForgottenSessions(
+                        state, map, changes, config.sessions().expiry().toNanos(), clock);
         PgCalls calls = new PgCalls(map, client, control);
         reaper =
                 new Reaper(
@@ -225,7 +228,7 @@ public final class MdsServer implements AutoCloseable {
             loops.close();
             throw e;
         }
-        map.attach(rpc, mutations.sessions());
+        map.attach(rpc, mutations.sessions()::peers);
         new MdsGauges(meters, leadership, state, map, reaper, log).register();
         leadership.attach(new InOffice());
         LOG.info(
@@ -314,6 +317,7 @@ public final class MdsServer implements AutoCloseable {
             dataServers.begin(term);
             mutations.begin();
             sessions.begin();
+            forgotten.begin();
             reaper.begin(term);
             truncator.begin();
             pgTables.begin();
@@ -326,6 +330,7 @@ public final class MdsServer implements AutoCloseable {
             if (leadership.refusal() == null) {
                 dataServers.tick();
                 sessions.tick();
+                forgotten.tick();
             }
         }
 

@@ -12,11 +12,9 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
-import io.cairn.mds.raft.LogUnavailableException;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.SpaceWatch;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -198,21 +196,6 @@ final class Mutations {
         if (call.order().ended(false)) {
             call.order().resume();
         }
-        call.request().fail(unavailable(leadership, failure));
-    }
-
-    /** What a client is told when an entry was not certainly committed. */
-    static RpcStatus unavailable(Leadership leadership, Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null
-                        ? failure.getCause()
-                        : failure;
-        if (cause instanceof LogUnavailableException e && !e.overloaded()) {
-            return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress());
-        }
-        if (cause instanceof IllegalArgumentException) {
-            return RpcStatus.fail(Errno.EINVAL, String.valueOf(cause.getMessage()));
-        }
-        return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, String.valueOf(cause.getMessage()));
+        call.request().fail(leadership.unavailable(failure));
     }
 }

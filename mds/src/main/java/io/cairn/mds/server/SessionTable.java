@@ -2,11 +2,13 @@ package io.cairn.mds.server;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.StateListener;
 import io.cairn.mds.proto.SessionRecord;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -93,6 +95,18 @@ final class SessionTable implements StateListener {
 
     Collection<ClientSession> all() {
         return List.copyOf(sessions.values());
+    }
+
+    /** The connections of the open sessions, as far as they were heard of. */
+    List<RpcPeer> peers() {
+        List<RpcPeer> peers = new ArrayList<>();
+        for (ClientSession session : sessions.values()) {
+            @Nullable RpcPeer peer = session.peer();
+            if (peer != null) {
+                peers.add(peer);
+            }
+        }
+        return peers;
     }
 
     @Override
