@@ -123,7 +123,7 @@ final class RaftSettings {
         RaftServerConfigKeys.LeaderElection.setPreVote(p, true);
         // A leader without its majority says so after this time (default 10 s).
         RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(p, millis(2000));
-        // Not what our reads rest on (io.cairn.mds.server.LeaderLease is), but it keeps Ratis's
+        // Not what our reads rest on (io.cairn.mds.leader.LeaderLease is), but it keeps Ratis's
         // own queries from running on an expired leadership.
         RaftServerConfigKeys.Read.setLeaderLeaseEnabled(p, true);
     }

@@ -2,6 +2,10 @@ package io.cairn.mds.server;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.background.Reaper;
+import io.cairn.mds.cluster.CurrentMap;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.metrics.MdsMeter;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MetaLog;
 

@@ -11,7 +11,13 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.cluster.DataServers;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.CorruptStateException;
+import io.cairn.mds.session.ClientSessions;
+import io.cairn.mds.session.Mutations;
 import org.jspecify.annotations.Nullable;
 
 /**

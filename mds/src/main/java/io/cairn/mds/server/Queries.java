@@ -17,6 +17,7 @@ import io.cairn.common.proto.ReadLinkRequest;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;

@@ -1,11 +1,14 @@
 /**
- * The metadata server: {@link io.cairn.mds.server.MdsServer} puts the replicated state, the log and
- * RPC together; the other classes are the leader's duties.
+ * The metadata server, put together: {@link io.cairn.mds.server.MdsServer} opens the replicated
+ * state, the log and RPC, and wires the rooms below.
+ *
+ * <p>{@link io.cairn.mds.server.MdsHandler} gives each request to the room that answers it: reads
+ * of the namespace to {@link io.cairn.mds.server.Queries}, mutations to {@code session}, data
+ * servers to {@code cluster}.
  *
  * <p>Threads: requests arrive on RPC event loops; reads are answered there. Mutations are submitted
  * there and answered by the thread that applies the log. Everything a leader does of its own accord
- * (sessions, data servers, map, deletions) runs on one control thread, {@link
- * io.cairn.mds.server.Leadership} says when.
+ * runs on the control thread, {@link io.cairn.mds.leader.Leadership} says when.
  */
 @NullMarked
 package io.cairn.mds.server;

@@ -27,6 +27,7 @@ import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.background.Truncator;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.io.IOException;
 import java.net.Socket;

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.session;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.MutateReply;
@@ -9,6 +9,10 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
@@ -22,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * log, answered when applied. Any thread: requests arrive on event loops and are submitted there;
  * answers go out on the applying thread.
  */
-final class Mutations {
+public final class Mutations {
     /** A batch may hold this many; more is no batch but an attack on everybody else's latency. */
     static final int MAX_BATCH = 1024;
 
@@ -45,7 +49,7 @@ final class Mutations {
 
     private long nextInode;
 
-    Mutations(
+    public Mutations(
             Leadership leadership,
             EntryLog entries,
             ControlReader state,
@@ -61,12 +65,12 @@ final class Mutations {
         this.sessions = new SessionTable(state, clock, this::submit);
     }
 
-    SessionTable sessions() {
+    public SessionTable sessions() {
         return sessions;
     }
 
     /** A new time in office; before any mutation is taken. */
-    void begin() {
+    public void begin() {
         synchronized (submitting) {
             nextInode = Math.max(nextInode, state.maxInode() + 1);
         }
@@ -74,19 +78,19 @@ final class Mutations {
     }
 
     /** Office is over: nobody here will see to what waits. */
-    void end() {
+    public void end() {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
     }
 
     /** Early: what waits too long for an earlier number is sent back. On the control thread. */
-    void expire(long waitNanos) {
+    public void expire(long waitNanos) {
         long before = clock.nanos() - waitNanos;
         for (ClientSession session : sessions.all()) {
             session.order().expire(before);
         }
     }
 
-    void handle(RpcRequest request) {
+    public void handle(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusalOfMutation();
         if (refusal != null) {
             request.fail(refusal);

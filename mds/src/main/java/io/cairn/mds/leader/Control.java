@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.leader;
 
 import io.cairn.mds.namespace.CorruptStateException;
 import java.util.concurrent.Executor;
@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * that it needs no locks. Tasks must not block. Any thread may hand over tasks; after {@link
  * #close} they are dropped.
  */
-final class Control implements Executor, AutoCloseable {
+public final class Control implements Executor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
     private final Leadership.FailureHandler failures;
@@ -26,7 +26,7 @@ final class Control implements Executor, AutoCloseable {
     /**
      * @param failures told where a task meets state that cannot be trusted any more
      */
-    Control(String name, Leadership.FailureHandler failures) {
+    public Control(String name, Leadership.FailureHandler failures) {
         this.failures = failures;
         thread =
                 Executors.newSingleThreadScheduledExecutor(task -> {
@@ -46,7 +46,7 @@ final class Control implements Executor, AutoCloseable {
     }
 
     /** Runs the task after a delay; null when the server is closing. */
-    @Nullable ScheduledFuture<?> after(long delayNanos, Runnable task) {
+    public @Nullable ScheduledFuture<?> after(long delayNanos, Runnable task) {
         try {
             return thread.schedule(guarded(task), delayNanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
@@ -55,7 +55,7 @@ final class Control implements Executor, AutoCloseable {
     }
 
     /** Runs the task again and again until it is cancelled; null when the server is closing. */
-    @Nullable ScheduledFuture<?> every(long periodNanos, Runnable task) {
+    public @Nullable ScheduledFuture<?> every(long periodNanos, Runnable task) {
         try {
             return thread.scheduleWithFixedDelay(
                     guarded(task), periodNanos, periodNanos, TimeUnit.NANOSECONDS);

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.metrics;
 
 import io.cairn.common.metrics.Distribution;
 import io.cairn.common.metrics.Meters;
@@ -14,7 +14,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** The meters that requests and duties record to, looked up once. Any thread. */
-final class MdsMetrics {
+public final class MdsMetrics {
     private final Meters meters;
     private final Map<Method, OperationTimer> methods = new EnumMap<>(Method.class);
     private final Map<OpCase, OperationTimer> mutations = new EnumMap<>(OpCase.class);
@@ -23,7 +23,7 @@ final class MdsMetrics {
     private final Counter deletions;
     private final Counter truncations;
 
-    MdsMetrics(Meters meters) {
+    public MdsMetrics(Meters meters) {
         this.meters = meters;
         for (Method method : Method.values()) {
             if (method != Method.UNRECOGNIZED && method.getNumber() > 0) {
@@ -45,14 +45,14 @@ final class MdsMetrics {
         return meters;
     }
 
-    void request(@Nullable Method method, long startNanos, boolean succeeded) {
+    public void request(@Nullable Method method, long startNanos, boolean succeeded) {
         @Nullable OperationTimer timer = method == null ? null : methods.get(method);
         if (timer != null) {
             timer.recordSince(startNanos, succeeded);
         }
     }
 
-    void mutations(MutateRequest request, ApplyReply reply, long startNanos) {
+    public void mutations(MutateRequest request, ApplyReply reply, long startNanos) {
         request(Method.MUTATE, startNanos, reply.getErrno() == 0);
         batch.record(request.getMutationsCount());
         for (int i = 0; i < request.getMutationsCount(); i++) {
@@ -64,15 +64,15 @@ final class MdsMetrics {
         }
     }
 
-    Counter evictions() {
+    public Counter evictions() {
         return evictions;
     }
 
-    Counter deletions() {
+    public Counter deletions() {
         return deletions;
     }
 
-    Counter truncations() {
+    public Counter truncations() {
         return truncations;
     }
 

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.leader;
 
 import java.util.Arrays;
 import java.util.HashMap;
@@ -18,7 +18,7 @@ import java.util.Map;
  * <p>No threads, clock or I/O: times come in, on one monotonic clock that counts suspended time too
  * (CLOCK_BOOTTIME). Any thread.
  */
-final class LeaderLease {
+public final class LeaderLease {
     static final double NEW_LEADER_FACTOR = 1.02;
 
     private final int others;
@@ -74,7 +74,7 @@ final class LeaderLease {
     }
 
     /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
-    long servingFromNanos() {
+    public long servingFromNanos() {
         return others == 0 ? bornNanos : bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
     }
 }

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.leader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.cluster;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.metrics;
 
 import io.cairn.common.metrics.MeterSpec;
 

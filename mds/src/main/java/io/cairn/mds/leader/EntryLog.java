@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.leader;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -16,16 +16,16 @@ import org.jspecify.annotations.Nullable;
  * The log as the server's parts use it: stamps entries with the leader's clock and reads the
  * answers. Any thread; what one thread submits is committed in that order.
  */
-final class EntryLog {
+public final class EntryLog {
     private volatile @Nullable MetaLog log;
 
     /** Once the log runs; entries submitted before fail. */
-    void attach(MetaLog log) {
+    public void attach(MetaLog log) {
         this.log = log;
     }
 
     /** Null until the log runs. */
-    @Nullable MetaLog log() {
+    public @Nullable MetaLog log() {
         return log;
     }
 
@@ -35,7 +35,7 @@ final class EntryLog {
      * Raft's own locks: what follows a failure must not submit again there. Fails with
      * IllegalArgumentException for an entry larger than {@link MetaLog#MAX_ENTRY_BYTES}.
      */
-    CompletableFuture<ApplyReply> submit(LogEntry.Builder entry) {
+    public CompletableFuture<ApplyReply> submit(LogEntry.Builder entry) {
         @Nullable MetaLog present = log;
         if (present == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("no log yet"));

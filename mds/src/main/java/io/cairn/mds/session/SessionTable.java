@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.session;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * The open sessions as this leader knows them: when each was last heard of, and its mutations that
  * wait for their turn. Follows the replicated state. Any thread.
  */
-final class SessionTable implements StateListener {
+public final class SessionTable implements StateListener {
     private final ControlReader state;
     private final NanoClock clock;
     private final Consumer<MutationCall> submit;
@@ -89,7 +89,7 @@ final class SessionTable implements StateListener {
     }
 
     /** Null for one that never was, is refused, or has ended. */
-    @Nullable ClientSession get(long session) {
+    public @Nullable ClientSession get(long session) {
         return sessions.get(session);
     }
 
@@ -98,7 +98,7 @@ final class SessionTable implements StateListener {
     }
 
     /** The connections of the open sessions, as far as they were heard of. */
-    List<RpcPeer> peers() {
+    public List<RpcPeer> peers() {
         List<RpcPeer> peers = new ArrayList<>();
         for (ClientSession session : sessions.values()) {
             @Nullable RpcPeer peer = session.peer();

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.session;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.cluster;
 
 import com.google.protobuf.MessageLite;
 import io.cairn.common.layout.PgHash;
@@ -8,6 +8,7 @@ import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.rpc.RpcClient;
+import io.cairn.mds.leader.Control;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * Sends the leader's own operations to the primaries of PGs, again and again with back-off until
  * they are done or nobody wants them any more. The control thread only.
  */
-final class PgCalls {
+public final class PgCalls {
     private static final Logger LOG = LoggerFactory.getLogger(PgCalls.class);
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long BACK_OFF_MIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
@@ -32,7 +33,7 @@ final class PgCalls {
     private final RpcClient client;
     private final Control control;
 
-    PgCalls(CurrentMap map, RpcClient client, Control control) {
+    public PgCalls(CurrentMap map, RpcClient client, Control control) {
         this.map = map;
         this.client = client;
         this.control = control;
@@ -44,7 +45,7 @@ final class PgCalls {
      * @param from byte offset: chunks of stripe sets before it are of no interest
      * @param ceiling no chunk lies at or beyond it
      */
-    IntStream pgs(long inode, FileLayout layout, long from, long ceiling) {
+    public IntStream pgs(long inode, FileLayout layout, long from, long ceiling) {
         @Nullable Pool pool = map.get().pool(layout.getPool());
         if (pool == null || ceiling <= 0) {
             return IntStream.empty();
@@ -67,7 +68,7 @@ final class PgCalls {
      * @param wanted asked before each attempt; the call is dropped once it says no
      * @param done gets the reply's head, on the control thread
      */
-    void call(
+    public void call(
             int pg,
             Method method,
             MessageLite request,

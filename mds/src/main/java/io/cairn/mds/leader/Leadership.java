@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.leader;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.MdsMember;
@@ -27,23 +27,23 @@ import org.slf4j.LoggerFactory;
  * <p>Any thread. What is to be done in office is begun and ended by the {@link Duties} on the
  * control thread.
  */
-final class Leadership implements MetaLogListener {
+public final class Leadership implements MetaLogListener {
     private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
 
     /** Begun and ended in turn, on the control thread. */
-    interface Duties {
+    public interface Duties {
         void begin(Term term);
 
         void end();
     }
 
     /** Told of what the process must not survive. */
-    interface FailureHandler {
+    public interface FailureHandler {
         void failed(String reason, Throwable cause);
     }
 
     /** One time in office. */
-    record Term(long number, LeaderLease lease) {}
+    public record Term(long number, LeaderLease lease) {}
 
     private final int self;
     private final List<MdsMember> members;
@@ -60,7 +60,7 @@ final class Leadership implements MetaLogListener {
 
     private @Nullable Duties duties;
 
-    Leadership(
+    public Leadership(
             int self,
             List<MdsMember> members,
             long leaseNanos,
@@ -78,7 +78,7 @@ final class Leadership implements MetaLogListener {
     }
 
     /** Once the log runs and the duties can be taken up; an election before this counts too. */
-    synchronized void attach(Duties duties) {
+    public synchronized void attach(Duties duties) {
         this.duties = duties;
         @Nullable Term present = term;
         if (present != null) {
@@ -87,7 +87,7 @@ final class Leadership implements MetaLogListener {
     }
 
     /** The duties of the term have been taken up: requests can be answered. */
-    synchronized void open(Term taken) {
+    public synchronized void open(Term taken) {
         if (taken.equals(term)) {
             opened = taken;
         }
@@ -133,7 +133,7 @@ final class Leadership implements MetaLogListener {
     // ---- asked by requests --------------------------------------------------
 
     /** The present time in office, null if this member does not lead. */
-    @Nullable Term term() {
+    public @Nullable Term term() {
         @Nullable Term t = term;
         @Nullable MetaLog log = entries.log();
         return t != null && log != null && log.isLeader() && log.term() == t.number ? t : null;
@@ -143,7 +143,7 @@ final class Leadership implements MetaLogListener {
      * Why a request cannot be taken, or an answer not be sent, at this moment; null if it can. For
      * a read this is asked after its data was fetched.
      */
-    @Nullable RpcStatus refusal() {
+    public @Nullable RpcStatus refusal() {
         @Nullable Term t = term();
         if (t == null) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
@@ -158,7 +158,7 @@ final class Leadership implements MetaLogListener {
     /**
      * Like {@link #refusal}, for what the commit itself protects: no lease, but no haste either.
      */
-    @Nullable RpcStatus refusalOfMutation() {
+    public @Nullable RpcStatus refusalOfMutation() {
         @Nullable Term t = term();
         if (t == null) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
@@ -171,7 +171,7 @@ final class Leadership implements MetaLogListener {
     }
 
     /** What a client is told when an entry was not certainly committed. */
-    RpcStatus unavailable(Throwable failure) {
+    public RpcStatus unavailable(Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null
                         ? failure.getCause()
@@ -186,7 +186,7 @@ final class Leadership implements MetaLogListener {
     }
 
     /** Cairn's address of the leader as far as known here, else empty. */
-    String leaderAddress() {
+    public String leaderAddress() {
         int leader = leader();
         if (leader == self) {
             return "";
@@ -199,13 +199,13 @@ final class Leadership implements MetaLogListener {
     }
 
     /** Member id, 0 if none is known here. */
-    int leader() {
+    public int leader() {
         @Nullable MetaLog log = entries.log();
         return log == null ? 0 : log.leader();
     }
 
     /** The newest term this member knows. */
-    long newestTerm() {
+    public long newestTerm() {
         @Nullable MetaLog log = entries.log();
         return log == null ? 0 : log.term();
     }
@@ -214,7 +214,7 @@ final class Leadership implements MetaLogListener {
         return self;
     }
 
-    List<MdsMember> members() {
+    public List<MdsMember> members() {
         return members;
     }
 }

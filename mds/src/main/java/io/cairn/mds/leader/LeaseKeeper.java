@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.leader;
 
 import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * Keeps the leader's lease alive by asking the other members, four times per lease, whether they
  * are still in its term. Begun and ended on the control thread; answers arrive on event loops.
  */
-final class LeaseKeeper {
+public final class LeaseKeeper {
     private final Leadership leadership;
     private final RpcClient client;
     private final Control control;
@@ -23,7 +23,7 @@ final class LeaseKeeper {
     private final long leaseNanos;
     private @Nullable ScheduledFuture<?> pings;
 
-    LeaseKeeper(
+    public LeaseKeeper(
             Leadership leadership,
             RpcClient client,
             Control control,
@@ -36,7 +36,7 @@ final class LeaseKeeper {
         this.leaseNanos = leaseNanos;
     }
 
-    void begin(Leadership.Term term) {
+    public void begin(Leadership.Term term) {
         end();
         if (leadership.members().size() > 1) {
             ping(term);
@@ -44,7 +44,7 @@ final class LeaseKeeper {
         }
     }
 
-    void end() {
+    public void end() {
         @Nullable ScheduledFuture<?> running = pings;
         if (running != null) {
             running.cancel(false);

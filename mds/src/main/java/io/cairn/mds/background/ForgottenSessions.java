@@ -1,8 +1,10 @@
-package io.cairn.mds.server;
+package io.cairn.mds.background;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.cluster.CurrentMap;
+import io.cairn.mds.cluster.MapChanges;
 import io.cairn.mds.namespace.ControlReader;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -19,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * refuses whatever the session may have sent. It waits only so that clients that are served have
  * renewed meanwhile and have a newer map: none is sent back. The control thread only.
  */
-final class ForgottenSessions {
+public final class ForgottenSessions {
     private static final Logger LOG = LoggerFactory.getLogger(ForgottenSessions.class);
 
     private final ControlReader state;
@@ -36,7 +38,7 @@ final class ForgottenSessions {
     /**
      * @param waitNanos every client that is served renews within this time
      */
-    ForgottenSessions(
+    public ForgottenSessions(
             ControlReader state,
             CurrentMap map,
             MapChanges changes,
@@ -50,12 +52,12 @@ final class ForgottenSessions {
     }
 
     /** A new time in office. */
-    void begin() {
+    public void begin() {
         releasedNanos.clear();
         changing = false;
     }
 
-    void tick() {
+    public void tick() {
         long nowNanos = clock.nanos();
         long[] refused = map.get().refusedSessions();
         Set<Long> due = new HashSet<>();

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.cluster;
 
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
@@ -6,6 +6,7 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
+import io.cairn.mds.leader.Control;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * needs backfill, which does not exist yet: until then disks that come later stay unused. The
  * control thread only.
  */
-final class PgTables {
+public final class PgTables {
     private static final Logger LOG = LoggerFactory.getLogger(PgTables.class);
 
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -33,18 +34,18 @@ final class PgTables {
     private boolean inOffice;
     private boolean retrying;
 
-    PgTables(MapChanges changes, Control control, int bootstrapDisks) {
+    public PgTables(MapChanges changes, Control control, int bootstrapDisks) {
         this.changes = changes;
         this.control = control;
         this.bootstrapDisks = bootstrapDisks;
     }
 
-    void begin() {
+    public void begin() {
         inOffice = true;
         makeMissing();
     }
 
-    void end() {
+    public void end() {
         inOffice = false;
     }
 
@@ -97,7 +98,7 @@ final class PgTables {
     }
 
     /** What an administrator should know about placement. Any thread. */
-    static List<String> warnings(ClusterMap map, int bootstrapDisks) {
+    public static List<String> warnings(ClusterMap map, int bootstrapDisks) {
         List<String> warnings = new ArrayList<>();
         Set<Integer> used = new HashSet<>();
         map.pgs().forEach(pg -> used.addAll(pg.getReplicasList()));

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.session;
 
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.rpc.RpcRequest;

@@ -1,10 +1,15 @@
-package io.cairn.mds.server;
+package io.cairn.mds.background;
 
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.proto.Truncation;
+import io.cairn.mds.cluster.CurrentMap;
+import io.cairn.mds.cluster.PgCalls;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.StateListener;
 import io.cairn.mds.proto.LogEntry;
@@ -25,9 +30,9 @@ import org.jspecify.annotations.Nullable;
  * because the search walks over all that were carried out lately. The control thread only, except
  * for what it hears.
  */
-final class Truncator implements StateListener {
+public final class Truncator implements StateListener {
     /** Files kept in mind. */
-    static final int MAX_HEARD = 4096;
+    public static final int MAX_HEARD = 4096;
 
     /** Files worked on at a time. */
     private static final int MAX_UNDER_WAY = 256;
@@ -51,7 +56,7 @@ final class Truncator implements StateListener {
     private long inOffice;
     private long cursor;
 
-    Truncator(
+    public Truncator(
             EntryLog entries,
             ControlReader state,
             PgCalls calls,
@@ -66,14 +71,14 @@ final class Truncator implements StateListener {
         this.metrics = metrics;
     }
 
-    void begin() {
+    public void begin() {
         end();
         inOffice++;
         missed = true;
         ticks = control.every(TICK_NANOS, this::tick);
     }
 
-    void end() {
+    public void end() {
         @Nullable ScheduledFuture<?> running = ticks;
         if (running != null) {
             running.cancel(false);

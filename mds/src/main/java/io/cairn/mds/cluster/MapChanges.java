@@ -1,9 +1,11 @@
-package io.cairn.mds.server;
+package io.cairn.mds.cluster;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.MapChangeEntry;
@@ -17,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * Changes the cluster map, one change at a time, each made from the map that the one before left.
  * The control thread only; the futures complete on it.
  */
-final class MapChanges {
+public final class MapChanges {
     /** An eviction or another leader may have changed the map in between. */
     private static final int ATTEMPTS = 8;
 
@@ -32,7 +34,7 @@ final class MapChanges {
             CompletableFuture<ClusterMap> done,
             int attempt) {}
 
-    MapChanges(EntryLog entries, ControlReader state, Control control) {
+    public MapChanges(EntryLog entries, ControlReader state, Control control) {
         this.entries = entries;
         this.state = state;
         this.control = control;
@@ -47,7 +49,8 @@ final class MapChanges {
      *     May be asked again with a newer map
      * @return the map with the change in it
      */
-    CompletableFuture<ClusterMap> change(Function<ClusterMap, MapUpdate.@Nullable Builder> edit) {
+    public CompletableFuture<ClusterMap> change(
+            Function<ClusterMap, MapUpdate.@Nullable Builder> edit) {
         CompletableFuture<ClusterMap> done = new CompletableFuture<>();
         queue.add(new Change(edit, done, 1));
         next();
@@ -115,7 +118,7 @@ final class MapChanges {
     }
 
     /** Leadership is lost: what has not been submitted fails. */
-    void end() {
+    public void end() {
         for (Change change : queue) {
             change.done.completeExceptionally(
                     new FsException(Errno.EAGAIN, "this member no longer leads"));

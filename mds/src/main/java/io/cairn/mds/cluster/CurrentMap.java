@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.cluster;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
@@ -6,6 +6,8 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcServer;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.StateListener;
 import java.util.List;
@@ -22,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * (docs/architecture.md, Sessions). Hence whoever sends a client a map takes the map first, and
  * then looks whether the session is open: if it is, no map up to that one refuses it.
  */
-final class CurrentMap implements StateListener {
+public final class CurrentMap implements StateListener {
     private final ControlReader state;
     private final Leadership leadership;
     private final Control control;
@@ -30,7 +32,7 @@ final class CurrentMap implements StateListener {
     private volatile @Nullable RpcServer server;
     private volatile @Nullable Supplier<List<RpcPeer>> clients;
 
-    CurrentMap(ControlReader state, Leadership leadership, Control control) {
+    public CurrentMap(ControlReader state, Leadership leadership, Control control) {
         this.state = state;
         this.leadership = leadership;
         this.control = control;
@@ -42,12 +44,12 @@ final class CurrentMap implements StateListener {
      *
      * @param clients the connections of the sessions that are open when it is called
      */
-    void attach(RpcServer server, Supplier<List<RpcPeer>> clients) {
+    public void attach(RpcServer server, Supplier<List<RpcPeer>> clients) {
         this.clients = clients;
         this.server = server;
     }
 
-    ClusterMap get() {
+    public ClusterMap get() {
         return map;
     }
 
@@ -92,7 +94,7 @@ final class CurrentMap implements StateListener {
     }
 
     /** The peer has only this epoch: sends it the map if that is newer. */
-    static void bringUpToDate(RpcPeer peer, long epoch, ClusterMap present) {
+    public static void bringUpToDate(RpcPeer peer, long epoch, ClusterMap present) {
         if (present.epoch() > epoch) {
             peer.push(Method.MAP_PUSH_VALUE, present.toUpdate());
         }

@@ -1,8 +1,14 @@
-package io.cairn.mds.server;
+package io.cairn.mds.background;
 
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.cluster.CurrentMap;
+import io.cairn.mds.cluster.PgCalls;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.DeletionRecord;
@@ -26,7 +32,7 @@ import org.slf4j.LoggerFactory;
  * <p>A PG that does not answer holds up its own inodes only, until as many of them as {@link
  * #MAX_UNDER_WAY} have gathered. The control thread only, except for the figures.
  */
-final class Reaper {
+public final class Reaper {
     private static final Logger LOG = LoggerFactory.getLogger(Reaper.class);
 
     /** Inodes in one message, as the protocol allows; also read from the queue at a time. */
@@ -69,7 +75,7 @@ final class Reaper {
     /**
      * @param inodesPerSecond 0: as fast as the data servers are
      */
-    Reaper(
+    public Reaper(
             EntryLog entries,
             ControlReader state,
             NamespaceReader namespace,
@@ -90,7 +96,7 @@ final class Reaper {
         this.inodesPerSecond = inodesPerSecond;
     }
 
-    void begin(Leadership.Term term) {
+    public void begin(Leadership.Term term) {
         end();
         inOffice++;
         termNumber = term.number();
@@ -104,7 +110,7 @@ final class Reaper {
         ticks = control.every(TICK_NANOS, this::tick);
     }
 
-    void end() {
+    public void end() {
         @Nullable ScheduledFuture<?> running = ticks;
         if (running != null) {
             running.cancel(false);
@@ -117,12 +123,12 @@ final class Reaper {
     }
 
     /** Inodes deleted per second, lately. Any thread. */
-    double rate() {
+    public double rate() {
         return rate;
     }
 
     /** Seconds until the backlog is gone at that rate, -1 if that cannot be said. Any thread. */
-    double etaSeconds() {
+    public double etaSeconds() {
         long backlog = namespace.counters().deletionInodes();
         return backlog == 0 ? 0 : rate <= 0 ? -1 : backlog / rate;
     }

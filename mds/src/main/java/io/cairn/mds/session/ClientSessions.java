@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.session;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
@@ -16,6 +16,12 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.cluster.CurrentMap;
+import io.cairn.mds.cluster.DataServers;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
@@ -39,7 +45,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>The control thread only, except for {@link #renew}.
  */
-final class ClientSessions {
+public final class ClientSessions {
     private static final Logger LOG = LoggerFactory.getLogger(ClientSessions.class);
 
     /** A pause of this server itself that sessions do not pay for, at least. */
@@ -66,9 +72,9 @@ final class ClientSessions {
     private long tickedNanos;
 
     /** How long sessions last, in nanoseconds. */
-    record SessionTimes(long renewNanos, long expiryNanos) {}
+    public record SessionTimes(long renewNanos, long expiryNanos) {}
 
-    ClientSessions(
+    public ClientSessions(
             Leadership leadership,
             EntryLog entries,
             ControlReader state,
@@ -91,7 +97,7 @@ final class ClientSessions {
         this.metrics = metrics;
     }
 
-    void begin() {
+    public void begin() {
         nextSession = Math.max(nextSession, state.maxSession() + 1);
         tickedNanos = clock.nanos();
         ending.clear();
@@ -99,7 +105,7 @@ final class ClientSessions {
 
     // ---- requests -----------------------------------------------------------
 
-    void open(RpcRequest request) {
+    public void open(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusalOfMutation();
         if (refusal != null) {
             request.fail(refusal);
@@ -174,7 +180,7 @@ final class ClientSessions {
     }
 
     /** On an event loop. */
-    boolean renew(RpcRequest request) {
+    public boolean renew(RpcRequest request) {
         ClusterMap present = map.get();
         @Nullable RpcStatus refusal = leadership.refusal();
         RenewSessionRequest wanted = Heads.parse(RenewSessionRequest.parser(), request.head());
@@ -195,7 +201,7 @@ final class ClientSessions {
         return true;
     }
 
-    void close(RpcRequest request) {
+    public void close(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusalOfMutation();
         if (refusal != null) {
             request.fail(refusal);
@@ -230,7 +236,7 @@ final class ClientSessions {
     // ---- duties -------------------------------------------------------------
 
     /** Evicts who was not heard of in time, releases whose eviction every data server confirmed. */
-    void tick() {
+    public void tick() {
         long now = clock.nanos();
         if (now - tickedNanos > Math.max(times.expiryNanos / 4, STOOD_STILL_NANOS)) {
             // This server itself stood still, or could not serve: nobody could renew meanwhile.

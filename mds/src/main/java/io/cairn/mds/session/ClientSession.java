@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.session;
 
 import io.cairn.common.rpc.RpcPeer;
 import java.util.function.Consumer;
@@ -6,7 +6,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** What a server knows of one open session beyond the replicated record; all of it volatile. */
-final class ClientSession {
+public final class ClientSession {
     private final long id;
     private final MutationOrder<MutationCall> order;
     private volatile long renewedNanos;
@@ -41,7 +41,7 @@ final class ClientSession {
         renewedNanos = nowNanos;
     }
 
-    long renewedNanos() {
+    public long renewedNanos() {
         return renewedNanos;
     }
 

@@ -1,4 +1,4 @@
-package io.cairn.mds.server;
+package io.cairn.mds.cluster;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
@@ -16,6 +16,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.Leadership;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * lease can last is marked down in the map; from then on it serves nobody, because its lease has
  * ended. The control thread only, except for {@link #all}.
  */
-final class DataServers {
+public final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
 
     /** A lease that a server counts on its own clock may end this much later on ours. */
@@ -51,9 +52,9 @@ final class DataServers {
      *     after
      * @param confirmedEpoch nothing it admitted under an older map is unfinished
      */
-    record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
+    public record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
 
-    DataServers(
+    public DataServers(
             Leadership leadership,
             CurrentMap map,
             MapChanges changes,
@@ -69,7 +70,7 @@ final class DataServers {
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */
-    void begin(Leadership.Term term) {
+    public void begin(Leadership.Term term) {
         servers.clear();
         for (Server server : map.get().servers()) {
             servers.put(server.getId(), new Known(term.lease().servingFromNanos(), 0, List.of()));
@@ -79,7 +80,7 @@ final class DataServers {
 
     // ---- requests -----------------------------------------------------------
 
-    void register(RpcRequest request) {
+    public void register(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
             request.fail(refusal);
@@ -139,7 +140,7 @@ final class DataServers {
                 .orElse(0);
     }
 
-    void heartbeat(RpcRequest request) {
+    public void heartbeat(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
             request.fail(refusal);
@@ -173,7 +174,7 @@ final class DataServers {
     // ---- duties -------------------------------------------------------------
 
     /** Marks down who has been silent for too long. */
-    void tick() {
+    public void tick() {
         long now = clock.nanos();
         List<Integer> silent = new ArrayList<>();
         for (Server server : map.get().servers()) {
@@ -210,7 +211,7 @@ final class DataServers {
      * Whether nothing that was admitted before the map epoch can still be under way: every server
      * has confirmed the epoch, or is down, its lease over.
      */
-    boolean allBeyond(long epoch) {
+    public boolean allBeyond(long epoch) {
         ClusterMap present = map.get();
         for (Server server : present.servers()) {
             @Nullable Known known = servers.get(server.getId());
@@ -222,7 +223,7 @@ final class DataServers {
     }
 
     /** Any thread. */
-    Map<Integer, Known> all() {
+    public Map<Integer, Known> all() {
         return published;
     }
 
