@@ -83,8 +83,7 @@ class ArchitectureTest {
             only(
                     "org.rocksdb..",
                     "io.cairn.common.rocks..",
-                    "io.cairn.mds.namespace..",
-                    "io.cairn.mds.map..",
+                    "io.cairn.mds.store..",
                     "io.cairn.dataserver.store..",
                     "io.cairn.dataserver.chunk..");
 

@@ -9,7 +9,7 @@ import io.cairn.common.rpc.RpcServer;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
-import io.cairn.mds.namespace.StateListener;
+import io.cairn.mds.store.StateListener;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;

@@ -1,6 +1,6 @@
 package io.cairn.mds.leader;
 
-import io.cairn.mds.namespace.CorruptStateException;
+import io.cairn.mds.store.CorruptStateException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;

@@ -7,6 +7,10 @@ import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.Mode;
+import io.cairn.mds.store.StateTx;
+import io.cairn.mds.store.Time;
 
 /** setattr and what writers publish. The applying thread only. */
 final class Attributes {

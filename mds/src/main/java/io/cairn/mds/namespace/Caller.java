@@ -1,5 +1,7 @@
 package io.cairn.mds.namespace;
 
+import io.cairn.mds.store.Time;
+
 /**
  * On whose behalf a mutation runs.
  *

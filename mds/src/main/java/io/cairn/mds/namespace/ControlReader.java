@@ -5,6 +5,7 @@ import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.store.StateListener;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

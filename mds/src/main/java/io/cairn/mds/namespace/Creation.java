@@ -9,6 +9,10 @@ import io.cairn.common.proto.MkdirOp;
 import io.cairn.common.proto.MknodOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.SymlinkOp;
+import io.cairn.mds.store.Dentry;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.Mode;
+import io.cairn.mds.store.StateTx;
 import org.jspecify.annotations.Nullable;
 
 /** create, mkdir, mknod, symlink. The applying thread only. */

@@ -2,6 +2,11 @@ package io.cairn.mds.namespace;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.store.CorruptStateException;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateListener;
+import io.cairn.mds.store.StateTx;
 import java.util.List;
 
 /**

@@ -3,6 +3,11 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.mds.store.Dentry;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.Mode;
+import io.cairn.mds.store.StateTx;
+import io.cairn.mds.store.Time;
 
 /** Entries of directories: finding, adding and removing them. The applying thread only. */
 final class Directories {

@@ -6,6 +6,9 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RemoveXattrOp;
 import io.cairn.common.proto.SetXattrOp;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateTx;
 
 /** setxattr and removexattr, with Linux's limits. The applying thread only. */
 final class ExtendedAttributes {

@@ -8,6 +8,8 @@ import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.Pool;
 import io.cairn.mds.map.MapState;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.StateTx;
 
 /**
  * {@code cairn.layout}, the virtual extended attribute that shows and sets where a file's data

@@ -6,7 +6,12 @@ import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.UnlinkOp;
-import io.cairn.mds.namespace.MetaStore.KeyValue;
+import io.cairn.mds.store.Dentry;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.MetaStore.KeyValue;
+import io.cairn.mds.store.StateTx;
+import io.cairn.mds.store.Time;
 
 /** link, unlink, rmdir, and what becomes of an inode without a name. The applying thread only. */
 final class Links {

@@ -9,6 +9,9 @@ import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.FormatEntry;
 import io.cairn.mds.proto.MapChangeEntry;
+import io.cairn.mds.store.MapRecords;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateTx;
 import org.jspecify.annotations.Nullable;
 
 /** The first entry of a cluster, and every change of the cluster map. The applying thread only. */

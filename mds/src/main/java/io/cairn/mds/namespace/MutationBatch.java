@@ -8,6 +8,10 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.store.CorruptStateException;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateTx;
+import io.cairn.mds.store.Time;
 
 /**
  * Executes a batch of one session: each number once, in order, its answer kept until the client has

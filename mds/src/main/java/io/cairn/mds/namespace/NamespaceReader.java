@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.mds.store.Counters;
 import java.util.List;
 
 /**

@@ -5,8 +5,11 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
 import io.cairn.common.proto.ReleaseOp;
-import io.cairn.mds.namespace.MetaStore.KeyValue;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.MetaStore.KeyValue;
+import io.cairn.mds.store.StateTx;
 
 /**
  * Which session holds which inode open, and how often. An inode without a name lives on until the

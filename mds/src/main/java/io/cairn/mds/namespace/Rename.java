@@ -5,6 +5,10 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RenameOp;
+import io.cairn.mds.store.Dentry;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.StateTx;
+import io.cairn.mds.store.Time;
 import org.jspecify.annotations.Nullable;
 
 /**

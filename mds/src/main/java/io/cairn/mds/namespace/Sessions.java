@@ -7,6 +7,8 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.OpenSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateTx;
 
 /**
  * The life of client sessions. The applying thread only.

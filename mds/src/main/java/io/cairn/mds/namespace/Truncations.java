@@ -3,6 +3,9 @@ package io.cairn.mds.namespace;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Truncation;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateTx;
 import java.util.ArrayList;
 import java.util.List;
 

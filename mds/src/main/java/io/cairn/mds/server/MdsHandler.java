@@ -15,9 +15,9 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMetrics;
-import io.cairn.mds.namespace.CorruptStateException;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
+import io.cairn.mds.store.CorruptStateException;
 import org.jspecify.annotations.Nullable;
 
 /**

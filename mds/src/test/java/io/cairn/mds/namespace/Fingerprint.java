@@ -1,6 +1,8 @@
 package io.cairn.mds.namespace;
 
-import io.cairn.mds.namespace.MetaStore.KeyValue;
+import io.cairn.mds.store.MetaStore;
+import io.cairn.mds.store.MetaStore.KeyValue;
+import io.cairn.mds.store.StateDirectory;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;

@@ -13,6 +13,8 @@ import io.cairn.mds.proto.ReapedEntry;
 import io.cairn.mds.proto.ReleaseSessionEntry;
 import io.cairn.mds.proto.TruncatedEntry;
 import io.cairn.mds.raft.ReplicatedState.Position;
+import io.cairn.mds.store.StateDirectory;
+import io.cairn.mds.store.StateListener;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

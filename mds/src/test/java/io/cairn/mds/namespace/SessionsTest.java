@@ -18,6 +18,7 @@ import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.MapChangeEntry;
 import io.cairn.mds.proto.ReleaseSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.store.StateListener;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -19,6 +19,7 @@ import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.FormatEntry;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.OpenSessionEntry;
+import io.cairn.mds.store.MetaStateConfig;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.nio.ByteBuffer;

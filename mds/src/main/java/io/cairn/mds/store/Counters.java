@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 /**
  * Counters of the replicated state; they change in the batch of the entry that changes what they

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
@@ -16,7 +16,7 @@ import org.rocksdb.WriteBatch;
  * flush is lost with the process and applied again. Any thread. Every error of RocksDB becomes a
  * {@link CorruptStateException}, which stops the process.
  */
-final class MetaDatabase implements AutoCloseable {
+public final class MetaDatabase implements AutoCloseable {
     /** Tag of its metrics. */
     static final String NAME = "metadata";
 
@@ -82,16 +82,16 @@ final class MetaDatabase implements AutoCloseable {
     }
 
     /** A consistent, durable copy of at least everything written so far. */
-    void checkpoint(Path directory) throws IOException {
+    public void checkpoint(Path directory) throws IOException {
         rocks.checkpoint(directory);
     }
 
-    Set<Integer> spilledLevels() {
+    public Set<Integer> spilledLevels() {
         return rocks.spilledLevels();
     }
 
     /** Makes everything written so far durable. */
-    void flush() {
+    public void flush() {
         try {
             rocks.flush();
         } catch (RocksDBException e) {

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.rocks.RocksConfig;
@@ -6,7 +6,7 @@ import io.cairn.common.rocks.RocksMemory;
 import java.util.function.Consumer;
 
 /**
- * What a {@link MetaState} runs with.
+ * What the replicated state runs with.
  *
  * @param rocks options of its RocksDB
  * @param memory block cache and write buffers, shared by the process

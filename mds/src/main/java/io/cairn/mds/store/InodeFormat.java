@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.FileLayout;
@@ -35,7 +35,7 @@ import java.util.List;
  *
  * <p>Flags: 1, of regular files only: bytes of ended sessions may lie beyond the size.
  */
-final class InodeFormat {
+public final class InodeFormat {
     static final byte VERSION = 1;
     static final int COMMON_BYTES = 120;
 
@@ -136,7 +136,7 @@ final class InodeFormat {
     }
 
     /** Throws {@link CorruptStateException} for anything {@link #encode} does not write. */
-    static Inode decode(long id, byte[] value) {
+    public static Inode decode(long id, byte[] value) {
         ByteBuffer in = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
         if (value.length < COMMON_BYTES
                 || in.get(VERSION_AT) != VERSION

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Attr;
@@ -10,60 +10,60 @@ import java.util.List;
  * An inode in memory. Entries change copies made by {@link StateTx#edit}; once committed an
  * instance is shared with the cache and with readers and never changes again.
  */
-final class Inode {
-    final long id;
-    int mode;
-    int nlink;
-    int uid;
-    int gid;
-    int rdev;
+public final class Inode {
+    public final long id;
+    public int mode;
+    public int nlink;
+    public int uid;
+    public int gid;
+    public int rdev;
 
     /** Bytes of a regular file or a symbolic link's target; entries of a directory. */
-    long size;
+    public long size;
 
-    Time atime = Time.EPOCH;
-    Time mtime = Time.EPOCH;
-    Time ctime = Time.EPOCH;
-    Time btime = Time.EPOCH;
-    long change;
+    public Time atime = Time.EPOCH;
+    public Time mtime = Time.EPOCH;
+    public Time ctime = Time.EPOCH;
+    public Time btime = Time.EPOCH;
+    public long change;
 
     /** Sessions that hold it open. */
-    int openers;
+    public int openers;
 
     /** Bytes of names and values of its extended attributes. */
-    int xattrBytes;
+    public int xattrBytes;
 
     /** Bytes that listing its extended attributes takes, a NUL after each name included. */
-    int xattrListBytes;
+    public int xattrListBytes;
 
     /** Of regular files; of directories, what new files and directories in them get. */
-    FileLayout layout = FileLayout.getDefaultInstance();
+    public FileLayout layout = FileLayout.getDefaultInstance();
 
     /** Regular files: no chunk data exists at or beyond it. */
-    long ceiling;
+    public long ceiling;
 
     /** Regular files: sequence of the newest shrink. */
-    long truncateSequence;
+    public long truncateSequence;
 
     /** Regular files: shrinks not applied everywhere, oldest first. */
-    List<Truncation> truncations = List.of();
+    public List<Truncation> truncations = List.of();
 
     /**
      * Regular files: a session that held it open ended without publishing what it may have written
      * beyond the size. Not yet cut, as others who hold it open may have written there too.
      */
-    boolean leftovers;
+    public boolean leftovers;
 
     /** Directories: the directory it is in; the root is in itself. */
-    long parent;
+    public long parent;
 
     /** Directories: the cursor of the next entry. */
-    long nextSequence;
+    public long nextSequence;
 
     /** Symbolic links. */
-    ByteString target = ByteString.EMPTY;
+    public ByteString target = ByteString.EMPTY;
 
-    Inode(long id) {
+    public Inode(long id) {
         this.id = id;
     }
 
@@ -94,27 +94,27 @@ final class Inode {
         return copy;
     }
 
-    boolean isDirectory() {
+    public boolean isDirectory() {
         return Mode.isDirectory(mode);
     }
 
-    boolean isRegular() {
+    public boolean isRegular() {
         return Mode.isRegular(mode);
     }
 
     /** Its status changed at this time. */
-    void touch(Time time) {
+    public void touch(Time time) {
         ctime = time;
         change++;
     }
 
     /** Its contents changed at this time. */
-    void modify(Time time) {
+    public void modify(Time time) {
         mtime = time;
         touch(time);
     }
 
-    Attr toAttr() {
+    public Attr toAttr() {
         Attr.Builder attr =
                 Attr.newBuilder()
                         .setInode(id)

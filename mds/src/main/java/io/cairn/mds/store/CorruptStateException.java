@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 /** The state cannot be read, written or trusted any more: the process must stop. */
 public final class CorruptStateException extends RuntimeException {

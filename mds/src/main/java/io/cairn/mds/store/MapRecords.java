@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.proto.Disk;
@@ -12,7 +12,7 @@ import io.cairn.common.proto.Server;
  * The cluster map as keys and values: one per server, disk, pool, PG, refused session, member, and
  * the session floor.
  */
-final class MapRecords {
+public final class MapRecords {
     static final byte[] KINDS = {
         MetaKeys.MAP_SERVER,
         MetaKeys.MAP_DISK,
@@ -26,7 +26,7 @@ final class MapRecords {
     private MapRecords() {}
 
     /** Stores an increment. */
-    static void store(StateTx tx, MapUpdate update) {
+    public static void store(StateTx tx, MapUpdate update) {
         for (Server s : update.getServersList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_SERVER, s.getId()), s.toByteArray());
         }

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 import java.nio.ByteBuffer;
@@ -14,7 +14,7 @@ import java.nio.ByteOrder;
  * 18  name, to the end (only under the key that gives the order)
  * </pre>
  */
-final class DentryFormat {
+public final class DentryFormat {
     static final byte VERSION = 1;
     static final int FIXED_BYTES = 18;
 
@@ -36,7 +36,7 @@ final class DentryFormat {
         return out.array();
     }
 
-    static Dentry decode(byte[] value) {
+    public static Dentry decode(byte[] value) {
         ByteBuffer in = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
         if (value.length < FIXED_BYTES || in.get(VERSION_AT) != VERSION) {
             throw new CorruptStateException(value.length + " bytes that are no directory entry");
@@ -46,7 +46,7 @@ final class DentryFormat {
     }
 
     /** Empty where the value was stored without a name. */
-    static ByteString name(byte[] value) {
+    public static ByteString name(byte[] value) {
         return ByteString.copyFrom(value, FIXED_BYTES, value.length - FIXED_BYTES);
     }
 }

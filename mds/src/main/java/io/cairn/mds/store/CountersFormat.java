@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;

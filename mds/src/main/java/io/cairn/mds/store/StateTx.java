@@ -1,12 +1,12 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.mds.map.MapState;
-import io.cairn.mds.namespace.MetaStore.EntryKey;
-import io.cairn.mds.namespace.MetaStore.KeyValue;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.store.MetaStore.EntryKey;
+import io.cairn.mds.store.MetaStore.KeyValue;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -24,12 +24,12 @@ import org.rocksdb.WriteBatch;
  *
  * <p>There is no undo: an operation checks everything before its first change.
  */
-final class StateTx {
+public final class StateTx {
     /** When the leader logged the entry. */
-    final Time now;
+    public final Time now;
 
-    final Tally tally;
-    MapState map;
+    public final Tally tally;
+    public MapState map;
 
     private final MetaStore store;
     private final TreeMap<byte[], byte @Nullable []> rows = new TreeMap<>(Arrays::compareUnsigned);
@@ -38,7 +38,7 @@ final class StateTx {
     private final Map<Long, @Nullable SessionRecord> sessions = new HashMap<>();
     private final List<Consumer<StateListener>> events = new ArrayList<>();
 
-    StateTx(MetaStore store, Time now) {
+    public StateTx(MetaStore store, Time now) {
         this.store = store;
         this.now = now;
         this.tally = new Tally(store.counters());
@@ -47,12 +47,12 @@ final class StateTx {
 
     // ---- inodes -------------------------------------------------------------
 
-    @Nullable Inode inode(long id) {
+    public @Nullable Inode inode(long id) {
         return inodes.containsKey(id) ? inodes.get(id) : store.inode(id);
     }
 
     /** ENOENT where it does not exist. */
-    Inode require(long id) {
+    public Inode require(long id) {
         Inode inode = inode(id);
         if (inode == null) {
             throw new FsException(Errno.ENOENT, "inode " + id);
@@ -61,7 +61,7 @@ final class StateTx {
     }
 
     /** A copy that is written with the entry; the same one each time. The inode exists. */
-    Inode edit(long id) {
+    public Inode edit(long id) {
         Inode changed = inodes.get(id);
         if (changed == null) {
             changed = require(id).copy();
@@ -70,22 +70,22 @@ final class StateTx {
         return changed;
     }
 
-    void add(Inode inode) {
+    public void add(Inode inode) {
         inodes.put(inode.id, inode);
     }
 
-    void remove(Inode inode) {
+    public void remove(Inode inode) {
         inodes.put(inode.id, null);
     }
 
     // ---- directory entries --------------------------------------------------
 
-    @Nullable Dentry entry(long directory, ByteString name) {
+    public @Nullable Dentry entry(long directory, ByteString name) {
         EntryKey key = new EntryKey(directory, name);
         return entries.containsKey(key) ? entries.get(key) : store.entry(key);
     }
 
-    void putEntry(long directory, ByteString name, Dentry dentry) {
+    public void putEntry(long directory, ByteString name, Dentry dentry) {
         entries.put(new EntryKey(directory, name), dentry);
         put(
                 MetaKeys.of(MetaKeys.DENTRY, directory, name),
@@ -95,7 +95,7 @@ final class StateTx {
                 DentryFormat.encode(dentry, name));
     }
 
-    void removeEntry(long directory, ByteString name, Dentry dentry) {
+    public void removeEntry(long directory, ByteString name, Dentry dentry) {
         entries.put(new EntryKey(directory, name), null);
         delete(MetaKeys.of(MetaKeys.DENTRY, directory, name));
         delete(MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory, dentry.sequence()));
@@ -103,34 +103,34 @@ final class StateTx {
 
     // ---- sessions -----------------------------------------------------------
 
-    @Nullable SessionRecord session(long id) {
+    public @Nullable SessionRecord session(long id) {
         return sessions.containsKey(id) ? sessions.get(id) : store.session(id);
     }
 
-    void putSession(SessionRecord session) {
+    public void putSession(SessionRecord session) {
         sessions.put(session.getSession(), session);
     }
 
-    void removeSession(long id) {
+    public void removeSession(long id) {
         sessions.put(id, null);
     }
 
     // ---- everything else ----------------------------------------------------
 
-    byte @Nullable [] get(byte[] key) {
+    public byte @Nullable [] get(byte[] key) {
         return rows.containsKey(key) ? rows.get(key) : store.get(key);
     }
 
-    void put(byte[] key, byte[] value) {
+    public void put(byte[] key, byte[] value) {
         rows.put(key, value);
     }
 
-    void delete(byte[] key) {
+    public void delete(byte[] key) {
         rows.put(key, null);
     }
 
     /** All rows with the prefix. */
-    List<KeyValue> list(byte[] prefix) {
+    public List<KeyValue> list(byte[] prefix) {
         TreeMap<byte[], byte[]> found = new TreeMap<>(Arrays::compareUnsigned);
         for (KeyValue row : store.list(prefix)) {
             found.put(row.key(), row.value());
@@ -149,7 +149,7 @@ final class StateTx {
     }
 
     /** The first key with the prefix at or after {@code from}; reads no row more than it must. */
-    byte @Nullable [] firstKey(byte[] prefix, byte[] from) {
+    public byte @Nullable [] firstKey(byte[] prefix, byte[] from) {
         byte[] stored = store.firstKey(prefix, from, this::deletes);
         for (Map.Entry<byte[], byte @Nullable []> e : rows.tailMap(from).entrySet()) {
             byte[] key = e.getKey();
@@ -165,18 +165,18 @@ final class StateTx {
     }
 
     /** Whether the row is gone with this entry. */
-    boolean deletes(byte[] key) {
+    public boolean deletes(byte[] key) {
         return rows.containsKey(key) && rows.get(key) == null;
     }
 
     // ---- the end ------------------------------------------------------------
 
     /** To be told to every listener once the entry is committed. */
-    void announce(Consumer<StateListener> event) {
+    public void announce(Consumer<StateListener> event) {
         events.add(event);
     }
 
-    List<Consumer<StateListener>> events() {
+    public List<Consumer<StateListener>> events() {
         return events;
     }
 

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import io.cairn.common.file.Durable;
 import io.cairn.common.file.FileTree;
@@ -21,17 +21,17 @@ import java.util.stream.Stream;
  *
  * <p>One thread at a time, the database closed but for {@link #receive}.
  */
-final class StateDirectory {
+public final class StateDirectory {
     private final Path root;
     private final RocksConfig rocks;
 
-    StateDirectory(Path root, RocksConfig rocks) {
+    public StateDirectory(Path root, RocksConfig rocks) {
         this.root = root.toAbsolutePath();
         this.rocks = rocks;
     }
 
     /** The database's directory, after finishing what a crash interrupted. */
-    Path recover() throws IOException {
+    public Path recover() throws IOException {
         Files.createDirectories(root);
         FileTree.delete(receiving());
         if (Files.exists(received())) {
@@ -41,7 +41,7 @@ final class StateDirectory {
     }
 
     /** Copies a checkpoint next to the database; tables, which never change, are linked. */
-    void receive(Path checkpoint) throws IOException {
+    public void receive(Path checkpoint) throws IOException {
         FileTree.delete(receiving());
         try (Stream<Path> tree = Files.walk(checkpoint)) {
             for (Path from : tree.sorted().toList()) {
@@ -59,7 +59,7 @@ final class StateDirectory {
     }
 
     /** Makes the received checkpoint the database. */
-    Path promote() throws IOException {
+    public Path promote() throws IOException {
         RocksDatabase.restore(received(), current(), MetaDatabase.NAME, rocks);
         Durable.sync(root);
         Files.move(received(), receiving(), StandardCopyOption.ATOMIC_MOVE);

@@ -1,16 +1,16 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 /** The counters while an entry changes them; the applying thread only. */
-final class Tally {
-    long inodesUsed;
-    long bytesUsed;
-    long deletionInodes;
-    long deletionBytes;
-    long deletionHead;
-    long nextDeletion;
-    long maxInode;
-    long maxSession;
-    long mapEpoch;
+public final class Tally {
+    public long inodesUsed;
+    public long bytesUsed;
+    public long deletionInodes;
+    public long deletionBytes;
+    public long deletionHead;
+    public long nextDeletion;
+    public long maxInode;
+    public long maxSession;
+    public long mapEpoch;
 
     Tally(Counters from) {
         inodesUsed = from.inodesUsed();

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -29,12 +29,12 @@ import org.rocksdb.WriteBatch;
  * optimistic look at the caches alone ({@link #cachedEntry}), or a RocksDB snapshot (listings). A
  * commit holds the lock only while its batch is written and the caches follow.
  */
-final class MetaStore {
+public final class MetaStore {
     /** A key and its value. */
-    record KeyValue(byte[] key, byte[] value) {}
+    public record KeyValue(byte[] key, byte[] value) {}
 
     /** A name in a directory. */
-    record EntryKey(long directory, ByteString name) {}
+    public record EntryKey(long directory, ByteString name) {}
 
     private final MetaDatabase db;
     private final BoundedCache<Long, Inode> inodes;
@@ -48,7 +48,7 @@ final class MetaStore {
     private volatile Counters counters;
     private volatile MapState map;
 
-    static MetaStore open(Path directory, MetaStateConfig config) throws IOException {
+    public static MetaStore open(Path directory, MetaStateConfig config) throws IOException {
         MetaDatabase db = MetaDatabase.open(directory, config);
         try {
             return new MetaStore(db, config.cachedInodes());
@@ -76,44 +76,44 @@ final class MetaStore {
         }
     }
 
-    MetaDatabase database() {
+    public MetaDatabase database() {
         return db;
     }
 
     /** Nobody may be in it, nor come back. */
-    void close() {
+    public void close() {
         batch.close();
         db.close();
     }
 
     // ---- reading ------------------------------------------------------------
 
-    Position position() {
+    public Position position() {
         return position;
     }
 
-    Counters counters() {
+    public Counters counters() {
         return counters;
     }
 
-    MapState map() {
+    public MapState map() {
         return map;
     }
 
-    @Nullable SessionRecord session(long id) {
+    public @Nullable SessionRecord session(long id) {
         return sessions.get(id);
     }
 
-    List<SessionRecord> sessions() {
+    public List<SessionRecord> sessions() {
         return List.copyOf(sessions.values());
     }
 
-    byte @Nullable [] get(byte[] key) {
+    public byte @Nullable [] get(byte[] key) {
         return db.get(key);
     }
 
     /** By the committing thread, or inside {@link #consistently}. */
-    @Nullable Inode inode(long id) {
+    public @Nullable Inode inode(long id) {
         Inode inode = inodes.get(id);
         if (inode == null) {
             byte[] value = db.get(MetaKeys.of(MetaKeys.INODE, id));
@@ -126,7 +126,7 @@ final class MetaStore {
     }
 
     /** By the committing thread, or inside {@link #consistently}. */
-    @Nullable Dentry entry(EntryKey key) {
+    public @Nullable Dentry entry(EntryKey key) {
         Dentry dentry = entries.get(key);
         if (dentry == null) {
             byte[] value = db.get(MetaKeys.of(MetaKeys.DENTRY, key.directory(), key.name()));
@@ -139,7 +139,7 @@ final class MetaStore {
     }
 
     /** The inode a name leads to if the caches know it, of one state; null says nothing. */
-    @Nullable Inode cachedEntry(EntryKey key) {
+    public @Nullable Inode cachedEntry(EntryKey key) {
         long stamp = commits.tryOptimisticRead();
         if (stamp == 0) {
             return null;
@@ -150,12 +150,12 @@ final class MetaStore {
     }
 
     /** The inode if the cache knows it; null says nothing. One read needs no consistency. */
-    @Nullable Inode cachedInode(long id) {
+    public @Nullable Inode cachedInode(long id) {
         return inodes.get(id);
     }
 
     /** Runs a few reads with no commit between them. */
-    <T extends @Nullable Object> T consistently(Supplier<T> reads) {
+    public <T extends @Nullable Object> T consistently(Supplier<T> reads) {
         long stamp = commits.readLock();
         try {
             return reads.get();
@@ -164,12 +164,12 @@ final class MetaStore {
         }
     }
 
-    List<KeyValue> list(byte[] prefix) {
+    public List<KeyValue> list(byte[] prefix) {
         return list(prefix, prefix, Integer.MAX_VALUE);
     }
 
     /** The first keys with the prefix at or after {@code from}, of one state. */
-    List<KeyValue> list(byte[] prefix, byte[] from, int max) {
+    public List<KeyValue> list(byte[] prefix, byte[] from, int max) {
         List<KeyValue> found = new ArrayList<>();
         try (PrefixIterator it = db.rows(null, prefix, from)) {
             for (; found.size() < max && it.isValid(); it.next()) {
@@ -195,7 +195,7 @@ final class MetaStore {
     // ---- committing ---------------------------------------------------------
 
     /** Writes what an entry changed, in one batch, and lets the caches follow. */
-    void commit(StateTx tx, long term, long index) {
+    public void commit(StateTx tx, long term, long index) {
         batch.clear();
         tx.writeTo(batch, term, index);
         long stamp = commits.writeLock();

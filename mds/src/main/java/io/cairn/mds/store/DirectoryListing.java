@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
@@ -14,7 +14,7 @@ import org.rocksdb.Snapshot;
  * One call of readdir, in one RocksDB snapshot: names and attributes are of the same state, and no
  * commit waits for it. Any thread that has retained the store.
  */
-final class DirectoryListing {
+public final class DirectoryListing {
     /** What an entry takes in the reply besides its name, roughly. */
     private static final int ENTRY_BYTES = 40;
 
@@ -22,7 +22,7 @@ final class DirectoryListing {
 
     private DirectoryListing() {}
 
-    static ReadDirReply read(
+    public static ReadDirReply read(
             MetaDatabase db, long directory, long cursor, int maxBytes, boolean attributes) {
         Snapshot snapshot = db.snapshot();
         try (ReadOptions as = new ReadOptions().setSnapshot(snapshot)) {

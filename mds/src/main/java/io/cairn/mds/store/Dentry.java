@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 /**
  * A directory entry, without the name that leads to it.
@@ -7,8 +7,8 @@ package io.cairn.mds.namespace;
  * @param sequence its cursor, unique in its directory as long as the name exists
  * @param type type bits of the inode's mode
  */
-record Dentry(long inode, long sequence, int type) {
-    boolean isDirectory() {
+public record Dentry(long inode, long sequence, int type) {
+    public boolean isDirectory() {
         return type == Mode.DIRECTORY;
     }
 }

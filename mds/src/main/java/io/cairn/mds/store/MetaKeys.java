@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
 
@@ -36,28 +36,28 @@ import com.google.protobuf.ByteString;
  * big-endian where this table gives their width.
  */
 public final class MetaKeys {
-    static final byte POSITION = 0x00;
-    static final byte COUNTERS = 0x01;
-    static final byte CLUSTER_ID = 0x02;
-    static final byte INODE = 0x10;
-    static final byte DENTRY = 0x11;
-    static final byte DIRECTORY_ORDER = 0x12;
-    static final byte XATTR = 0x13;
-    static final byte ORPHAN = 0x14;
-    static final byte TRUNCATING = 0x15;
-    static final byte DELETION = 0x18;
-    static final byte DELETION_OF = 0x19;
-    static final byte SESSION = 0x20;
-    static final byte SESSION_OF = 0x21;
-    static final byte ANSWER = 0x22;
-    static final byte OPEN = 0x23;
-    static final byte MAP_SERVER = 0x30;
-    static final byte MAP_DISK = 0x31;
-    static final byte MAP_POOL = 0x32;
-    static final byte MAP_PG = 0x33;
-    static final byte MAP_REFUSED = 0x34;
-    static final byte MAP_MDS = 0x35;
-    static final byte MAP_SESSION_FLOOR = 0x36;
+    public static final byte POSITION = 0x00;
+    public static final byte COUNTERS = 0x01;
+    public static final byte CLUSTER_ID = 0x02;
+    public static final byte INODE = 0x10;
+    public static final byte DENTRY = 0x11;
+    public static final byte DIRECTORY_ORDER = 0x12;
+    public static final byte XATTR = 0x13;
+    public static final byte ORPHAN = 0x14;
+    public static final byte TRUNCATING = 0x15;
+    public static final byte DELETION = 0x18;
+    public static final byte DELETION_OF = 0x19;
+    public static final byte SESSION = 0x20;
+    public static final byte SESSION_OF = 0x21;
+    public static final byte ANSWER = 0x22;
+    public static final byte OPEN = 0x23;
+    public static final byte MAP_SERVER = 0x30;
+    public static final byte MAP_DISK = 0x31;
+    public static final byte MAP_POOL = 0x32;
+    public static final byte MAP_PG = 0x33;
+    public static final byte MAP_REFUSED = 0x34;
+    public static final byte MAP_MDS = 0x35;
+    public static final byte MAP_SESSION_FLOOR = 0x36;
 
     private MetaKeys() {}
 
@@ -69,19 +69,19 @@ public final class MetaKeys {
         return new byte[] {COUNTERS};
     }
 
-    static byte[] clusterId() {
+    public static byte[] clusterId() {
         return new byte[] {CLUSTER_ID};
     }
 
     /** Also the prefix of all keys of this kind that begin with the number. */
-    static byte[] of(byte kind, long number) {
+    public static byte[] of(byte kind, long number) {
         byte[] key = new byte[9];
         key[0] = kind;
         putLong(key, 1, number);
         return key;
     }
 
-    static byte[] of(byte kind, long first, long second) {
+    public static byte[] of(byte kind, long first, long second) {
         byte[] key = new byte[17];
         key[0] = kind;
         putLong(key, 1, first);
@@ -89,7 +89,7 @@ public final class MetaKeys {
         return key;
     }
 
-    static byte[] of(byte kind, long number, ByteString name) {
+    public static byte[] of(byte kind, long number, ByteString name) {
         byte[] key = new byte[9 + name.size()];
         key[0] = kind;
         putLong(key, 1, number);
@@ -97,7 +97,7 @@ public final class MetaKeys {
         return key;
     }
 
-    static byte[] of(byte kind, ByteString bytes) {
+    public static byte[] of(byte kind, ByteString bytes) {
         byte[] key = new byte[1 + bytes.size()];
         key[0] = kind;
         bytes.copyTo(key, 1);
@@ -111,12 +111,12 @@ public final class MetaKeys {
         };
     }
 
-    static byte[] prefix(byte kind) {
+    public static byte[] prefix(byte kind) {
         return new byte[] {kind};
     }
 
     /** The number at an offset of a key or value. */
-    static long longAt(byte[] bytes, int offset) {
+    public static long longAt(byte[] bytes, int offset) {
         long number = 0;
         for (int i = 0; i < 8; i++) {
             number = (number << 8) | (bytes[offset + i] & 0xff);
@@ -124,20 +124,20 @@ public final class MetaKeys {
         return number;
     }
 
-    static byte[] longValue(long number) {
+    public static byte[] longValue(long number) {
         byte[] value = new byte[8];
         putLong(value, 0, number);
         return value;
     }
 
-    static int intAt(byte[] bytes, int offset) {
+    public static int intAt(byte[] bytes, int offset) {
         return (bytes[offset] << 24)
                 | ((bytes[offset + 1] & 0xff) << 16)
                 | ((bytes[offset + 2] & 0xff) << 8)
                 | (bytes[offset + 3] & 0xff);
     }
 
-    static byte[] intValue(int number) {
+    public static byte[] intValue(int number) {
         return new byte[] {
             (byte) (number >>> 24), (byte) (number >>> 16), (byte) (number >>> 8), (byte) number
         };

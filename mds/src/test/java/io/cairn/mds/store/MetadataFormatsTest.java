@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -209,7 +209,9 @@ class MetadataFormatsTest {
                 .isEqualTo("11" + "0000000000000001" + "6162");
         assertThat(hex(MetaKeys.of(MetaKeys.DIRECTORY_ORDER, 1, 2)))
                 .isEqualTo("12" + "0000000000000001" + "0000000000000002");
-        assertThat(hex(MetaKeys.of(MetaKeys.SESSION_OF, StateRig.uuid(5))))
+        byte[] uuid = new byte[16];
+        uuid[15] = 5;
+        assertThat(hex(MetaKeys.of(MetaKeys.SESSION_OF, ByteString.copyFrom(uuid))))
                 .isEqualTo("21" + "00000000000000000000000000000005");
         assertThat(hex(MetaKeys.of(MetaKeys.OPEN, 6, -1)))
                 .isEqualTo("23" + "0000000000000006" + "ffffffffffffffff");

@@ -1,4 +1,4 @@
-package io.cairn.mds.namespace;
+package io.cairn.mds.store;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -10,22 +10,22 @@ import io.cairn.common.proto.Timespec;
  * @param seconds since the epoch
  * @param nanos 0 to 999,999,999
  */
-record Time(long seconds, int nanos) implements Comparable<Time> {
-    static final Time EPOCH = new Time(0, 0);
+public record Time(long seconds, int nanos) implements Comparable<Time> {
+    public static final Time EPOCH = new Time(0, 0);
 
     /** EINVAL where the nanoseconds are out of range. */
-    static Time of(Timespec time) {
+    public static Time of(Timespec time) {
         if (time.getNanos() < 0 || time.getNanos() > 999_999_999) {
             throw new FsException(Errno.EINVAL, "nanoseconds " + time.getNanos());
         }
         return new Time(time.getSeconds(), time.getNanos());
     }
 
-    Timespec toProto() {
+    public Timespec toProto() {
         return Timespec.newBuilder().setSeconds(seconds).setNanos(nanos).build();
     }
 
-    static Time latest(Time a, Time b) {
+    public static Time latest(Time a, Time b) {
         return a.compareTo(b) >= 0 ? a : b;
     }
 
