@@ -5,7 +5,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutationResult;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the outcome of a {@link MutationResult}. */
+/** The outcome of a {@link MutationResult}, or of a request that got none in time. */
 public final class Results {
     private Results() {}
 
@@ -17,5 +17,10 @@ public final class Results {
     /** The failure of a result known to be one. */
     public static FsException failed(MutationResult result) {
         return new FsException(Errno.of(result.getErrno()), result.getDetail());
+    }
+
+    /** For a caller whose deadline has passed. */
+    static FsException late(String last) {
+        return new FsException(Errno.ETIMEDOUT, "no answer from the MDS in time; last: " + last);
     }
 }

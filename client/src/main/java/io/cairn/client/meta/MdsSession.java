@@ -1,0 +1,440 @@
+package io.cairn.client.meta;
+
+import com.google.protobuf.ByteString;
+import io.cairn.client.base.Backoff;
+import io.cairn.client.base.Channels;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.OpenSessionReply;
+import io.cairn.common.proto.OpenSessionRequest;
+import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcStatus;
+import io.netty.buffer.ByteBuf;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The session with the metadata service: finds the leader and follows it, renews the session, and
+ * carries what is sent in it.
+ *
+ * <pre>
+ *   SEARCHING --a leader knows the session--> CONNECTED --it is lost or fails--> SEARCHING
+ *   both --evicted--> DEAD     both --close--> CLOSED
+ * </pre>
+ *
+ * <p>{@code era} counts how often a leader was found or lost; an answer from an earlier era is
+ * still an answer, a failure from one means nothing.
+ *
+ * <p>Any thread. The lock of {@link SessionCalls} guards the state of the session and of everything
+ * it carries; channels are called under it, so that requests leave in the order of their numbers,
+ * but futures complete outside of it.
+ */
+final class MdsSession {
+    private static final Logger LOG = LoggerFactory.getLogger(MdsSession.class);
+
+    private enum State {
+        SEARCHING,
+        CONNECTED,
+        DEAD,
+        CLOSED
+    }
+
+    /** What is sent in the session. Both methods are called under the lock. */
+    interface Traffic {
+        /** A leader was found: sends what has no answer yet. */
+        void connected();
+
+        /** The session is over: takes out everything that has no answer. */
+        Unanswered clear();
+    }
+
+    /** What a session had not got an answer for when it ended. */
+    interface Unanswered {
+        /** How many mutations are among it. */
+        int mutations();
+
+        /** Fails all of it. Not under the lock. */
+        void fail(FsException reason);
+    }
+
+    private final MetaOptions options;
+    private final MetaEvents events;
+    private final SessionCalls calls;
+    private final LongSupplier mapEpoch;
+    private final Channels channels;
+    private final CompletableFuture<Void> opened = new CompletableFuture<>();
+
+    private final Traffic traffic;
+
+    private final MdsMembers members;
+    private State state = State.SEARCHING;
+    private @Nullable RpcChannel leader;
+    private @Nullable FsException deadReason;
+    private long era;
+    private long session;
+    private boolean refreshing;
+    private int troubles;
+    private String lastTrouble = "no MDS member was asked yet";
+
+    /**
+     * @param mapEpoch epoch of the cluster map the client has
+     */
+    MdsSession(
+            MetaOptions options,
+            Channels channels,
+            SessionCalls calls,
+            LongSupplier mapEpoch,
+            MetaEvents events,
+            Traffic traffic) {
+        this.options = options;
+        this.channels = channels;
+        this.calls = calls;
+        this.mapEpoch = mapEpoch;
+        this.events = events;
+        this.traffic = traffic;
+        this.members = new MdsMembers(options.members());
+    }
+
+    /** Begins to look for the leader; completes when the session is open. Once. */
+    CompletableFuture<Void> open() {
+        synchronized (calls.lock) {
+            search(era);
+        }
+        return opened;
+    }
+
+    /** 0 before it is open. Under the lock. */
+    long id() {
+        return session;
+    }
+
+    /** Null while it is looked for, and for ever once the session is over. Under the lock. */
+    @Nullable RpcChannel leader() {
+        return leader;
+    }
+
+    /** Under the lock. */
+    long era() {
+        return era;
+    }
+
+    /** Why no MDS could be reached, for the message of whoever gives up. */
+    String lastTrouble() {
+        synchronized (calls.lock) {
+            return lastTrouble;
+        }
+    }
+
+    /** Has the leader push the cluster map if it has a newer one. */
+    void refreshMap() {
+        synchronized (calls.lock) {
+            if (state == State.CONNECTED && !refreshing) {
+                refreshing = true;
+                renew();
+            }
+        }
+    }
+
+    // ---- the leader
+
+    /** Under the lock, while searching. */
+    private void search(long searchEra) {
+        if (state != State.SEARCHING || era != searchEra) {
+            return;
+        }
+        String address = members.current();
+        RpcChannel to;
+        try {
+            to = channels.channel(RpcAddress.parse(address));
+        } catch (IllegalArgumentException e) {
+            notFound(searchEra, RpcStatus.fail(Errno.EHOSTUNREACH, String.valueOf(e)));
+            return;
+        }
+        long deadline = calls.attemptDeadline();
+        if (session == 0) {
+            OpenSessionRequest request =
+                    OpenSessionRequest.newBuilder()
+                            .setClientUuid(ByteString.copyFrom(options.clientUuid()))
+                            .setDescription(options.description())
+                            .build();
+            calls.call(
+                    to,
+                    Method.OPEN_SESSION,
+                    request,
+                    deadline,
+                    (status, head) -> sessionOpened(searchEra, to, status, head));
+        } else {
+            calls.call(
+                    to,
+                    Method.RENEW_SESSION,
+                    renewal(),
+                    deadline,
+                    (status, head) -> sessionFound(searchEra, to, status));
+        }
+    }
+
+    private RenewSessionRequest renewal() {
+        return RenewSessionRequest.newBuilder()
+                .setSession(session)
+                .setMapEpoch(mapEpoch.getAsLong())
+                .build();
+    }
+
+    private void sessionOpened(long searchEra, RpcChannel from, RpcStatus status, ByteBuf head) {
+        if (!status.ok()) {
+            notFound(searchEra, status);
+            return;
+        }
+        OpenSessionReply reply;
+        try {
+            reply = Heads.parse(OpenSessionReply.parser(), head);
+        } catch (FsException e) {
+            notFound(searchEra, RpcStatus.fail(Errno.EPROTO, String.valueOf(e.getMessage())));
+            return;
+        }
+        synchronized (calls.lock) {
+            if (state != State.SEARCHING || era != searchEra || session != 0) {
+                return;
+            }
+            session = reply.getSession();
+        }
+        events.sessionOpened(reply.getSession(), reply.getMap());
+        learnMembers(reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
+        long interval = Math.max(50, reply.getRenewIntervalMillis());
+        calls.later(TimeUnit.MILLISECONDS.toNanos(interval), () -> renewEvery(interval));
+        connected(searchEra, from);
+        opened.complete(null);
+    }
+
+    private void sessionFound(long searchEra, RpcChannel from, RpcStatus status) {
+        if (status.ok()) {
+            connected(searchEra, from);
+        } else if (fatal(status)) {
+            die(status.detail());
+        } else {
+            notFound(searchEra, status);
+        }
+    }
+
+    private void connected(long searchEra, RpcChannel to) {
+        synchronized (calls.lock) {
+            if (state != State.SEARCHING || era != searchEra) {
+                return;
+            }
+            LOG.debug("MDS leader is {}", members.current());
+            state = State.CONNECTED;
+            leader = to;
+            era++;
+            members.found();
+            refreshing = false;
+            traffic.connected();
+        }
+    }
+
+    private void notFound(long searchEra, RpcStatus status) {
+        FsException refused = null;
+        synchronized (calls.lock) {
+            if (state != State.SEARCHING || era != searchEra) {
+                return;
+            }
+            lastTrouble = members.current() + ": " + status.errno() + " " + status.detail();
+            if (status.advice() == Advice.NOT_LEADER) {
+                members.redirected(status.detail());
+            } else {
+                members.failed();
+            }
+            int rounds = members.rounds();
+            if (session == 0 && rounds > 0 && status.errno() == Errno.EPROTO) {
+                refused = status.toException();
+            }
+            calls.later(
+                    rounds == 0 ? 0 : Backoff.delayNanos(rounds),
+                    () -> {
+                        synchronized (calls.lock) {
+                            search(searchEra);
+                        }
+                    });
+        }
+        if (refused != null) {
+            opened.completeExceptionally(refused); // wrong cluster or version: asking on is no use
+        }
+    }
+
+    /** The leader of that era failed to serve: look for it, or for another one. */
+    void lostLeader(long failedEra, RpcStatus status) {
+        synchronized (calls.lock) {
+            if (state != State.CONNECTED || era != failedEra) {
+                return;
+            }
+            events.retried();
+            lastTrouble = members.current() + ": " + status.errno() + " " + status.detail();
+            LOG.info("Lost the MDS leader {}; looking for it", lastTrouble);
+            state = State.SEARCHING;
+            leader = null;
+            era++;
+            if (status.advice() == Advice.NOT_LEADER) {
+                members.redirected(status.detail());
+            } else if (status.errno() == Errno.EHOSTUNREACH || status.errno() == Errno.ETIMEDOUT) {
+                members.failed();
+            }
+            long searchEra = era;
+            int trouble = troubles++;
+            calls.later(
+                    trouble == 0 ? 0 : Backoff.delayNanos(trouble),
+                    () -> {
+                        synchronized (calls.lock) {
+                            search(searchEra);
+                        }
+                    });
+        }
+    }
+
+    /** The cluster map names the MDS members, which join the configured ones. */
+    void learnMembers(List<String> addresses) {
+        synchronized (calls.lock) {
+            members.learn(addresses);
+        }
+    }
+
+    /** The leader serves: the next trouble is its first again. */
+    void healthy() {
+        synchronized (calls.lock) {
+            if (state == State.CONNECTED) {
+                troubles = 0;
+            }
+        }
+    }
+
+    // ---- the session
+
+    private void renewEvery(long intervalMillis) {
+        synchronized (calls.lock) {
+            if (over() != null) {
+                return;
+            }
+            if (state == State.CONNECTED) {
+                renew();
+            }
+        }
+        calls.later(
+                TimeUnit.MILLISECONDS.toNanos(intervalMillis), () -> renewEvery(intervalMillis));
+    }
+
+    /** Under the lock, connected. */
+    private void renew() {
+        RpcChannel to = leader;
+        if (to == null) {
+            return;
+        }
+        long sentEra = era;
+        calls.call(
+                to,
+                Method.RENEW_SESSION,
+                renewal(),
+                calls.attemptDeadline(),
+                (status, head) -> {
+                    synchronized (calls.lock) {
+                        refreshing = false;
+                    }
+                    if (fatal(status)) {
+                        die(status.detail());
+                    } else if (!status.ok()) {
+                        lostLeader(sentEra, status);
+                    }
+                });
+    }
+
+    /** Whether the cluster refuses the session for ever. */
+    static boolean fatal(RpcStatus status) {
+        return status.advice() == Advice.FENCED
+                || (status.errno() == Errno.ESTALE && status.advice() == Advice.GIVE_UP);
+    }
+
+    /** The cluster refuses this session for ever. Any thread. */
+    void die(String detail) {
+        FsException reason;
+        Unanswered lost;
+        synchronized (calls.lock) {
+            if (over() != null) {
+                return;
+            }
+            state = State.DEAD;
+            leader = null;
+            reason =
+                    new FsException(
+                            Errno.EIO,
+                            "ESTALE: the cluster evicted session " + session + ": " + detail);
+            deadReason = reason;
+            lost = traffic.clear();
+        }
+        events.sessionLost(reason, lost.mutations());
+        opened.completeExceptionally(reason);
+        lost.fail(reason);
+    }
+
+    /** Ends the session at the MDS; what is still outstanding fails. */
+    CompletableFuture<Void> close() {
+        CompletableFuture<Void> closed = new CompletableFuture<>();
+        FsException reason = new FsException(Errno.ESTALE, "the client is closed");
+        Unanswered lost;
+        RpcChannel to;
+        long ending;
+        synchronized (calls.lock) {
+            if (over() != null) {
+                return CompletableFuture.completedFuture(null);
+            }
+            to = leader;
+            ending = session;
+            state = State.CLOSED;
+            leader = null;
+            deadReason = reason;
+            lost = traffic.clear();
+        }
+        lost.fail(reason);
+        opened.completeExceptionally(reason);
+        if (to == null || ending == 0) {
+            closed.complete(null);
+            return closed;
+        }
+        to.call(
+                Method.CLOSE_SESSION_VALUE,
+                CloseSessionRequest.newBuilder().setSession(ending).build(),
+                calls.attemptDeadline(),
+                (status, head, payload) -> {
+                    if (!status.ok()) {
+                        LOG.info(
+                                "Session {} was not closed ({} {}); it will expire",
+                                ending,
+                                status.errno(),
+                                status.detail());
+                    }
+                    closed.complete(null);
+                });
+        return closed;
+    }
+
+    /** Why nothing is accepted any more, or null. Under the lock. */
+    @Nullable FsException over() {
+        return deadReason;
+    }
+
+    /** Why the session is over, when it is known to be. */
+    FsException deadReason() {
+        synchronized (calls.lock) {
+            FsException reason = deadReason;
+            return reason == null ? new FsException(Errno.EIO, "session lost") : reason;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package io.cairn.client.meta;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcStatus;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends the requests of a session under its one lock, so that they leave in the order in which its
+ * state changed, and reports their outcomes outside of it. Any thread.
+ */
+final class SessionCalls {
+    private static final Logger LOG = LoggerFactory.getLogger(SessionCalls.class);
+
+    /** What to do with the outcome of a call, not under the lock. */
+    interface Outcome {
+        void done(RpcStatus status, ByteBuf head);
+    }
+
+    /** Guards the state of the session and of everything it carries. */
+    final Object lock = new Object();
+
+    private final ScheduledExecutorService timer;
+    private final long attemptNanos;
+
+    SessionCalls(ScheduledExecutorService timer, long attemptNanos) {
+        this.timer = timer;
+        this.attemptNanos = attemptNanos;
+    }
+
+    /** When an attempt that begins now is given up. */
+    long attemptDeadline() {
+        return System.nanoTime() + attemptNanos;
+    }
+
+    /**
+     * Calls under the lock. A channel that refuses at once calls back on this thread: that failure
+     * is handled later, because futures must not complete under the lock.
+     */
+    void call(RpcChannel to, Method method, MessageLite request, long deadline, Outcome then) {
+        to.call(
+                method.getNumber(),
+                request,
+                deadline,
+                (status, head, payload) -> {
+                    if (Thread.holdsLock(lock)) {
+                        later(0, () -> then.done(status, Unpooled.EMPTY_BUFFER));
+                    } else {
+                        then.done(status, head);
+                    }
+                });
+    }
+
+    /** Runs the step on the timer, not under the lock; never once the client is closed. */
+    void later(long delayNanos, Runnable step) {
+        try {
+            var _ = timer.schedule(step, delayNanos, TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("The client is closing; a step is left out");
+        }
+    }
+}
