@@ -30,6 +30,7 @@ final class Cluster implements AutoCloseable {
     private final Path mountPoint;
     private final List<String> upOptions;
     private final Map<String, String> environment = new HashMap<>();
+    private final List<Mount> mounts = new ArrayList<>();
 
     /**
      * @param state directory for the cluster's state; made if missing, not removed
@@ -115,6 +116,23 @@ final class Cluster implements AutoCloseable {
     JsonNode status() {
         Shell.Result result = cairn("status", "--json", "--dir", state.toString()).ok();
         return JsonMapper.shared().readTree(result.out());
+    }
+
+    /** Address of a metadata server, as clients are given it. */
+    String mds() {
+        return status().path("mds").get(0).path("address").asString();
+    }
+
+    /**
+     * A further mount of this cluster; what is not closed before the cluster is, is killed then.
+     *
+     * @param name of the mount point, new below {@link #base}
+     * @param options of {@code cairn mount}
+     */
+    Mount mount(String name, String... options) {
+        Mount mount = new Mount(this, name, options);
+        mounts.add(mount);
+        return mount;
     }
 
     /** Processes of all parts, by their pid files. */
@@ -236,6 +254,7 @@ final class Cluster implements AutoCloseable {
     @Override
     public void close() {
         try {
+            mounts.forEach(Mount::kill);
             cairn("down", "--dir", state.toString());
         } finally {
             try {

@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.List;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
@@ -26,23 +25,15 @@ class DeadClientTest {
             cluster.configure(
                     MDS, c -> c + "\n[sessions]\nrenew_interval = \"500ms\"\nexpiry = \"5s\"\n");
             cluster.up();
-            Path victimsPoint = Files.createDirectory(cluster.base().resolve("victim"));
-            Process victim = mount(cluster, victimsPoint);
-            try {
-                Awaitility.await("the second mount")
-                        .atMost(Duration.ofSeconds(60))
-                        .until(() ->
-                                Shell.run("mountpoint", "-q", victimsPoint.toString()).exitCode()
-                                        == 0);
-                FileChannel grown = write(victimsPoint.resolve("grown"));
-                FileChannel holed = write(victimsPoint.resolve("holed"));
-                victim.destroyForcibly().waitFor();
-                abandon(grown);
-                abandon(holed);
-            } finally {
-                victim.destroyForcibly().waitFor();
-                Shell.run("umount", "-l", victimsPoint.toString());
+            FileChannel grown;
+            FileChannel holed;
+            try (Mount victim = publishingLate(cluster)) {
+                grown = write(victim.mnt().resolve("grown"));
+                holed = write(victim.mnt().resolve("holed"));
+                victim.kill();
             }
+            abandon(grown);
+            abandon(holed);
             Path first = cluster.mnt().resolve("grown");
             Path second = cluster.mnt().resolve("holed");
             assertThat(Files.size(first)).as("nothing was published").isZero();
@@ -60,9 +51,9 @@ class DeadClientTest {
                             StandardOpenOption.TRUNCATE_EXISTING)) {
                 channel.write(ByteBuffer.wrap(new byte[] {'x'}), 2 * MIB);
             }
-            byte[] holed = Files.readAllBytes(second);
-            assertThat(holed).hasSize(2 * MIB + 1).endsWith('x');
-            assertThat(nonZeros(holed)).as("but for the byte at the end").isEqualTo(1);
+            byte[] content = Files.readAllBytes(second);
+            assertThat(content).hasSize(2 * MIB + 1).endsWith('x');
+            assertThat(nonZeros(content)).as("but for the byte at the end").isEqualTo(1);
         }
     }
 
@@ -71,25 +62,13 @@ class DeadClientTest {
     }
 
     /** A mount that publishes sizes only when it must. */
-    private static Process mount(Cluster cluster, Path point) throws IOException {
-        String mds = cluster.status().path("mds").get(0).path("address").asString();
+    private static Mount publishingLate(Cluster cluster) throws IOException {
         Path config =
                 Files.writeString(
                         cluster.base().resolve("victim.toml"),
-                        "[client]\nmds = [\"%s\"]\npublish_interval = \"1min\"\n".formatted(mds));
-        return new ProcessBuilder(
-                        List.of(
-                                "setsid",
-                                Cluster.REPOSITORY.resolve("cairn").toString(),
-                                "mount",
-                                mds,
-                                point.toString(),
-                                "--config",
-                                config.toString()))
-                .redirectInput(Path.of("/dev/null").toFile())
-                .redirectOutput(cluster.base().resolve("victim.log").toFile())
-                .redirectErrorStream(true)
-                .start();
+                        "[client]\nmds = [\"%s\"]\npublish_interval = \"1min\"\n"
+                                .formatted(cluster.mds()));
+        return cluster.mount("victim", "--config", config.toString());
     }
 
     /** Written, and neither synced nor closed. */

@@ -63,7 +63,7 @@ class MismatchTest {
             one.up();
             one.down();
             two.up();
-            String foreign = two.status().path("mds").get(0).path("address").asString();
+            String foreign = two.mds();
 
             Path part = one.state().resolve("data-1");
             String config = Files.readString(part.resolve("config.toml"));

@@ -13,7 +13,7 @@ class NonRootTest {
     void nobodyMountsThroughFusermount() {
         try (Cluster cluster = Cluster.temporary()) {
             cluster.up();
-            String mds = cluster.status().path("mds").get(0).path("address").asString();
+            String mds = cluster.mds();
             String script =
                     """
                     set -e

@@ -63,7 +63,7 @@ class PartsTest {
         try (Cluster cluster = Cluster.temporary("--processes")) {
             cluster.up();
             Files.writeString(cluster.mnt().resolve("f"), "kept");
-            String mds = cluster.status().path("mds").get(0).path("address").asString();
+            String mds = cluster.mds();
             cluster.down();
             List<Process> parts = new ArrayList<>();
             try {
