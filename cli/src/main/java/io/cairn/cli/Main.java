@@ -6,6 +6,7 @@ import io.cairn.cli.local.UpCommand;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -38,18 +39,22 @@ public final class Main implements Callable<ExitCode> {
     @CommandLine.Spec private CommandLine.Model.@Nullable CommandSpec spec;
 
     public static void main(String[] args) {
-        boolean debug = Arrays.asList(args).contains("--debug");
+        List<String> given = Arrays.asList(args);
+        boolean debug = given.contains("--debug");
         LogSetup.debug(debug);
-        System.exit(commandLine(debug).execute(args));
+        System.exit(commandLine(debug, given.contains("--json")).execute(args));
     }
 
-    /** The whole command line; every error is one line on its error writer. */
-    static CommandLine commandLine(boolean debug) {
+    /**
+     * The whole command line; every error is one line on its error writer, or one JSON document
+     * there.
+     */
+    static CommandLine commandLine(boolean debug, boolean json) {
         CommandLine line = new CommandLine(new Main());
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setExitCodeExceptionMapper(thrown -> Failures.exitCode(thrown).number());
-        line.setParameterExceptionHandler((e, args) -> usageError(e));
-        line.setExecutionExceptionHandler((e, command, result) -> failure(e, command, debug));
+        line.setParameterExceptionHandler((e, args) -> usageError(e, json));
+        line.setExecutionExceptionHandler((e, command, result) -> failure(e, command, debug, json));
         line.setExecutionStrategy(Main::run);
         withHelp(line);
         return line;
@@ -92,9 +97,8 @@ public final class Main implements Callable<ExitCode> {
         }
     }
 
-    private static int usageError(CommandLine.ParameterException e) {
+    private static int usageError(CommandLine.ParameterException e, boolean json) {
         CommandLine command = e.getCommandLine();
-        PrintWriter err = command.getErr();
         boolean unknownCommand =
                 e instanceof CommandLine.UnmatchedArgumentException && command.getParent() == null;
         String problem =
@@ -102,21 +106,29 @@ public final class Main implements Callable<ExitCode> {
                         ? "unknown command or option "
                                 + ((CommandLine.UnmatchedArgumentException) e).getUnmatched()
                         : String.valueOf(e.getMessage());
-        err.println(
-                "cairn: "
-                        + problem
-                        + "; see: "
-                        + command.getCommandSpec().qualifiedName()
-                        + " --help");
-        return ExitCode.USAGE.number();
+        String help = command.getCommandSpec().qualifiedName() + " --help";
+        return report(command, problem + "; see: " + help, ExitCode.USAGE, json);
     }
 
-    private static int failure(Exception e, CommandLine command, boolean debug) {
-        PrintWriter err = command.getErr();
-        err.println("cairn: " + Failures.message(e));
+    private static int failure(Exception e, CommandLine command, boolean debug, boolean json) {
+        int code = report(command, Failures.message(e), Failures.exitCode(e), json);
         if (debug) {
-            e.printStackTrace(err);
+            e.printStackTrace(command.getErr());
         }
-        return Failures.exitCode(e).number();
+        return code;
+    }
+
+    private static int report(CommandLine command, String problem, ExitCode code, boolean json) {
+        PrintWriter err = command.getErr();
+        if (json) {
+            Map<String, Object> document = new LinkedHashMap<>();
+            document.put("error", problem);
+            document.put("exit_code", code.number());
+            document.put("meaning", code.meaning());
+            new Output(err).json(document);
+        } else {
+            err.println("cairn: " + problem);
+        }
+        return code.number();
     }
 }

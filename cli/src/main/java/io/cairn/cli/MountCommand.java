@@ -1,17 +1,22 @@
 package io.cairn.cli;
 
 import io.cairn.common.config.Config;
+import io.cairn.common.config.HostPort;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 @Command(
         name = "mount",
@@ -20,9 +25,9 @@ import picocli.CommandLine.Parameters;
             "Stays in the foreground."
         })
 final class MountCommand implements Callable<ExitCode> {
-    @Mixin
-    @SuppressWarnings("UnusedVariable") // by picocli and Main
-    private final GlobalOptions options = new GlobalOptions();
+    @Spec private @Nullable CommandSpec spec;
+
+    @Mixin private final GlobalOptions options = new GlobalOptions();
 
     @Parameters(
             index = "0",
@@ -54,11 +59,25 @@ final class MountCommand implements Callable<ExitCode> {
         MountSource from = MountSource.parse(source);
         MountOptions with = parsedOptions(from);
         try (ServerProcess process = new ServerProcess()) {
-            new PartStarter(process)
-                    .mount(configuration(from), Objects.requireNonNull(mountPoint), with);
+            Path at = Objects.requireNonNull(mountPoint);
+            new PartStarter(process).mount(configuration(from), at, with);
+            if (options.json()) {
+                new Output(Objects.requireNonNull(spec).commandLine().getOut())
+                        .json(mounted(from, at));
+            }
             process.awaitStop();
         }
         return ExitCode.SUCCESS;
+    }
+
+    /** Printed once the file system is there, for whoever started this command and waits. */
+    private static Map<String, Object> mounted(MountSource from, Path mountPoint) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("mount_point", mountPoint.toAbsolutePath().normalize().toString());
+        json.put("mds", from.mds().stream().map(HostPort::toString).toList());
+        json.put("path", from.path());
+        json.put("pid", ProcessHandle.current().pid());
+        return json;
     }
 
     private MountOptions parsedOptions(MountSource from) {

@@ -21,7 +21,10 @@ import picocli.CommandLine.Spec;
 
 @Command(
         name = "status",
-        description = "Show servers, health, capacity, used space and mounts of a cluster.")
+        description = {
+            "Show servers, health, capacity, used space and mounts of a cluster.",
+            "Ends with exit code 6 when anything is degraded."
+        })
 final class StatusCommand implements Callable<ExitCode> {
     @Spec private @Nullable CommandSpec spec;
 
@@ -52,8 +55,8 @@ final class StatusCommand implements Callable<ExitCode> {
                 report.print(out);
                 out.flush();
             }
+            return report.isDegraded() ? ExitCode.DEGRADED : ExitCode.SUCCESS;
         }
-        return ExitCode.SUCCESS;
     }
 
     /** Of a local cluster; others know theirs from their configurations only. */

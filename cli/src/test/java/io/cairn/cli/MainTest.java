@@ -25,7 +25,7 @@ class MainTest {
     private final StringWriter err = new StringWriter();
 
     private int run(boolean debug, Callable<ExitCode> extra, String... args) {
-        CommandLine line = Main.commandLine(debug);
+        CommandLine line = Main.commandLine(debug, Arrays.asList(args).contains("--json"));
         line.addSubcommand("extra", new Extra(extra));
         line.setOut(new PrintWriter(out, true));
         line.setErr(new PrintWriter(err, true));
@@ -63,6 +63,7 @@ class MainTest {
                         "3 CONFIGURATION",
                         "4 UNREACHABLE",
                         "5 BUSY",
+                        "6 DEGRADED",
                         "74 DISK");
         assertThat(ExitCode.DISK.number()).isEqualTo(FatalHandler.EXIT_STATUS);
     }
@@ -132,6 +133,21 @@ class MainTest {
                         "cairn: /root: permission denied",
                         "cairn: two; lines",
                         "cairn: IllegalStateException");
+    }
+
+    @Test
+    void errorsAreJsonWhereJsonIsAskedFor() {
+        assertThat(run("status", "--json", "--mds", "127.0.0.1:1")).isEqualTo(4);
+        JsonNode failed = JsonMapper.shared().readTree(err.toString());
+        assertThat(failed.get("error").stringValue()).contains("127.0.0.1:1");
+        assertThat(failed.get("exit_code").intValue()).isEqualTo(4);
+        assertThat(failed.get("meaning").stringValue()).isEqualTo(ExitCode.UNREACHABLE.meaning());
+
+        err.getBuffer().setLength(0);
+        assertThat(run("status", "--json", "--no-such-option")).isEqualTo(2);
+        assertThat(JsonMapper.shared().readTree(err.toString()).get("error").stringValue())
+                .contains("--no-such-option");
+        assertThat(out.toString()).isEmpty();
     }
 
     @Test

@@ -4,6 +4,7 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
@@ -16,6 +17,7 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** What {@code cairn status} shows, as text or as JSON. */
 public final class StatusReport {
@@ -33,7 +35,12 @@ public final class StatusReport {
 
     /** {@code ok} when everything serves, {@code degraded} while something is missing or full. */
     public String health() {
-        return warnings.isEmpty() ? "ok" : "degraded";
+        return isDegraded() ? "degraded" : "ok";
+    }
+
+    /** Whether there is anything to warn of. */
+    public boolean isDegraded() {
+        return !warnings.isEmpty();
     }
 
     public Map<String, Object> asMap() {
@@ -58,6 +65,11 @@ public final class StatusReport {
             m.put("address", member.getAddress());
             m.put("raft_address", member.getRaftAddress());
             m.put("leader", member.getId() == status.getLeader());
+            MemberStatus heard = memberStatus(member);
+            if (heard != null) {
+                m.put("heard", heard.getHeard());
+                m.put("since_heard_millis", heard.getSinceHeardMillis());
+            }
             mds.add(m);
         }
         json.put("mds", mds);
@@ -117,11 +129,7 @@ public final class StatusReport {
                     Sizes.text(status.getDeletionBacklogBytes()));
         }
         for (MdsMember member : status.getMembersList()) {
-            out.printf(
-                    "mds       %d  %s%s%n",
-                    member.getId(),
-                    member.getAddress(),
-                    member.getId() == status.getLeader() ? "  leader" : "");
+            out.printf("mds       %d  %s%s%n", member.getId(), member.getAddress(), role(member));
         }
         for (Server server : map.getServersList()) {
             out.printf(
@@ -157,6 +165,26 @@ public final class StatusReport {
                     session.getOpenFiles(),
                     session.getSinceRenewalMillis() / 1000.0);
         }
+    }
+
+    private String role(MdsMember member) {
+        if (member.getId() == status.getLeader()) {
+            return "  leader";
+        }
+        MemberStatus heard = memberStatus(member);
+        if (heard == null) {
+            return "";
+        }
+        return heard.getHeard()
+                ? "  heard of %.1f s ago".formatted(heard.getSinceHeardMillis() / 1000.0)
+                : "  NOT HEARD OF for %.1f s".formatted(heard.getSinceHeardMillis() / 1000.0);
+    }
+
+    private @Nullable MemberStatus memberStatus(MdsMember member) {
+        return status.getMemberStatusList().stream()
+                .filter(m -> m.getId() == member.getId())
+                .findFirst()
+                .orElse(null);
     }
 
     private static List<String> warnings(StatusReply status) {

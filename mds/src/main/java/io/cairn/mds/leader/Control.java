@@ -1,5 +1,6 @@
 package io.cairn.mds.leader;
 
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.store.CorruptStateException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
@@ -7,6 +8,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,19 +17,27 @@ import org.slf4j.LoggerFactory;
  * The control thread: one thread on which everything runs that a server does of its own accord, so
  * that it needs no locks. Tasks must not block. Any thread may hand over tasks; after {@link
  * #close} they are dropped.
+ *
+ * <p>A task that throws is a fault of the server. An exception is logged and counted, and {@code
+ * cairn status} warns of it, because what the task was to do may not be done before another member
+ * leads; periodic tasks run again. An {@link Error} ends the process: its thread's state is
+ * unknown.
  */
 public final class Control implements Executor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
     private final Leadership.FailureHandler failures;
+    private final MdsMetrics metrics;
+    private final AtomicLong failedTasks = new AtomicLong();
     private final ScheduledExecutorService thread;
     private volatile @Nullable Thread self;
 
     /**
      * @param failures told where a task meets state that cannot be trusted any more
      */
-    public Control(String name, Leadership.FailureHandler failures) {
+    public Control(String name, Leadership.FailureHandler failures, MdsMetrics metrics) {
         this.failures = failures;
+        this.metrics = metrics;
         thread =
                 Executors.newSingleThreadScheduledExecutor(task -> {
                     Thread t = Thread.ofPlatform().name(name).daemon().unstarted(task);
@@ -64,6 +74,11 @@ public final class Control implements Executor, AutoCloseable {
         }
     }
 
+    /** Tasks that threw, since the server started. Any thread. */
+    public long failedTasks() {
+        return failedTasks.get();
+    }
+
     boolean isCurrentThread() {
         return Thread.currentThread().equals(self);
     }
@@ -76,6 +91,10 @@ public final class Control implements Executor, AutoCloseable {
                 failures.failed("the metadata cannot be read", e);
             } catch (RuntimeException e) {
                 LOG.error("a task of the control thread failed", e);
+                failedTasks.incrementAndGet();
+                metrics.controlFailures().increment();
+            } catch (Throwable e) { // the executor would keep it to itself and end the task
+                failures.failed("the control thread failed", e);
             }
         };
     }

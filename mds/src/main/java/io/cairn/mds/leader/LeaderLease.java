@@ -3,6 +3,7 @@ package io.cairn.mds.leader;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalLong;
 
 /**
  * Decides whether a leader may answer reads without asking anybody: a majority of the group was in
@@ -61,6 +62,17 @@ public final class LeaderLease {
             majoritySince = since;
             everMajority = true;
         }
+    }
+
+    /** When the last ping was sent that the member answered; empty if it has answered none. */
+    synchronized OptionalLong lastGrantedNanos(int member) {
+        Long nanos = lastGranted.get(member);
+        return nanos == null ? OptionalLong.empty() : OptionalLong.of(nanos);
+    }
+
+    /** When this member became leader. */
+    long bornNanos() {
+        return bornNanos;
     }
 
     /** Whether reads whose data was fetched before {@code nowNanos} may be answered at it. */

@@ -2,6 +2,7 @@ package io.cairn.mds.leader;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
@@ -9,6 +10,7 @@ import io.cairn.mds.raft.LogUnavailableException;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -208,6 +210,34 @@ public final class Leadership implements MetaLogListener {
     public long newestTerm() {
         @Nullable MetaLog log = entries.log();
         return log == null ? 0 : log.term();
+    }
+
+    /** How long ago each member of the group answered, while this one leads; else empty. */
+    public List<MemberStatus> memberStatus() {
+        @Nullable Term t = term();
+        if (t == null) {
+            return List.of();
+        }
+        long now = clock.nanos();
+        return members.stream().map(m -> memberStatus(t.lease, m.getId(), now)).toList();
+    }
+
+    private MemberStatus memberStatus(LeaderLease lease, int member, long nowNanos) {
+        if (member == self) {
+            return MemberStatus.newBuilder().setId(member).setHeard(true).build();
+        }
+        OptionalLong granted = lease.lastGrantedNanos(member);
+        long since = nowNanos - granted.orElse(lease.bornNanos());
+        return MemberStatus.newBuilder()
+                .setId(member)
+                .setHeard(granted.isPresent())
+                .setSinceHeardMillis(Math.max(0, since) / 1_000_000)
+                .build();
+    }
+
+    /** How long a member may be silent before it counts as missing: three lease terms. */
+    public long silenceNanos() {
+        return 3 * leaseNanos;
     }
 
     int self() {

@@ -16,6 +16,8 @@ public enum MdsMeter implements MeterSpec {
     DELETION_RATE(Kind.GAUGE, "", "Inodes deleted per second, lately"),
     DELETION_ETA(Kind.GAUGE, "seconds", "Time until the backlog is gone at that rate; -1: unknown"),
     TRUNCATIONS(Kind.COUNTER, "", "Shrinks carried to all data servers, by this leader"),
+    CONTROL_FAILURES(
+            Kind.COUNTER, "", "Tasks of the control thread that threw: faults, see the log"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map"),
     SERVERS_UP(Kind.GAUGE, "", "Data servers that are up"),
     LEADING(Kind.GAUGE, "", "1 while this member leads and may answer"),

@@ -22,6 +22,7 @@ public final class MdsMetrics {
     private final Counter evictions;
     private final Counter deletions;
     private final Counter truncations;
+    private final Counter controlFailures;
 
     public MdsMetrics(Meters meters) {
         this.meters = meters;
@@ -39,6 +40,7 @@ public final class MdsMetrics {
         evictions = meters.counter(MdsMeter.EVICTIONS);
         deletions = meters.counter(MdsMeter.DELETIONS);
         truncations = meters.counter(MdsMeter.TRUNCATIONS);
+        controlFailures = meters.counter(MdsMeter.CONTROL_FAILURES);
     }
 
     Meters meters() {
@@ -74,6 +76,10 @@ public final class MdsMetrics {
 
     public Counter truncations() {
         return truncations;
+    }
+
+    public Counter controlFailures() {
+        return controlFailures;
     }
 
     private static String lower(Enum<?> value) {

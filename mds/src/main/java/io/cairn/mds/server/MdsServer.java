@@ -141,7 +141,7 @@ public final class MdsServer implements AutoCloseable {
         this.state = state;
         MdsMetrics metrics = new MdsMetrics(meters);
         long leaseNanos = config.raft().leaderLease().toNanos();
-        control = new Control("mds-" + config.memberId() + "-control", failure);
+        control = new Control("mds-" + config.memberId() + "-control", failure, metrics);
         loops =
                 new RpcLoops(
                         RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc", meters);
@@ -207,6 +207,7 @@ public final class MdsServer implements AutoCloseable {
                         mutations.sessions(),
                         map,
                         dataServers,
+                        control,
                         clock,
                         config.dataServers().bootstrapDisks(),
                         this::databaseWarnings);

@@ -3,6 +3,8 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -12,6 +14,7 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
@@ -27,7 +30,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What {@code cairn status} and statfs are told. Any thread. */
@@ -42,6 +48,7 @@ final class Status {
     private final SessionTable sessions;
     private final CurrentMap map;
     private final DataServers dataServers;
+    private final Control control;
     private final NanoClock clock;
     private final int bootstrapDisks;
     private final Supplier<List<String>> databaseWarnings;
@@ -54,6 +61,7 @@ final class Status {
             SessionTable sessions,
             CurrentMap map,
             DataServers dataServers,
+            Control control,
             NanoClock clock,
             int bootstrapDisks,
             Supplier<List<String>> databaseWarnings) {
@@ -64,6 +72,7 @@ final class Status {
         this.sessions = sessions;
         this.map = map;
         this.dataServers = dataServers;
+        this.control = control;
         this.clock = clock;
         this.bootstrapDisks = bootstrapDisks;
         this.databaseWarnings = databaseWarnings;
@@ -126,6 +135,7 @@ final class Status {
                         .setLeader(leadership.leader())
                         .setTerm(leadership.newestTerm())
                         .addAllMembers(leadership.members())
+                        .addAllMemberStatus(leadership.memberStatus())
                         .setMap(present.toUpdate())
                         .setDeletionBacklogInodes(counters.deletionInodes())
                         .setDeletionBacklogBytes(counters.deletionBytes())
@@ -165,6 +175,30 @@ final class Status {
         return status.build();
     }
 
+    /** Members that have not answered this leader for a while, and what that means. */
+    private List<String> missingMembers() {
+        List<MdsMember> members = leadership.members();
+        Set<Integer> missing =
+                leadership.memberStatus().stream()
+                        .filter(m ->
+                                TimeUnit.MILLISECONDS.toNanos(m.getSinceHeardMillis())
+                                        > leadership.silenceNanos())
+                        .map(MemberStatus::getId)
+                        .collect(Collectors.toSet());
+        int spare = members.size() - missing.size() - (members.size() / 2 + 1);
+        return members.stream()
+                .filter(m -> missing.contains(m.getId()))
+                .map(m ->
+                        "MDS member %d (%s) does not answer: start it; %s"
+                                .formatted(
+                                        m.getId(),
+                                        m.getAddress(),
+                                        spare > 0
+                                                ? "the group can lose " + spare + " more"
+                                                : "without another member metadata stops"))
+                .toList();
+    }
+
     private List<String> warnings(ClusterMap present) {
         List<String> warnings = new ArrayList<>();
         if (leadership.refusal() != null) {
@@ -173,6 +207,7 @@ final class Status {
                             ? "this member does not lead; what it says may be old"
                             : "the leader has no contact to a majority");
         }
+        warnings.addAll(missingMembers());
         for (Server server : present.servers()) {
             if (!server.getUp()) {
                 warnings.add("data server " + server.getId() + " is down");
@@ -203,6 +238,11 @@ final class Status {
                             + " bytes free: only deletions and opens are taken");
         }
         warnings.addAll(databaseWarnings.get());
+        if (control.failedTasks() > 0) {
+            warnings.add(
+                    "%d tasks of the leader's control thread failed: a fault, see the log of member %d; restarting it lets another member lead"
+                            .formatted(control.failedTasks(), leadership.self()));
+        }
         return warnings;
     }
 }

@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.StatusReply;
+import io.cairn.common.proto.StatusRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.nio.file.Path;
@@ -53,6 +56,36 @@ final class MdsGroupTest {
             assertThat(session.lookup("d2").status().ok()).isTrue();
             assertThat(group.fatal).hasNullValue();
         }
+    }
+
+    @Test
+    void statusNamesAMemberThatDoesNotAnswer() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            int leader = group.awaitServing();
+            assertThat(status(group, leader).getMemberStatusList())
+                    .extracting(MemberStatus::getId)
+                    .containsExactly(1, 2, 3);
+            assertThat(status(group, leader).getWarningsList())
+                    .noneMatch(w -> w.contains("member"));
+
+            int stopped = leader % 3 + 1;
+            group.stop(stopped);
+            await().atMost(Duration.ofSeconds(20))
+                    .untilAsserted(() ->
+                            assertThat(status(group, leader).getWarningsList())
+                                    .anyMatch(w ->
+                                            w.startsWith("MDS member " + stopped + " (127.0.0.1:")
+                                                    && w.contains("without another member")));
+        }
+    }
+
+    private static StatusReply status(TestGroup group, int member) throws Exception {
+        return group.ask(
+                        member,
+                        Method.STATUS,
+                        StatusRequest.getDefaultInstance(),
+                        StatusReply.parser())
+                .get();
     }
 
     @Test
