@@ -38,7 +38,7 @@ final class ControlTest {
         Error thrown = new AssertionError();
         var _ =
                 control.every(
-                        1,
+                        1_000_000,
                         () -> {
                             throw thrown;
                         });
@@ -50,7 +50,7 @@ final class ControlTest {
         CountDownLatch runs = new CountDownLatch(3);
         var _ =
                 control.every(
-                        1,
+                        1_000_000,
                         () -> {
                             runs.countDown();
                             throw new IllegalStateException("a fault");
