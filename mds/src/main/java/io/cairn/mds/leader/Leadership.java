@@ -240,7 +240,7 @@ public final class Leadership implements MetaLogListener {
         return 3 * leaseNanos;
     }
 
-    int self() {
+    public int self() {
         return self;
     }
 
