@@ -21,23 +21,31 @@ import java.util.Set;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
- * to the ceiling, oldest first, and forgets it when all have answered. Hears of them one by one;
- * only what was there before its time in office, or is too much to be kept in mind, is looked for,
- * because the search walks over all that were carried out lately. The control thread only, except
- * for what it hears.
+ * to the ceiling, oldest first, and forgets it when all have answered. Hears of them one by one and
+ * begins at once; only what was there before its time in office, or is too much to be kept in mind,
+ * is looked for, tick by tick, because the search walks over all that were carried out lately. The
+ * control thread only, except for what it hears.
  */
 public final class Truncator implements StateListener {
     /** Files kept in mind. */
     public static final int MAX_HEARD = 4096;
 
-    /** Files worked on at a time. */
+    /** Files worked on at a time, besides those that somebody waits for. */
     private static final int MAX_UNDER_WAY = 256;
 
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+
+    /** Told on the control thread. */
+    @FunctionalInterface
+    interface CutListener {
+        /** The cuts of the inode up to this one are on all chunks, or it is gone. */
+        void cutsApplied(long inode, long sequence);
+    }
 
     private final EntryLog entries;
     private final ControlReader state;
@@ -47,12 +55,14 @@ public final class Truncator implements StateListener {
     private final MdsMetrics metrics;
     private final Set<Long> underWay = new HashSet<>();
     private final Queue<Long> heard = new ArrayBlockingQueue<>(MAX_HEARD);
+    private final AtomicBoolean waking = new AtomicBoolean();
+    private CutListener listener = (inode, sequence) -> {};
 
     /** Some were not heard of: all files are to be searched. */
     private volatile boolean missed;
 
     private boolean searching;
-    private @Nullable ScheduledFuture<?> ticks;
+    private volatile @Nullable ScheduledFuture<?> ticks;
     private long inOffice;
     private long cursor;
 
@@ -88,18 +98,37 @@ public final class Truncator implements StateListener {
         underWay.clear();
     }
 
+    /** Once, before this member leads. */
+    void attach(CutListener waiting) {
+        listener = waiting;
+    }
+
+    /** Queues one task, however many truncations come before it runs. */
     @Override
     public void truncationPending(long inode) {
+        remember(inode);
+        if (ticks != null && waking.compareAndSet(false, true)) {
+            control.execute(() -> {
+                waking.set(false);
+                takeHeard();
+            });
+        }
+    }
+
+    private void remember(long inode) {
         if (!heard.offer(inode)) {
             missed = true;
         }
     }
 
-    private void tick() {
-        int room = MAX_UNDER_WAY - underWay.size();
-        if (room <= 0 || map.get().pgs().isEmpty()) {
-            return;
+    /** A client waits for the cuts of this file: they begin even if there is no room for more. */
+    void hurry(long inode) {
+        if (ticks != null) {
+            takeUp(inode);
         }
+    }
+
+    private void tick() {
         if (missed) {
             missed = false;
             heard.clear();
@@ -107,26 +136,48 @@ public final class Truncator implements StateListener {
             cursor = 0;
         }
         if (searching) {
+            search();
+        }
+        takeHeard();
+    }
+
+    private void search() {
+        int room = room();
+        if (room > 0) {
             List<Attr> found = state.pendingTruncations(cursor, room);
             searching = found.size() == room;
             cursor = found.isEmpty() ? 0 : found.getLast().getInode();
             found.forEach(this::takeUp);
-            return;
         }
-        for (int i = 0; i < room && !heard.isEmpty(); i++) {
-            takeUp(heard.remove());
+    }
+
+    private void takeHeard() {
+        for (int room = room(); room > 0; room = room()) {
+            @Nullable Long next = heard.poll();
+            if (next == null) {
+                return;
+            }
+            takeUp(next);
         }
+    }
+
+    private int room() {
+        return ticks == null || map.get().pgs().isEmpty() ? 0 : MAX_UNDER_WAY - underWay.size();
     }
 
     private void takeUp(long inode) {
         @Nullable Attr file = state.attr(inode);
-        if (file != null) {
+        if (file == null) {
+            listener.cutsApplied(inode, Long.MAX_VALUE);
+        } else {
             takeUp(file);
         }
     }
 
     private void takeUp(Attr file) {
-        if (file.getPendingTruncationsCount() > 0 && underWay.add(file.getInode())) {
+        if (file.getPendingTruncationsCount() > 0
+                && !map.get().pgs().isEmpty()
+                && underWay.add(file.getInode())) {
             truncate(file, file.getPendingTruncations(0));
         }
     }
@@ -172,6 +223,7 @@ public final class Truncator implements StateListener {
         if (when != inOffice) {
             return;
         }
+        listener.cutsApplied(inode, sequence); // true before the log says so
         var _ =
                 entries.submit(
                                 LogEntry.newBuilder()
@@ -186,11 +238,13 @@ public final class Truncator implements StateListener {
                                     }
                                     underWay.remove(inode);
                                     if (failure != null || reply.getErrno() != 0) {
-                                        truncationPending(inode); // still
-                                    } else {
-                                        metrics.truncations().increment();
-                                        takeUp(inode); // there may be another
+                                        remember(inode); // with the next tick
+                                        return;
                                     }
+                                    metrics.truncations().increment();
+                                    listener.cutsApplied(inode, sequence); // to who asked since
+                                    takeUp(inode); // there may be another
+                                    takeHeard();
                                 },
                                 control);
     }

@@ -18,6 +18,8 @@ public enum MdsMeter implements MeterSpec {
     TRUNCATIONS(Kind.COUNTER, "", "Shrinks carried to all data servers, by this leader"),
     CONTROL_FAILURES(
             Kind.COUNTER, "", "Tasks of the control thread that threw: faults, see the log"),
+    TRUNCATION_WAITS(
+            Kind.GAUGE, "", "Shrinks of shared files whose callers wait until all chunks are cut"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map"),
     SERVERS_UP(Kind.GAUGE, "", "Data servers that are up"),
     LEADING(Kind.GAUGE, "", "1 while this member leads and may answer"),

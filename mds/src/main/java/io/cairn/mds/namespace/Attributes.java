@@ -11,6 +11,7 @@ import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.Mode;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
+import java.util.OptionalLong;
 
 /** setattr and what writers publish. The applying thread only. */
 final class Attributes {
@@ -23,10 +24,12 @@ final class Attributes {
         }
         Time atime = op.hasAtime() ? Time.of(op.getAtime()) : inode.atime;
         Time mtime = op.hasMtime() ? Time.of(op.getMtime()) : inode.mtime;
-        boolean cuts = false;
+        boolean shared = false;
+        OptionalLong cut = OptionalLong.empty();
         if (op.hasSize()) {
             checkResize(inode, op.getSize());
-            cuts = Truncations.cuts(tx, caller, inode, op.getSize());
+            shared = !OpenFiles.noneBut(tx, caller.session(), inode);
+            cut = Truncations.cutFor(inode, op.getSize(), shared);
             mtime = op.hasMtime() ? mtime : caller.time();
         }
         Inode changed = tx.edit(inode.id);
@@ -34,7 +37,7 @@ final class Attributes {
         changed.atime = atime;
         changed.mtime = mtime;
         if (op.hasSize()) {
-            resize(tx, changed, op.getSize(), cuts);
+            resize(tx, changed, op.getSize(), cut);
         }
         changed.uid = op.hasUid() ? op.getUid() : changed.uid;
         changed.gid = op.hasGid() ? op.getGid() : changed.gid;
@@ -44,7 +47,10 @@ final class Attributes {
         if (op.hasMode()) {
             changed.mode = Mode.type(changed.mode) | (op.getMode() & Mode.PERMISSIONS);
         }
-        return result(changed);
+        MutationResult result = result(changed);
+        return shared && cut.isPresent()
+                ? result.toBuilder().setWaitTruncated(changed.truncateSequence).build()
+                : result;
     }
 
     static MutationResult grow(StateTx tx, Caller caller, GrowOp op) {
@@ -54,7 +60,7 @@ final class Attributes {
         Inode changed = tx.edit(inode.id);
         changed.mtime = written(changed, mtime);
         changed.touch(Time.latest(changed.ctime, mtime));
-        if (op.getSize() > changed.size) {
+        if (op.getSize() > changed.size && counts(op, changed)) {
             tx.tally.bytesUsed += op.getSize() - changed.size;
             changed.size = op.getSize();
             // Deleting covers the ceiling: it must never be below what is known to be written.
@@ -64,6 +70,14 @@ final class Attributes {
             takePrivileges(tx, changed);
         }
         return result(changed);
+    }
+
+    /**
+     * Whether the bytes the size stands for are still there: a size from before a newer cut is that
+     * of bytes which the cut has taken, or which lie before it and so below the present size.
+     */
+    private static boolean counts(GrowOp op, Inode inode) {
+        return !op.hasTruncateSequence() || op.getTruncateSequence() >= inode.truncateSequence;
     }
 
     /**
@@ -95,9 +109,9 @@ final class Attributes {
         checkSize(inode, size);
     }
 
-    private static void resize(StateTx tx, Inode inode, long size, boolean cuts) {
-        if (cuts) {
-            Truncations.queue(tx, inode, Math.min(size, inode.size));
+    private static void resize(StateTx tx, Inode inode, long size, OptionalLong cut) {
+        if (cut.isPresent()) {
+            Truncations.queue(tx, inode, cut.getAsLong());
         }
         tx.tally.bytesUsed += size - inode.size;
         inode.size = size;

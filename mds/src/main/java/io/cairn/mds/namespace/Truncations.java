@@ -8,6 +8,7 @@ import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateTx;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 
 /**
  * Cuts that the chunks of a file are still to hear of. The applying thread only.
@@ -16,8 +17,7 @@ import java.util.List;
  * writes made only later. They are that session's to publish while it holds the file open. Once it
  * has ended they are nobody's, and must be cut before the size passes over them, for a hole reads
  * as zeros. With others holding the file open whose own bytes may lie there too, the cut waits
- * until they have closed it, and have published theirs with that, or until one of them is left and
- * sets the size.
+ * until they have closed it, and have published theirs with that, or until the size is set.
  */
 final class Truncations {
     /** Cuts of one file that may wait for the data servers at a time. */
@@ -26,22 +26,28 @@ final class Truncations {
     private Truncations() {}
 
     /**
-     * Whether the chunks must be cut for the file to take this size: where it is smaller, and where
-     * it is not but leftovers lie beyond. EAGAIN while too many cuts are pending.
+     * Where the chunks must be cut for the file to take this size; empty where they need not. A
+     * shrink cuts at the new size. So does every other change of size while other sessions hold the
+     * file open: what they have written beyond it and not published was written before, and goes.
+     * Without others, leftovers are cut where the size was. EAGAIN while too many cuts are pending.
+     *
+     * @param shared whether sessions other than the caller's hold the file open
      */
-    static boolean cuts(StateTx tx, Caller caller, Inode file, long size) {
-        boolean cuts =
-                Math.min(size, file.size) < file.ceiling
-                        && (size < file.size
-                                || (file.leftovers
-                                        && OpenFiles.noneBut(tx, caller.session(), file)));
-        if (cuts && file.truncations.size() >= MAX_PENDING) {
+    static OptionalLong cutFor(Inode file, long size, boolean shared) {
+        long cut = shared ? size : Math.min(size, file.size);
+        if (cut >= file.ceiling || (size >= file.size && !shared && !file.leftovers)) {
+            return OptionalLong.empty();
+        }
+        if (file.truncations.size() >= MAX_PENDING) {
             throw new FsException(Errno.EAGAIN, "inode " + file.id + " is still being truncated");
         }
-        return cuts;
+        return OptionalLong.of(cut);
     }
 
-    /** Nothing of the file is left at or beyond {@code size}, which is not above its own. */
+    /**
+     * Nothing of the file is left at or beyond {@code size}. Leftovers below it are beyond help:
+     * the file's new size covers them.
+     */
     static void queue(StateTx tx, Inode file, long size) {
         file.truncateSequence++;
         file.leftovers = false;

@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.leader.Leadership;
@@ -16,6 +17,7 @@ final class MdsGauges {
     private final MetaState state;
     private final CurrentMap map;
     private final Reaper reaper;
+    private final TruncationWaits truncationWaits;
     private final MetaLog log;
 
     MdsGauges(
@@ -24,12 +26,14 @@ final class MdsGauges {
             MetaState state,
             CurrentMap map,
             Reaper reaper,
+            TruncationWaits truncationWaits,
             MetaLog log) {
         this.meters = meters;
         this.leadership = leadership;
         this.state = state;
         this.map = map;
         this.reaper = reaper;
+        this.truncationWaits = truncationWaits;
         this.log = log;
     }
 
@@ -40,6 +44,7 @@ final class MdsGauges {
         meters.gauge(MdsMeter.DELETION_BACKLOG_BYTES, () -> state.counters().deletionBytes());
         meters.gauge(MdsMeter.DELETION_RATE, reaper::rate);
         meters.gauge(MdsMeter.DELETION_ETA, reaper::etaSeconds);
+        meters.gauge(MdsMeter.TRUNCATION_WAITS, truncationWaits::depth);
         meters.gauge(MdsMeter.MAP_EPOCH, () -> map.get().epoch());
         meters.gauge(
                 MdsMeter.SERVERS_UP,

@@ -11,6 +11,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 final class MdsHandler implements RpcHandler {
     private final Leadership leadership;
     private final Queries queries;
+    private final TruncationWaits truncationWaits;
     private final Mutations mutations;
     private final ClientSessions sessions;
     private final DataServers dataServers;
@@ -37,6 +39,7 @@ final class MdsHandler implements RpcHandler {
     MdsHandler(
             Leadership leadership,
             Queries queries,
+            TruncationWaits truncationWaits,
             Mutations mutations,
             ClientSessions sessions,
             DataServers dataServers,
@@ -45,6 +48,7 @@ final class MdsHandler implements RpcHandler {
             MdsMetrics metrics) {
         this.leadership = leadership;
         this.queries = queries;
+        this.truncationWaits = truncationWaits;
         this.mutations = mutations;
         this.sessions = sessions;
         this.dataServers = dataServers;
@@ -75,6 +79,7 @@ final class MdsHandler implements RpcHandler {
         switch (method) {
             case LOOKUP, GET_ATTR, READ_DIR, READ_LINK, GET_XATTR, LIST_XATTR, STAT_FS ->
                     metrics.request(method, start, queries.handle(method, request));
+            case WAIT_TRUNCATED -> control.execute(() -> truncationWaits.handle(request, start));
             case MUTATE -> mutations.handle(request);
             case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
             case OPEN_SESSION -> control(method, request, start, sessions::open);

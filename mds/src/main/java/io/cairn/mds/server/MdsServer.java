@@ -16,6 +16,7 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.background.ForgottenSessions;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.background.Truncator;
@@ -86,6 +87,7 @@ public final class MdsServer implements AutoCloseable {
     private final MapChanges changes;
     private final Reaper reaper;
     private final Truncator truncator;
+    private final TruncationWaits truncationWaits;
     private final LeaseKeeper leases;
     private final MetaLog log;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -197,6 +199,9 @@ public final class MdsServer implements AutoCloseable {
                         metrics,
                         config.background().reaperInodesPerSecond());
         truncator = new Truncator(entries, state, calls, map, control, metrics);
+        truncationWaits =
+                new TruncationWaits(
+                        leadership, state, mutations.sessions(), truncator, control, metrics);
         leases = new LeaseKeeper(leadership, client, control, clock, leaseNanos);
         Status status =
                 new Status(
@@ -214,6 +219,7 @@ public final class MdsServer implements AutoCloseable {
         state.addListener(map);
         state.addListener(mutations.sessions());
         state.addListener(truncator);
+        state.addListener(truncationWaits); // after the sessions
         @Nullable MetaLog started = null;
         try {
             started = MetaLog.start(logConfig(config), directory, state, leadership);
@@ -228,6 +234,7 @@ public final class MdsServer implements AutoCloseable {
                             new MdsHandler(
                                     leadership,
                                     new Queries(leadership, state, status),
+                                    truncationWaits,
                                     mutations,
                                     sessions,
                                     dataServers,
@@ -245,7 +252,7 @@ public final class MdsServer implements AutoCloseable {
             throw e;
         }
         map.attach(rpc, mutations.sessions()::peers);
-        new MdsGauges(meters, leadership, state, map, reaper, log).register();
+        new MdsGauges(meters, leadership, state, map, reaper, truncationWaits, log).register();
         leadership.attach(new InOffice());
         LOG.info(
                 "metadata server {} of cluster {} listens on {}",
@@ -343,6 +350,7 @@ public final class MdsServer implements AutoCloseable {
 
         private void tick() {
             mutations.expire(ORDER_WAIT_NANOS);
+            truncationWaits.tick();
             if (leadership.refusal() == null) {
                 dataServers.tick();
                 sessions.tick();
@@ -355,6 +363,7 @@ public final class MdsServer implements AutoCloseable {
             leases.end();
             reaper.end();
             truncator.end();
+            truncationWaits.end();
             pgTables.end();
             changes.end();
             mutations.end();

@@ -130,7 +130,7 @@ public final class Mutations {
         call.order().arrived(call, call.first(), call.end(), now);
     }
 
-    static RpcStatus fenced(long session) {
+    public static RpcStatus fenced(long session) {
         return RpcStatus.fail(
                 Errno.ESTALE, Advice.FENCED, "session " + session + " is not open or was evicted");
     }

@@ -129,9 +129,6 @@ class LeftoversTest {
         done(third, Ops.open(f));
         end(writer);
         assertThat(cuts(f)).as("the others' bytes may lie there too").isEmpty();
-        assertThat(done(other, Ops.truncate(f, 0)).getTruncateSequence())
-                .as("nor when it is given the size it has")
-                .isZero();
         done(other, Ops.grow(f, 2 * MIB));
         done(other, Ops.release(f));
         assertThat(cuts(f)).isEmpty();
@@ -164,6 +161,20 @@ class LeftoversTest {
         end(writer);
         done(other, Ops.truncate(f, 0));
         assertThat(cuts(f)).containsExactly(0L);
+    }
+
+    @Test
+    void settingTheSizeCutsThemWithWhatTheOthersHaveNotPublished() throws IOException {
+        long f = created();
+        long third = rig.openSession(3);
+        done(other, Ops.open(f));
+        done(third, Ops.open(f));
+        end(writer);
+        done(other, Ops.truncate(f, 0));
+        assertThat(cuts(f)).containsExactly(0L);
+        done(other, Ops.release(f));
+        done(third, Ops.release(f));
+        assertThat(cuts(f)).as("once").containsExactly(0L);
     }
 
     @Test

@@ -28,6 +28,7 @@ import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -49,6 +50,8 @@ import org.jspecify.annotations.Nullable;
  * stopped and started again, and a client that finds the leader as a real one does.
  */
 final class TestGroup implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
     final UUID clusterId = UUID.randomUUID();
     final RpcLoops loops = new RpcLoops(1, "test");
     final AtomicReference<@Nullable String> fatal = new AtomicReference<>();
@@ -233,17 +236,28 @@ final class TestGroup implements AutoCloseable {
     /** One request to one member. */
     <R extends MessageLite> CompletableFuture<Answer<R>> send(
             int member, Method method, MessageLite request, Parser<R> parser) {
-        return send(client, member, method, request, parser);
+        return send(client, member, method, request, parser, PATIENCE);
+    }
+
+    /** One request to one member by a caller that waits so long. */
+    <R extends MessageLite> CompletableFuture<Answer<R>> send(
+            int member, Method method, MessageLite request, Parser<R> parser, Duration patience) {
+        return send(client, member, method, request, parser, patience);
     }
 
     private <R extends MessageLite> CompletableFuture<Answer<R>> send(
-            RpcClient from, int member, Method method, MessageLite request, Parser<R> parser) {
+            RpcClient from,
+            int member,
+            Method method,
+            MessageLite request,
+            Parser<R> parser,
+            Duration patience) {
         CompletableFuture<Answer<R>> answer = new CompletableFuture<>();
         from.channel(routes.getOrDefault(member, address(member)))
                 .call(
                         method.getNumber(),
                         request,
-                        System.nanoTime() + TimeUnit.SECONDS.toNanos(10),
+                        System.nanoTime() + patience.toNanos(),
                         (status, head, payload) ->
                                 answer.complete(
                                         new Answer<>(
@@ -260,7 +274,7 @@ final class TestGroup implements AutoCloseable {
     private <R extends MessageLite> Answer<R> ask(
             RpcClient from, int member, Method method, MessageLite request, Parser<R> parser) {
         try {
-            return send(from, member, method, request, parser).get(30, TimeUnit.SECONDS);
+            return send(from, member, method, request, parser, PATIENCE).get(30, TimeUnit.SECONDS);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
             throw new AssertionError(e);
         }
