@@ -3,9 +3,11 @@ package io.cairn.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -20,11 +22,15 @@ import org.junit.jupiter.api.TestInstance;
 /** What needs the parts as separate processes: three MDS members, stopped and paused servers. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ProcessesTest {
-    /** Number of read(2). */
-    private static final int READ_CALL = System.getProperty("os.arch").equals("aarch64") ? 63 : 0;
+    private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");
 
-    /** Functions of the kernel in which a read of a FUSE file waits. */
-    private static final Pattern READ_WAITS = Pattern.compile("fuse|request_wait|folio_wait");
+    /** Numbers of read(2) and ftruncate(2). */
+    private static final int READ_CALL = ARM ? 63 : 0;
+
+    private static final int TRUNCATE_CALL = ARM ? 46 : 77;
+
+    /** Functions of the kernel in which a call on a FUSE file waits. */
+    private static final Pattern WAITS = Pattern.compile("fuse|request_wait|folio_wait");
 
     private final Cluster cluster = Cluster.temporary("--mds", "3", "--processes");
 
@@ -90,7 +96,7 @@ class ProcessesTest {
                                 .start();
                 Awaitility.await("cat waits in a read")
                         .atMost(Duration.ofSeconds(30))
-                        .until(() -> waitsInRead(reader));
+                        .until(() -> waitsIn(READ_CALL, reader));
                 Shell.run("kill", "-" + signal, "" + reader.pid()).ok();
                 assertThat(waitFor(reader)).as("SIG" + signal + " ends a blocked read").isTrue();
             }
@@ -101,6 +107,39 @@ class ProcessesTest {
         }
         assertThat(Shell.run("cmp", "-n", "1048576", file.toString(), "/dev/zero").exitCode())
                 .isZero();
+    }
+
+    /** It waits until all chunks are cut, as another mount holds the file open. */
+    @Test
+    void aTruncateThatWaitsForDataServersEndsWhenItIsKilled() throws IOException {
+        Path file = cluster.mnt().resolve("cut");
+        byte[] data = new byte[1 << 20];
+        Arrays.fill(data, (byte) 'd');
+        Files.write(file, data);
+        try (Mount other = cluster.mount("other");
+                var writer = new RandomAccessFile(other.mnt().resolve("cut").toFile(), "rw")) {
+            for (int i = 1; i <= 3; i++) {
+                signal("data-" + i, "STOP");
+            }
+            try {
+                Process truncate =
+                        new ProcessBuilder("truncate", "-s", "0", file.toString()).start();
+                Awaitility.await("truncate waits")
+                        .atMost(Duration.ofSeconds(30))
+                        .until(() -> waitsIn(TRUNCATE_CALL, truncate));
+                Shell.run("kill", "-KILL", "" + truncate.pid()).ok();
+                assertThat(waitFor(truncate)).as("SIGKILL ends a waiting truncate").isTrue();
+            } finally {
+                for (int i = 1; i <= 3; i++) {
+                    signal("data-" + i, "CONT");
+                }
+            }
+            Shell.run("truncate", "-s", "5", file.toString()).ok(); // and waits for the first cut
+            writer.seek(7);
+            writer.write('x');
+            writer.getFD().sync();
+            assertThat(file).hasBinaryContent(new byte[] {0, 0, 0, 0, 0, 0, 0, 'x'});
+        }
     }
 
     @Test
@@ -179,11 +218,11 @@ class ProcessesTest {
     }
 
     /** In the system call, and in it within FUSE or for a page that FUSE is to fill. */
-    private static boolean waitsInRead(Process process) throws IOException {
+    private static boolean waitsIn(int number, Process process) throws IOException {
         Path proc = Path.of("/proc", "" + process.pid());
         String call = Files.readString(proc.resolve("syscall"));
         String function = Files.readString(proc.resolve("wchan"));
-        return call.startsWith(READ_CALL + " ") && READ_WAITS.matcher(function).find();
+        return call.startsWith(number + " ") && WAITS.matcher(function).find();
     }
 
     private static boolean waitFor(Process process) {

@@ -23,9 +23,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One read or write of one chunk, repeated until it is answered. A write keeps its number over all
- * attempts, so that it is executed once; only a refusal because of an unknown truncation, which
- * cannot have been executed, gives it a new one. One attempt is under way at a time, so the fields
- * need no lock: each attempt happens after the one before.
+ * attempts, so that it is executed once, and with the number the truncations it knows, so that it
+ * is known under which it was executed; only a refusal because of an unknown truncation, which
+ * cannot have been executed, gives it a new number. One attempt is under way at a time, so the
+ * fields need no lock: each attempt happens after the one before.
  */
 final class DataCall implements RpcCallback {
     private static final int MAX_CHECKSUM_ERRORS = 4;
@@ -41,6 +42,7 @@ final class DataCall implements RpcCallback {
     private final int[] blockCrcs;
     private final long deadlineNanos;
     private final DataClient.Outcome outcome;
+    private DataView view;
     private long number;
     private int attempts;
     private int checksumErrors;
@@ -57,6 +59,7 @@ final class DataCall implements RpcCallback {
             DataClient.Outcome outcome) {
         this.client = client;
         this.target = target;
+        this.view = target.view();
         this.type = DataOpType.WRITE;
         this.chunk = chunk;
         this.offset = offset;
@@ -78,6 +81,7 @@ final class DataCall implements RpcCallback {
             DataClient.Outcome outcome) {
         this.client = client;
         this.target = target;
+        this.view = target.view();
         this.type = DataOpType.READ;
         this.chunk = chunk;
         this.offset = offset;
@@ -100,7 +104,9 @@ final class DataCall implements RpcCallback {
             return;
         }
         attempts++;
-        DataView view = target.view();
+        if (number == 0) {
+            view = target.view();
+        }
         ClusterMap map = client.map().current();
         boolean known = map.pool(view.pool()) != null;
         int pg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
@@ -229,7 +235,7 @@ final class DataCall implements RpcCallback {
     private void finish(@Nullable FsException failure, ByteBuf data) {
         endNumber();
         payload.release();
-        outcome.done(failure, data);
+        outcome.done(failure, data, view.truncateSequence());
     }
 
     @Override

@@ -27,8 +27,9 @@ public final class DataClient {
          * @param failure null when it succeeded
          * @param data what was read, at most the length asked for, missing bytes are zeros; only
          *     valid during the call
+         * @param truncateSequence newest truncation known to the request that was executed
          */
-        void done(@Nullable FsException failure, ByteBuf data);
+        void done(@Nullable FsException failure, ByteBuf data, long truncateSequence);
     }
 
     private final MapHolder map;

@@ -21,6 +21,10 @@ import org.jspecify.annotations.Nullable;
  *                    ^-------failed---------'
  * </pre>
  *
+ * <p>The sizes kept here are those of writes that knew the newest truncation in the attributes:
+ * when a newer one is heard of, they are void, as they are to the MDS, for the bytes before it were
+ * cut or lie below the size it left.
+ *
  * <p>Any thread; guarded by its own monitor. Mutations of this inode are queued under that monitor,
  * so that they are executed in the order in which the state changed; nothing waits or completes a
  * future under it.
@@ -90,6 +94,9 @@ public final class InodeState implements DataTarget {
             if (known != null
                     && Long.compareUnsigned(received.getChange(), known.getChange()) < 0) {
                 return;
+            }
+            if (known != null && received.getTruncateSequence() > known.getTruncateSequence()) {
+                sizeSet();
             }
             attr = received;
             attrNanos = System.nanoTime();
@@ -195,9 +202,16 @@ public final class InodeState implements DataTarget {
 
     // ---- what this client did
 
-    /** A write is durable; true when the state must be listed for publication. */
-    synchronized boolean wrote(long end, long nowNanos, boolean killPrivileges) {
-        unsentSize = Math.max(unsentSize, end);
+    /**
+     * A write is durable; true when the state must be listed for publication.
+     *
+     * @param truncateSequence newest truncation known to the requests that wrote it
+     */
+    synchronized boolean wrote(
+            long end, long truncateSequence, long nowNanos, boolean killPrivileges) {
+        if (truncateSequence == known().getTruncateSequence()) {
+            unsentSize = Math.max(unsentSize, end);
+        }
         unsentMtimeNanos = Math.max(unsentMtimeNanos, nowNanos);
         unsentKill |= killPrivileges;
         boolean list = !listedDirty;
@@ -238,7 +252,7 @@ public final class InodeState implements DataTarget {
         }
         GrowOp.Builder grow = GrowOp.newBuilder().setInode(inode);
         if (unsentSize != NONE) {
-            grow.setSize(unsentSize);
+            grow.setSize(unsentSize).setTruncateSequence(known().getTruncateSequence());
         }
         if (unsentMtimeNanos != NONE) {
             grow.setMtime(timespec(unsentMtimeNanos));
@@ -251,6 +265,19 @@ public final class InodeState implements DataTarget {
         unsentKill = false;
         growsInFlight++;
         return grow.build();
+    }
+
+    /**
+     * A size that no bytes stand for, sent from now on. Under the monitor, as {@link #takeGrow}.
+     */
+    GrowOp takeExtension(long size, long nowNanos) {
+        sentMtimeNanos = Math.max(sentMtimeNanos, nowNanos);
+        growsInFlight++;
+        return GrowOp.newBuilder()
+                .setInode(inode)
+                .setSize(size)
+                .setMtime(timespec(nowNanos))
+                .build();
     }
 
     /** A Grow was answered. */
@@ -281,7 +308,7 @@ public final class InodeState implements DataTarget {
         sentMtimeNanos = NONE;
     }
 
-    /** A size was set explicitly, after everything this client had written. */
+    /** The size was set explicitly, by whomever, after everything this client had written. */
     synchronized void sizeSet() {
         unsentSize = NONE;
         sentSize = NONE;

@@ -69,7 +69,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return refused;
         }
-        return submit(offset, data, killPrivileges);
+        WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
+        state.order().submit(op);
+        return op.future;
     }
 
     @Override
@@ -80,11 +82,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (size > state.view().maxFileBytes()) {
             return Async.failed(Errno.EFBIG, "size " + size);
         }
-        return Async.then(submit(size, Unpooled.EMPTY_BUFFER, false), nothing -> flush());
-    }
-
-    private CompletableFuture<Void> submit(long offset, ByteBuf data, boolean killPrivileges) {
-        WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
+        ExtendOp op = new ExtendOp(services, state, size);
         state.order().submit(op);
         return op.future;
     }

@@ -59,6 +59,18 @@ public final class Publisher {
         }
     }
 
+    /**
+     * Makes the file at least this long, whoever truncated it since; as {@link #publish} not
+     * limited in time.
+     */
+    CompletableFuture<Void> extend(InodeState state, long size, long nowNanos) {
+        synchronized (state) {
+            GrowOp grow = state.takeExtension(size, nowNanos);
+            Mutation mutation = NewMutation.stamped().setGrow(grow).build();
+            return queued(state, grow, meta.mutate(mutation, MetaClient.never()));
+        }
+    }
+
     /** Gives opens back, with what is unsent. Under the state's monitor. */
     CompletableFuture<Void> release(InodeState state, int opens) {
         ReleaseOp.Builder release = ReleaseOp.newBuilder().setInode(state.inode()).setOpens(opens);

@@ -90,7 +90,8 @@ final class ReadOp extends RangeOrder.Entry {
                                 view.offsetInChunk(at),
                                 piece,
                                 deadlineNanos,
-                                (problem, data) -> pieceDone(position, piece, problem, data));
+                                (problem, data, known) ->
+                                        pieceDone(position, piece, problem, data));
             } catch (RuntimeException | OutOfMemoryError e) {
                 pieceDone(position, piece, Async.notStarted(e), Unpooled.EMPTY_BUFFER);
             }
@@ -142,8 +143,17 @@ final class ReadOp extends RangeOrder.Entry {
             return;
         }
         services.meters().read(length);
+        cutToSize(read);
         if (!future.complete(read)) {
             read.release();
+        }
+    }
+
+    /** Another client may have cut the file meanwhile: zeros stand for what is gone. */
+    private void cutToSize(ByteBuf read) {
+        long left = state.size() - offset;
+        if (left < read.readableBytes()) {
+            read.writerIndex(read.readerIndex() + (int) Math.max(0, left));
         }
     }
 

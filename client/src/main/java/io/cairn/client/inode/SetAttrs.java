@@ -9,9 +9,12 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
+import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.WaitTruncatedReply;
+import io.cairn.common.proto.WaitTruncatedRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +23,10 @@ import org.jspecify.annotations.Nullable;
  * Changes attributes in the right order with this client's own writes: what they made of size and
  * mtime is published in front of the change, so that no later publication undoes it; a change of
  * size stands among the writes like one that covers the whole file.
+ *
+ * <p>Where it cut a file that other clients hold open, the caller is answered when all chunks have
+ * been cut: until then they take writes of clients that have not heard of the cut, and cut them
+ * too. This client has heard of it: its own operations go on meanwhile.
  */
 public final class SetAttrs {
     private final FileServices services;
@@ -106,9 +113,35 @@ public final class SetAttrs {
                         Async.failure(thrown == null ? new IllegalStateException() : thrown));
             } else if (result.getErrno() != 0) {
                 future.completeExceptionally(Results.failed(result));
-            } else {
+            } else if (result.getWaitTruncated() == 0) {
                 future.complete(table.merge(result.getAttr()));
+            } else {
+                awaitCut(result);
             }
+        }
+
+        /** Not a mutation, which would hold up those behind it. Asked until the deadline. */
+        private void awaitCut(MutationResult result) {
+            var _ =
+                    services.meta()
+                            .query(
+                                    Method.WAIT_TRUNCATED,
+                                    WaitTruncatedRequest.newBuilder()
+                                            .setSession(services.meta().session())
+                                            .setInode(change.getInode())
+                                            .setSequence(result.getWaitTruncated())
+                                            .build(),
+                                    WaitTruncatedReply.parser(),
+                                    deadlineNanos)
+                            .whenComplete((reply, thrown) -> {
+                                if (thrown != null) {
+                                    future.completeExceptionally(Async.failure(thrown));
+                                } else if (reply.getApplied()) {
+                                    future.complete(table.merge(result.getAttr()));
+                                } else {
+                                    awaitCut(result);
+                                }
+                            });
         }
 
         /** Too many truncations are not yet applied everywhere. */

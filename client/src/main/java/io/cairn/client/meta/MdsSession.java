@@ -115,6 +115,13 @@ final class MdsSession {
         return opened;
     }
 
+    /** Number of the session at the MDS; 0 before it is open. Any thread. */
+    long sessionNumber() {
+        synchronized (calls.lock) {
+            return session;
+        }
+    }
+
     /** 0 before it is open. Under the lock. */
     long id() {
         return session;

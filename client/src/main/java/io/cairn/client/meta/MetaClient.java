@@ -78,6 +78,11 @@ public final class MetaClient {
         return session.open();
     }
 
+    /** Number of the session at the MDS; 0 before it is open. */
+    public long session() {
+        return session.sessionNumber();
+    }
+
     /** Mutations without an answer. */
     public int mutationsOutstanding() {
         return mutations.depth();

@@ -128,16 +128,20 @@ public final class FakeChunks {
         Attr attr = names.attr(inode);
         Striping striping = Striping.of(attr.getLayout());
         for (Truncation t : attr.getPendingTruncationsList()) {
-            chunks.forEach((key, chunk) -> {
-                if (key.inode != inode || chunk.truncateSequence >= t.getSequence()) {
-                    return;
+            // Also those that are not there yet, as a PG remembers the cut of an inode.
+            long setChunks = striping.stripeCount();
+            long set = t.getSize() / (setChunks * striping.chunkSize());
+            long end = striping.chunkCount(attr.getSizeCeiling());
+            for (long i = set * setChunks; i < end; i++) {
+                Chunk chunk = chunks.computeIfAbsent(new Key(inode, (int) i), k -> new Chunk());
+                if (chunk.truncateSequence < t.getSequence()) {
+                    int length = striping.chunkLength(t.getSize(), (int) i);
+                    if (length < chunk.bytes.length) {
+                        chunk.bytes = Arrays.copyOf(chunk.bytes, length);
+                    }
+                    chunk.truncateSequence = t.getSequence();
                 }
-                int length = striping.chunkLength(t.getSize(), key.chunk);
-                if (length < chunk.bytes.length) {
-                    chunk.bytes = Arrays.copyOf(chunk.bytes, length);
-                }
-                chunk.truncateSequence = t.getSequence();
-            });
+            }
             names.truncated(inode, t.getSequence());
         }
     }

@@ -21,6 +21,8 @@ import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatFsReply;
+import io.cairn.common.proto.WaitTruncatedReply;
+import io.cairn.common.proto.WaitTruncatedRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
@@ -37,6 +39,7 @@ import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 /** One member of a fake MDS; all members share the cluster's namespace. */
@@ -47,6 +50,7 @@ public final class FakeMds implements AutoCloseable {
     private final List<MutateRequest> received = new CopyOnWriteArrayList<>();
     private final List<RpcPeer> clients = new CopyOnWriteArrayList<>();
     private volatile Function<Method, Fault> faults = method -> Fault.NONE;
+    private final AtomicInteger notYet = new AtomicInteger();
 
     FakeMds(FakeCluster cluster, RpcLoops loops) throws IOException {
         this.cluster = cluster;
@@ -76,6 +80,11 @@ public final class FakeMds implements AutoCloseable {
     /** MutateRequests in the order of arrival, repeated ones included. */
     public List<MutateRequest> received() {
         return received;
+    }
+
+    /** So many times a client that waits for a truncation is told to ask again. */
+    public void truncatesLate(int times) {
+        notYet.set(times);
     }
 
     public int held() {
@@ -138,7 +147,10 @@ public final class FakeMds implements AutoCloseable {
         try {
             request.reply(answer(request, method));
         } catch (FsException e) {
-            boolean session = method == Method.MUTATE || method == Method.RENEW_SESSION;
+            boolean session =
+                    method == Method.MUTATE
+                            || method == Method.RENEW_SESSION
+                            || method == Method.WAIT_TRUNCATED;
             Advice advice =
                     e.errno() == Errno.EAGAIN
                             ? Advice.RETRY
@@ -206,6 +218,17 @@ public final class FakeMds implements AutoCloseable {
             }
             case READ_DIR ->
                     names.readDir(Heads.parse(ReadDirRequest.parser(), request.head()).getInode());
+            case WAIT_TRUNCATED -> {
+                var wait = Heads.parse(WaitTruncatedRequest.parser(), request.head());
+                if (!names.knows(wait.getSession())) {
+                    throw new FsException(Errno.ESTALE, "session is not open");
+                }
+                boolean applied = notYet.getAndUpdate(n -> Math.max(0, n - 1)) == 0;
+                if (applied) {
+                    cluster.chunks().settleTruncations(wait.getInode());
+                }
+                yield WaitTruncatedReply.newBuilder().setApplied(applied).build();
+            }
             case STAT_FS -> StatFsReply.newBuilder().setCapacityBytes(1 << 30).build();
             default -> throw new FsException(Errno.ENOSYS, String.valueOf(method));
         };

@@ -167,7 +167,7 @@ public final class FakeNamespace {
                 forgetUnused(inode);
                 yield MutationResult.getDefaultInstance();
             }
-            case SET_ATTR -> setAttr(m.getSetAttr(), m.getTime());
+            case SET_ATTR -> setAttr(session, m.getSetAttr(), m.getTime());
             case OPEN -> {
                 Node node = node(m.getOpen().getInode());
                 session.opens.merge(m.getOpen().getInode(), 1, Integer::sum);
@@ -230,11 +230,19 @@ public final class FakeNamespace {
         return node;
     }
 
-    private MutationResult setAttr(SetAttrOp op, Timespec time) {
+    /**
+     * @param session null: one of another client
+     */
+    private MutationResult setAttr(@Nullable Session session, SetAttrOp op, Timespec time) {
         Node node = node(op.getInode());
         Attr.Builder attr = node.attr;
+        long waitTruncated = 0;
         if (op.hasSize()) {
-            if (op.getSize() < attr.getSize()) {
+            boolean shared =
+                    sessions.values().stream()
+                            .anyMatch(s ->
+                                    s != session && s.opens.getOrDefault(op.getInode(), 0) > 0);
+            if (op.getSize() < attr.getSizeCeiling() && (shared || op.getSize() < attr.getSize())) {
                 if (attr.getPendingTruncationsCount() >= MAX_TRUNCATIONS) {
                     throw new FsException(Errno.EAGAIN, "still being truncated");
                 }
@@ -243,6 +251,7 @@ public final class FakeNamespace {
                                 Truncation.newBuilder()
                                         .setSequence(attr.getTruncateSequence())
                                         .setSize(op.getSize()));
+                waitTruncated = shared ? attr.getTruncateSequence() : 0;
             }
             attr.setSize(op.getSize()).setMtime(time);
         }
@@ -254,15 +263,20 @@ public final class FakeNamespace {
         }
         attr.setCtime(time);
         touched(node);
-        return made(node);
+        return made(node).toBuilder().setWaitTruncated(waitTruncated).build();
     }
 
     private Node grow(GrowOp op) {
         Node node = node(op.getInode());
-        if (op.getSize() > node.attr.getSizeCeiling()) {
+        if (op.hasTruncateSequence() && op.getSize() > node.attr.getSizeCeiling()) {
             throw new AssertionError("size " + op.getSize() + " is above the ceiling");
         }
-        node.attr.setSize(Math.max(node.attr.getSize(), op.getSize()));
+        if (op.getSize() > 0
+                && (!op.hasTruncateSequence()
+                        || op.getTruncateSequence() >= node.attr.getTruncateSequence())) {
+            node.attr.setSize(Math.max(node.attr.getSize(), op.getSize()));
+            node.attr.setSizeCeiling(Math.max(node.attr.getSizeCeiling(), op.getSize()));
+        }
         if (op.hasMtime()) {
             long before = nanos(node.attr.getMtime());
             long now = nanos(op.getMtime());
@@ -348,6 +362,7 @@ public final class FakeNamespace {
     /** As another client: sets a size. */
     public synchronized void resizeBehind(long inode, long size) {
         setAttr(
+                null,
                 SetAttrOp.newBuilder().setInode(inode).setSize(size).build(),
                 Timespec.getDefaultInstance());
     }
