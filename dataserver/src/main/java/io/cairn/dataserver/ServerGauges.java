@@ -2,30 +2,26 @@ package io.cairn.dataserver;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.pg.LocalDisk;
+import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgState;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.LongSupplier;
-import java.util.function.ToIntFunction;
 
 /** The gauges of a data server. */
 record ServerGauges(
-        Meters meters,
-        List<LocalDisk> disks,
-        ToIntFunction<PgState> stateCount,
-        ServerParts parts,
-        LongSupplier mapEpoch) {
+        Meters meters, List<LocalDisk> disks, PgLoops loops, ServerParts parts, MapFollower maps) {
 
     void register() {
         meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().underWayBytes());
-        meters.gauge(DataServerMeter.MAP_EPOCH, () -> mapEpoch.getAsLong());
+        meters.gauge(DataServerMeter.MAP_EPOCH, () -> maps.epoch());
         meters.gauge(DataServerMeter.LEASE, () -> parts.lease().remainingNanos() / 1e9);
         for (PgState state : PgState.values()) {
             meters.gauge(
                     DataServerMeter.PGS,
-                    () -> stateCount.applyAsInt(state),
+                    () -> loops.stateCount(state),
                     state.name().toLowerCase(Locale.ROOT));
         }
         for (int i = 0; i < disks.size(); i++) {

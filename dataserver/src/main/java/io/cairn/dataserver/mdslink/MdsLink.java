@@ -1,10 +1,8 @@
 package io.cairn.dataserver.mdslink;
 
 import io.cairn.common.proto.HeartbeatReply;
-import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RegisterServerReply;
-import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
@@ -36,27 +34,12 @@ public final class MdsLink {
     /** A heartbeat brings a newer map as a push; after this long it is asked for. */
     private static final long MAP_PATIENCE_MILLIS = 200;
 
-    /** What the link speaks for; called on the link's loop. */
-    public interface Owner {
-        RegisterServerRequest registration();
-
-        HeartbeatRequest heartbeat();
-
-        /** Throws when this server cannot be part of that cluster: the link then ends. */
-        void registered(RegisterServerReply reply) throws DataServerException;
-
-        void failed(DataServerException cause);
-
-        /** Epoch of the map this server has. */
-        long mapEpoch();
-    }
-
     private final RpcLoop loop;
     private final RpcClient client;
     private final List<InetSocketAddress> members;
     private final long heartbeatMillis;
     private final Lease lease;
-    private final Owner owner;
+    private final Registration registration;
     private @Nullable InetSocketAddress leader;
     private int next;
     private int failures;
@@ -71,13 +54,13 @@ public final class MdsLink {
             List<InetSocketAddress> members,
             Duration heartbeat,
             Lease lease,
-            Owner owner) {
+            Registration registration) {
         this.loop = loop;
         this.client = client;
         this.members = List.copyOf(members);
         heartbeatMillis = heartbeat.toMillis();
         this.lease = lease;
-        this.owner = owner;
+        this.registration = registration;
     }
 
     public void start() {
@@ -113,7 +96,7 @@ public final class MdsLink {
         channel()
                 .call(
                         Method.REGISTER_SERVER_VALUE,
-                        owner.registration(),
+                        registration.request(),
                         System.nanoTime() + CALL_NANOS,
                         (status, head, payload) -> {
                             RegisterServerReply reply =
@@ -138,10 +121,10 @@ public final class MdsLink {
         boolean first = leaseMillis == 0;
         leaseMillis = reply.getLeaseMillis();
         try {
-            owner.registered(reply);
+            registration.registered(reply);
         } catch (DataServerException e) {
             stopped = true;
-            owner.failed(e);
+            registration.failed(e);
             return;
         }
         if (first) {
@@ -159,7 +142,7 @@ public final class MdsLink {
         channel()
                 .call(
                         Method.HEARTBEAT_VALUE,
-                        owner.heartbeat(),
+                        registration.heartbeat(),
                         System.nanoTime() + CALL_NANOS,
                         (status, head, payload) -> {
                             HeartbeatReply reply =
@@ -185,7 +168,7 @@ public final class MdsLink {
             register();
         } else {
             lease.renewed(sent, leaseMillis);
-            if (reply.getMapEpoch() > owner.mapEpoch()) {
+            if (reply.getMapEpoch() > registration.mapEpoch()) {
                 awaitMap();
             }
         }
@@ -200,12 +183,12 @@ public final class MdsLink {
             return;
         }
         mapWanted = true;
-        long epoch = owner.mapEpoch();
+        long epoch = registration.mapEpoch();
         after(
                 MAP_PATIENCE_MILLIS,
                 () -> {
                     mapWanted = false;
-                    if (owner.mapEpoch() == epoch) {
+                    if (registration.mapEpoch() == epoch) {
                         register();
                     }
                 });

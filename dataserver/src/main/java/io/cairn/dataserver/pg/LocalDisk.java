@@ -1,6 +1,7 @@
 package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.proto.DiskStatus;
 import io.cairn.dataserver.disk.StateDirectory;
 import io.cairn.dataserver.store.DiskStore;
 
@@ -30,6 +31,19 @@ public final class LocalDisk {
     /** Given by the MDS at registration; 0 before. */
     public int id() {
         return id;
+    }
+
+    /** What the metadata service is told with each heartbeat. */
+    public DiskStatus status() {
+        DiskStore.DiskUsage usage = store.usage();
+        return DiskStatus.newBuilder()
+                .setDisk(id)
+                .setCapacityBytes(usage.capacityBytes())
+                .setUsedBytes(usage.usedBytes())
+                .setFreeBytes(usage.freeBytes())
+                .setWalUsedBytes(usage.walUsedBytes())
+                .setWalCapacityBytes(usage.walCapacityBytes())
+                .build();
     }
 
     public void registered(int diskId) {

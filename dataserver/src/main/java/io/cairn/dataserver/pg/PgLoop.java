@@ -33,14 +33,14 @@ public final class PgLoop {
     private boolean closed;
     private volatile Map<PgState, Integer> stateCounts = Map.of();
 
-    public PgLoop(RpcLoop loop, ServerParts parts) {
+    PgLoop(RpcLoop loop, ServerParts parts) {
         this.loop = loop;
         this.parts = parts;
         inbox = new DurableInbox(this::execute, this::durable);
     }
 
     /** Begins to tick. Any thread. */
-    public void start() {
+    void start() {
         loop.every(TICK_NANOS, () -> run(this::tick));
     }
 
@@ -72,12 +72,12 @@ public final class PgLoop {
     }
 
     /** Any thread: see {@link EpochGate#confirmed}. */
-    public long confirmedEpoch() {
+    long confirmedEpoch() {
         return gate.confirmed();
     }
 
     /** Any thread: number of replicas in that state. */
-    public int stateCount(PgState state) {
+    int stateCount(PgState state) {
         return stateCounts.getOrDefault(state, 0);
     }
 
@@ -95,7 +95,7 @@ public final class PgLoop {
      * @param mine whether this loop owns the PG
      * @param forgotten sessions of which nothing can be in flight any more
      */
-    public void onMap(ClusterMap newer, IntPredicate mine, List<Long> forgotten) {
+    void onMap(ClusterMap newer, IntPredicate mine, List<Long> forgotten) {
         if (closed || newer.epoch() <= map.epoch()) {
             return;
         }
@@ -215,7 +215,7 @@ public final class PgLoop {
         }
     }
 
-    public void close() {
+    void close() {
         closed = true;
         List<PgSlot> all = new ArrayList<>(slots.values());
         slots.clear();

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.service;
 
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.data.DataOpType;
@@ -14,13 +15,14 @@ import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.Requests;
 import io.cairn.dataserver.pg.ServerParts;
 import io.micrometer.core.instrument.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
 /**
@@ -28,9 +30,10 @@ import java.util.function.Supplier;
  * its placement group (the same one, often enough, and then without a hop).
  */
 public final class DataService implements RpcHandler {
-    private final IntFunction<PgLoop> owners;
+    private final PgLoops loops;
     private final Runnable needMap;
     private final Supplier<DataServerStatusReply> status;
+    private final Repairs repairs;
     private final MemberService members;
     private final MdsService mds;
     private final CorruptReads corruptReads;
@@ -39,23 +42,37 @@ public final class DataService implements RpcHandler {
     private final Counter corruptRequests;
 
     /**
-     * @param owners the loop that owns a PG
+     * @param status answers what an administrator asks
      */
     public DataService(
-            IntFunction<PgLoop> owners,
+            PgLoops loops,
             ServerParts parts,
             Supplier<DataServerStatusReply> status,
-            Repairs repairs,
             Meters meters) {
-        this.owners = owners;
+        this.loops = loops;
         this.needMap = parts.needMap();
         this.status = status;
-        members = new MemberService(owners, parts, repairs);
-        mds = new MdsService(owners, parts, meters);
+        repairs = new Repairs(meters);
+        members = new MemberService(loops, parts, repairs);
+        mds = new MdsService(loops, parts, meters);
         corruptReads = new CorruptReads(meters.counter(DataServerMeter.CORRUPT_READ), repairs);
         writes = meters.timer(DataServerMeter.OPERATION, "write");
         reads = meters.timer(DataServerMeter.OPERATION, "read");
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
+    }
+
+    /** Has the blocks repaired that the flusher of this disk finds damaged. */
+    public void repairDamageOf(LocalDisk disk) {
+        disk.store()
+                .onDamage((pg, inode, chunk, block) ->
+                        repairs.found(
+                                loops.owner(pg),
+                                disk.id(),
+                                pg,
+                                inode,
+                                chunk,
+                                block * BlockCrc.BLOCK_BYTES,
+                                BlockCrc.BLOCK_BYTES));
     }
 
     @Override
@@ -99,7 +116,7 @@ public final class DataService implements RpcHandler {
         Requests.checkClient(op, DataOpType.WRITE);
         ByteBuf payload = request.payload();
         Requests.checkPayload(op, payload);
-        PgLoop owner = owners.apply(op.pg());
+        PgLoop owner = loops.owner(op.pg());
         run(
                 owner,
                 new OpCall.Mutation(
@@ -115,7 +132,7 @@ public final class DataService implements RpcHandler {
     private void read(RpcRequest request) {
         DataOp op = DataOpFormat.decode(request.head().duplicate());
         Requests.checkClient(op, DataOpType.READ);
-        PgLoop owner = owners.apply(op.pg());
+        PgLoop owner = loops.owner(op.pg());
         run(owner, new ReadCall(request, op, owner, needMap, reads, corruptReads));
     }
 

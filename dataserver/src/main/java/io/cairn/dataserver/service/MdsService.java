@@ -17,11 +17,11 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.dataserver.ground.DataServerMeter;
 import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
-import java.util.function.IntFunction;
 
 /**
  * What the MDS leader asks of a PG's primary, turned into logged operations of session 0. They are
@@ -30,13 +30,13 @@ import java.util.function.IntFunction;
 final class MdsService {
     private static final int[] NO_CRCS = {};
 
-    private final IntFunction<PgLoop> owners;
+    private final PgLoops loops;
     private final ServerParts parts;
     private final OperationTimer deletes;
     private final OperationTimer truncates;
 
-    MdsService(IntFunction<PgLoop> owners, ServerParts parts, Meters meters) {
-        this.owners = owners;
+    MdsService(PgLoops loops, ServerParts parts, Meters meters) {
+        this.loops = loops;
         this.parts = parts;
         deletes = meters.timer(DataServerMeter.OPERATION, "delete");
         truncates = meters.timer(DataServerMeter.OPERATION, "truncate");
@@ -119,7 +119,7 @@ final class MdsService {
 
     private void submit(
             RpcRequest request, DataOp op, ByteBuf payload, OperationTimer timer, Runnable reply) {
-        PgLoop owner = owners.apply(op.pg());
+        PgLoop owner = loops.owner(op.pg());
         DataService.run(
                 owner,
                 new OpCall.Mutation(request, op, payload, owner, parts.needMap(), timer, reply));

@@ -16,6 +16,7 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoop;
+import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.pg.Requests;
 import io.cairn.dataserver.pg.ServerParts;
@@ -33,7 +34,6 @@ import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,12 +43,12 @@ import org.jspecify.annotations.Nullable;
 final class MemberService {
     private static final int MAX_FETCH_BYTES = 8 << 20;
 
-    private final IntFunction<PgLoop> owners;
+    private final PgLoops loops;
     private final ServerParts parts;
     private final Repairs repairs;
 
-    MemberService(IntFunction<PgLoop> owners, ServerParts parts, Repairs repairs) {
-        this.owners = owners;
+    MemberService(PgLoops loops, ServerParts parts, Repairs repairs) {
+        this.loops = loops;
         this.parts = parts;
         this.repairs = repairs;
     }
@@ -206,7 +206,7 @@ final class MemberService {
 
     private void damaged(DataOp op, PgSlot slot) {
         repairs.found(
-                owners.apply(op.pg()),
+                loops.owner(op.pg()),
                 slot.disk().id(),
                 op.pg(),
                 op.inode(),
@@ -247,7 +247,7 @@ final class MemberService {
         if (block == null) {
             if (failure != null && failure.block() != CorruptBlockException.UNKNOWN) {
                 repairs.found(
-                        owners.apply(b.pg()),
+                        loops.owner(b.pg()),
                         b.disk(),
                         b.pg(),
                         b.inode(),
@@ -265,7 +265,7 @@ final class MemberService {
     }
 
     private void withSlot(RpcRequest request, int pg, int disk, Consumer<PgSlot> action) {
-        PgLoop owner = owners.apply(pg);
+        PgLoop owner = loops.owner(pg);
         DataService.run(
                 owner,
                 () -> {

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * only over the same version; then the range is read again, until it is clean. Each PG's repairs
  * run on its loop; {@link #found} may be called by any thread.
  */
-public final class Repairs {
+final class Repairs {
     private static final Logger LOG = LoggerFactory.getLogger(Repairs.class);
 
     private static final long DEADLINE_NANOS = 10_000_000_000L;
@@ -49,15 +49,14 @@ public final class Repairs {
     /** A range of blocks in which something is bad. */
     private record Damage(int disk, int pg, long inode, int chunk, int firstBlock, int blocks) {}
 
-    public Repairs(Meters meters) {
+    Repairs(Meters meters) {
         corrupt = meters.counter(DataServerMeter.CORRUPT_BLOCK);
         repaired = meters.counter(DataServerMeter.BLOCK_REPAIRED);
         failed = meters.counter(DataServerMeter.BLOCK_REPAIR_FAILED);
     }
 
     /** Somewhere in these bytes of the chunk damage was met. */
-    public void found(
-            PgLoop owner, int disk, int pg, long inode, int chunk, int offset, int lengthBytes) {
+    void found(PgLoop owner, int disk, int pg, long inode, int chunk, int offset, int lengthBytes) {
         int first = offset / BlockCrc.BLOCK_BYTES;
         int blocks = BlockCrc.count(offset, lengthBytes);
         Damage damage = new Damage(disk, pg, inode, chunk, first, blocks);

@@ -1,0 +1,90 @@
+package io.cairn.dataserver.mdslink;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.dataserver.pg.LocalDisk;
+import io.cairn.dataserver.pg.PgLoops;
+import io.cairn.dataserver.pg.ServerParts;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the newest cluster map this server was sent, as a whole or as what changed, and hands it to
+ * the loops. Any thread; maps are applied one at a time.
+ */
+public final class MapFollower {
+    private static final Logger LOG = LoggerFactory.getLogger(MapFollower.class);
+
+    private final PgLoops loops;
+    private final ServerParts parts;
+    private volatile ClusterMap map = ClusterMap.EMPTY;
+
+    public MapFollower(PgLoops loops, ServerParts parts) {
+        this.loops = loops;
+        this.parts = parts;
+    }
+
+    /** Epoch of the newest map here; the loops may still be about to apply it. */
+    public long epoch() {
+        return map.epoch();
+    }
+
+    /** Epoch to confirm to the metadata service, see {@link PgLoops#confirmedEpoch}. */
+    long confirmedEpoch() {
+        return loops.confirmedEpoch();
+    }
+
+    /** The metadata service sent a map without being asked. */
+    public void pushed(ByteBuf head) {
+        try {
+            update(MapUpdate.parseFrom(new ByteBufInputStream(head)));
+        } catch (InvalidProtocolBufferException e) {
+            LOG.warn("The metadata service pushed something that is no map: {}", e.getMessage());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Ignored before registration, and unless it is newer than the map here. */
+    synchronized void update(MapUpdate update) {
+        if (parts.disks().isEmpty() || update.getEpoch() <= map.epoch()) {
+            return;
+        }
+        if (update.getBaseEpoch() > map.epoch()) {
+            parts.needMap().run();
+            return;
+        }
+        ClusterMap newer = applied(update);
+        if (newer == null) {
+            return;
+        }
+        map = newer;
+        shareLogs(newer);
+        loops.onMap(newer, List.copyOf(update.getForgottenSessionsList()));
+    }
+
+    /** Disks of other servers are taken to have logs like those here. */
+    private void shareLogs(ClusterMap newer) {
+        long smallest = Long.MAX_VALUE;
+        for (LocalDisk disk : parts.disks().values()) {
+            smallest = Math.min(smallest, disk.store().usage().walCapacityBytes());
+        }
+        parts.ledger().shareOfLog(smallest, newer.servers().size());
+    }
+
+    private @Nullable ClusterMap applied(MapUpdate update) {
+        try {
+            return map.apply(update);
+        } catch (IllegalArgumentException e) {
+            LOG.error("The metadata service sent a map that is not valid: {}", e.getMessage());
+            return null;
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package io.cairn.dataserver.mdslink;
+
+import io.cairn.common.config.HostPort;
+import io.cairn.common.proto.DiskReport;
+import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.dataserver.ground.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.pg.LocalDisk;
+import io.cairn.dataserver.pg.ServerParts;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This server's place in the cluster: what it reports of itself and its disks, and what becomes of
+ * it when the metadata service takes it or refuses it. {@link MdsLink} calls it on its loop; what
+ * is public may be called by any thread.
+ */
+public final class Registration {
+    private static final Logger LOG = LoggerFactory.getLogger(Registration.class);
+
+    private final DataServerConfig config;
+    private final ServerIdentity identity;
+    private final List<LocalDisk> disks;
+    private final ServerParts parts;
+    private final MapFollower maps;
+    private final Supplier<HostPort> address;
+    private final CompletableFuture<Void> registered = new CompletableFuture<>();
+    private final CompletableFuture<DataServerException> failure = new CompletableFuture<>();
+
+    /**
+     * @param disks all that this server serves, in the order of the configuration
+     * @param address where this server listens
+     */
+    public Registration(
+            DataServerConfig config,
+            ServerIdentity identity,
+            List<LocalDisk> disks,
+            ServerParts parts,
+            MapFollower maps,
+            Supplier<HostPort> address) {
+        this.config = config;
+        this.identity = identity;
+        this.disks = disks;
+        this.parts = parts;
+        this.maps = maps;
+        this.address = address;
+    }
+
+    /**
+     * Completes when the metadata service has taken this server, with a {@link DataServerException}
+     * when it never will.
+     */
+    public CompletableFuture<Void> registered() {
+        return registered.copy();
+    }
+
+    /** Completed when this server cannot be part of the cluster and repeating would not help. */
+    public CompletableFuture<DataServerException> failure() {
+        return failure.copy();
+    }
+
+    /** This server cannot be part of the cluster; who waits for it is told. */
+    public void failed(DataServerException cause) {
+        registered.completeExceptionally(cause);
+        failure.complete(cause);
+    }
+
+    RegisterServerRequest request() {
+        RegisterServerRequest.Builder request =
+                RegisterServerRequest.newBuilder()
+                        .setServerUuid(identity.serverUuid())
+                        .setIncarnation(identity.incarnation())
+                        .setAddress(config.advertise().orElseGet(address).toString())
+                        .setHost(config.host())
+                        .setRack(config.rack());
+        for (LocalDisk disk : disks) {
+            request.addDisks(
+                    DiskReport.newBuilder()
+                            .setUuid(disk.uuid())
+                            .setCapacityBytes(disk.store().usage().capacityBytes()));
+        }
+        return request.build();
+    }
+
+    /** Throws when this server cannot be part of that cluster. */
+    void registered(RegisterServerReply reply) throws DataServerException {
+        if (reply.getDisksCount() != disks.size()) {
+            throw new DataServerException(
+                    "the metadata service answered for %d disks, this server has %d"
+                            .formatted(reply.getDisksCount(), disks.size()));
+        }
+        identity.join(reply.getMap().getClusterId());
+        identity.registered(reply.getServer());
+        for (int i = 0; i < disks.size(); i++) {
+            disks.get(i).registered(reply.getDisks(i));
+            parts.disks().put(reply.getDisks(i), disks.get(i));
+        }
+        maps.update(reply.getMap());
+        if (registered.complete(null)) {
+            LOG.info("Registered as server {}, disks {}", reply.getServer(), reply.getDisksList());
+        }
+    }
+
+    HeartbeatRequest heartbeat() {
+        return HeartbeatRequest.newBuilder()
+                .setServer(identity.serverId())
+                .setIncarnation(identity.incarnation())
+                .setMapEpoch(maps.confirmedEpoch())
+                .addAllDisks(disks.stream().map(LocalDisk::status).toList())
+                .build();
+    }
+
+    /** Epoch of the map this server has. */
+    long mapEpoch() {
+        return maps.epoch();
+    }
+}

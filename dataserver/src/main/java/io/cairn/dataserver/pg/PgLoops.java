@@ -1,0 +1,67 @@
+package io.cairn.dataserver.pg;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.rpc.RpcLoop;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.dataserver.replication.PgState;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The loops of a server, each with the placement groups it owns: where a request or a map finds the
+ * one that is to have it. Any thread.
+ */
+public final class PgLoops {
+    private final List<PgLoop> loops = new ArrayList<>();
+
+    public PgLoops(RpcLoops eventLoops, ServerParts parts) {
+        for (RpcLoop loop : eventLoops.owned()) {
+            loops.add(new PgLoop(loop, parts));
+        }
+    }
+
+    /** Begins to tick. */
+    public void start() {
+        loops.forEach(PgLoop::start);
+    }
+
+    /** The loop that owns the PG, whether the PG is known or not. */
+    public PgLoop owner(int pg) {
+        return loops.get((pg & 0xFFFF) % loops.size());
+    }
+
+    /**
+     * Hands a newer map to every loop, which applies it later.
+     *
+     * @param forgotten sessions of which nothing can be in flight any more
+     */
+    public void onMap(ClusterMap newer, List<Long> forgotten) {
+        for (PgLoop loop : loops) {
+            loop.execute(() -> loop.onMap(newer, pg -> owner(pg) == loop, forgotten));
+        }
+    }
+
+    /** The map epoch of which every loop says what {@link EpochGate#confirmed} says. */
+    public long confirmedEpoch() {
+        return loops.stream().mapToLong(PgLoop::confirmedEpoch).min().orElse(Long.MAX_VALUE);
+    }
+
+    /** Number of replicas in that state. */
+    public int stateCount(PgState state) {
+        return loops.stream().mapToInt(l -> l.stateCount(state)).sum();
+    }
+
+    /** Closes the replicas, each on its loop; false if a loop did not end in time. */
+    public boolean close(long timeout, TimeUnit unit) throws InterruptedException {
+        CountDownLatch ended = new CountDownLatch(loops.size());
+        for (PgLoop loop : loops) {
+            loop.execute(() -> {
+                loop.close();
+                ended.countDown();
+            });
+        }
+        return ended.await(timeout, unit);
+    }
+}
