@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that are written and synced together. Filled under the lock of {@link Wal} (room) and
- * outside of it (bytes), written by the sync thread, read by anyone: from the buffer until it is
- * durable, from the segment afterwards.
+ * Records that are written and synced together. Filled under the lock of {@link WalAppender} (room)
+ * and outside of it (bytes), written by the sync thread, read by anyone: from the buffer until it
+ * is durable, from the segment afterwards.
  */
 public final class WalBatch implements PayloadSource {
     private final long firstLsn;
@@ -41,7 +41,7 @@ public final class WalBatch implements PayloadSource {
         this.written = true;
     }
 
-    // ---- filling, under the lock of the Wal
+    // ---- filling, under the lock of the appender
 
     boolean hasRoom(int recordLength) {
         return buffer().capacity() - used >= recordLength;

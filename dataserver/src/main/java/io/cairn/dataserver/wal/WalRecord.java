@@ -3,6 +3,7 @@ package io.cairn.dataserver.wal;
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.disk.DataFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -28,6 +29,21 @@ public record WalRecord(
         List<BlockRun> extents) {
     /** Higher than any. */
     public static final long NOT_LOGGED = Long.MAX_VALUE;
+
+    /** A large write whose payload lies in these blocks of the data file. */
+    static WalRecord direct(
+            long lsn, long epoch, long sequence, DataOp op, List<BlockRun> extents, DataFile data) {
+        return new WalRecord(
+                lsn,
+                epoch,
+                sequence,
+                op,
+                false,
+                new ExtentPayload(data, extents),
+                op.offset() % BlockCrc.BLOCK_BYTES,
+                op.length(),
+                extents);
+    }
 
     /**
      * Reads payload bytes, from memory while they are on their way to the device. Not verified:

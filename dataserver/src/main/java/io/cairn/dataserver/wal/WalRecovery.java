@@ -236,7 +236,7 @@ final class WalRecovery {
                     s.path() + " at " + position + ": " + extents + " cannot be the write's");
         }
         WalRecord record =
-                Wal.direct(h.lsn(), h.epoch(), h.sequence(), op, List.copyOf(extents), data);
+                WalRecord.direct(h.lsn(), h.epoch(), h.sequence(), op, List.copyOf(extents), data);
         return new Found(h, record, true, s, position);
     }
 

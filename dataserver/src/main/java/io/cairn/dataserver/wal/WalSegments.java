@@ -119,6 +119,11 @@ final class WalSegments implements AutoCloseable {
         return segmentBytes;
     }
 
+    /** Longest batch that fits into a segment. */
+    int maxBatchBytes() {
+        return segmentBytes - WalSegmentFormat.BYTES;
+    }
+
     /** After recovery: these are in use, in this order, the rest is free. */
     synchronized void recovered(List<WalSegment> inUse, long highestGeneration) {
         live.addAll(inUse);

@@ -99,7 +99,7 @@ class WalPowerCutTest {
                 }
                 if (round % 5 == 0) {
                     wal.markIdle(0);
-                    wal.markIdle(Wal.IDLE_NANOS);
+                    wal.markIdle(IdleMark.IDLE_NANOS);
                     await(() -> wal.markedLsn() == wal.syncedLsn() || segmentIsFull());
                 }
             }

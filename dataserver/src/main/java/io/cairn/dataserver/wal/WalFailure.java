@@ -1,0 +1,28 @@
+package io.cairn.dataserver.wal;
+
+import io.cairn.dataserver.disk.FatalHandler;
+
+/**
+ * What becomes of a log whose device failed, or that has half a record in memory: nobody waits for
+ * a segment any more, nothing more is written, the process is told. Any thread.
+ */
+final class WalFailure {
+    private final WalSegments segments;
+    private final FatalHandler fatal;
+    private volatile boolean failed;
+
+    WalFailure(WalSegments segments, FatalHandler fatal) {
+        this.segments = segments;
+        this.fatal = fatal;
+    }
+
+    void fail(Throwable cause) {
+        failed = true;
+        segments.stop();
+        fatal.fatal("write-ahead log of disk " + segments.disk() + " failed", cause);
+    }
+
+    boolean failed() {
+        return failed;
+    }
+}
