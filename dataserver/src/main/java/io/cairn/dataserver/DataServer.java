@@ -13,15 +13,15 @@ import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.BootClock;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
-import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.ground.DataServerMeter;
 import io.cairn.dataserver.mdslink.ClusterIdentity;
 import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.mdslink.MdsLink;
-import io.cairn.dataserver.mdslink.Registration;
 import io.cairn.dataserver.mdslink.ServerIdentity;
+import io.cairn.dataserver.mdslink.ServerRegistration;
 import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
@@ -55,7 +55,7 @@ public final class DataServer implements AutoCloseable {
     private static final long DISK_TICK_NANOS = 50_000_000;
     private static final long CLOSE_SECONDS = 10;
 
-    private final StateDirectory state;
+    private final IdentityDirectory state;
     private final List<LocalDisk> disks;
     private final ServerIdentity identity;
     private final RpcLoops loops;
@@ -66,12 +66,12 @@ public final class DataServer implements AutoCloseable {
     private final ServerParts parts;
     private final PgLoops pgLoops;
     private final MapFollower maps;
-    private final Registration registration;
+    private final ServerRegistration registration;
     private final MdsLink mds;
     private volatile boolean closed;
 
     private DataServer(
-            DataServerConfig config, StateDirectory state, List<LocalDisk> disks, Meters meters)
+            DataServerConfig config, IdentityDirectory state, List<LocalDisk> disks, Meters meters)
             throws DataServerException {
         this.state = state;
         this.disks = disks;
@@ -110,7 +110,7 @@ public final class DataServer implements AutoCloseable {
             loops.close();
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         }
-        registration = new Registration(config, identity, disks, parts, maps, this::address);
+        registration = new ServerRegistration(config, identity, disks, parts, maps, this::address);
         mds =
                 new MdsLink(
                         loops.owned().getFirst(),
@@ -134,7 +134,7 @@ public final class DataServer implements AutoCloseable {
         if (config.mds().isEmpty()) {
             throw new DataServerException("no metadata server is configured: set 'mds'");
         }
-        StateDirectory state = openState(config);
+        IdentityDirectory state = openState(config);
         List<LocalDisk> disks = new ArrayList<>();
         try {
             UUID cluster = ClusterIdentity.find(config, state);
@@ -151,9 +151,9 @@ public final class DataServer implements AutoCloseable {
         }
     }
 
-    private static StateDirectory openState(DataServerConfig config) throws DataServerException {
+    private static IdentityDirectory openState(DataServerConfig config) throws DataServerException {
         try {
-            return StateDirectory.open(config.stateDir());
+            return IdentityDirectory.open(config.stateDir());
         } catch (DiskOpenException e) {
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         }

@@ -13,7 +13,7 @@ import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.dataserver.TestCluster.Result;
-import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerException;
 import java.io.IOException;
 import java.net.Socket;
@@ -278,7 +278,7 @@ class DataServersTest {
                 .isInstanceOf(DataServerException.class)
                 .hasMessageContaining(cluster.stateDir(0) + " is in use");
         cluster.kill(0);
-        try (FakeMds other = new FakeMds(StateDirectory.randomId());
+        try (FakeMds other = new FakeMds(IdentityDirectory.randomId());
                 DataServer server =
                         DataServer.start(
                                 TestCluster.config(cluster.stateDir(0), List.of(other.address())),

@@ -10,7 +10,7 @@ import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.store.BlockRepair;
 import io.cairn.dataserver.store.CorruptBlockException;
 import io.cairn.dataserver.store.DiskStore;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.dataserver.store.RepairOutcome;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  * durable, and nothing else.
  */
 final class MemoryDisk {
-    private final Map<Integer, List<LogEntry>> logs = new TreeMap<>();
+    private final Map<Integer, List<PgLogEntry>> logs = new TreeMap<>();
     private final Map<Integer, Integer> synced = new TreeMap<>();
     private final UUID uuid = UUID.randomUUID();
     private volatile boolean damaged;
@@ -65,7 +65,7 @@ final class MemoryDisk {
 
     /** Operations of the PG that are durable, as text. */
     synchronized List<String> history(int pg) {
-        List<LogEntry> log = logs.getOrDefault(pg, List.of());
+        List<PgLogEntry> log = logs.getOrDefault(pg, List.of());
         return log.subList(0, synced.getOrDefault(pg, 0)).stream()
                 .map(e ->
                         "(%d, %d) %s %d/%d"
@@ -89,19 +89,19 @@ final class MemoryDisk {
             }
         }
 
-        private List<LogEntry> log(int pg) {
+        private List<PgLogEntry> log(int pg) {
             return logs.computeIfAbsent(pg, p -> new ArrayList<>());
         }
 
         @Override
-        public void append(LogEntry entry, Runnable durable) {
+        public void append(PgLogEntry entry, Runnable durable) {
             ByteBuf copy = Unpooled.copiedBuffer(entry.payload());
             synchronized (MemoryDisk.this) {
-                List<LogEntry> log = log(entry.pg());
+                List<PgLogEntry> log = log(entry.pg());
                 if (entry.sequence() != log.size() + 1L) {
                     throw new IllegalArgumentException(entry.sequence() + " after " + log.size());
                 }
-                log.add(new LogEntry(entry.epoch(), entry.sequence(), entry.op(), copy));
+                log.add(new PgLogEntry(entry.epoch(), entry.sequence(), entry.op(), copy));
             }
             later(() -> {
                 synchronized (MemoryDisk.this) {
@@ -118,7 +118,7 @@ final class MemoryDisk {
         public void dropTail(int pg, long lastSequenceKept, Runnable done) {
             later(() -> {
                 synchronized (MemoryDisk.this) {
-                    List<LogEntry> log = log(pg);
+                    List<PgLogEntry> log = log(pg);
                     while (log.size() > lastSequenceKept) {
                         log.removeLast();
                     }
@@ -165,7 +165,7 @@ final class MemoryDisk {
         public long truncateSequence(int pg, long inode, int chunk) {
             long sequence = 0;
             synchronized (MemoryDisk.this) {
-                for (LogEntry e : log(pg)) {
+                for (PgLogEntry e : log(pg)) {
                     if (e.op().inode() == inode) {
                         sequence = Math.max(sequence, e.op().truncateSequence());
                     }
@@ -182,13 +182,13 @@ final class MemoryDisk {
         }
 
         @Override
-        public List<LogEntry> entries(int pg, long after, int maxBytes) {
+        public List<PgLogEntry> entries(int pg, long after, int maxBytes) {
             synchronized (MemoryDisk.this) {
-                List<LogEntry> log = log(pg);
-                List<LogEntry> some = new ArrayList<>();
-                for (LogEntry e : log.subList((int) after, log.size())) {
+                List<PgLogEntry> log = log(pg);
+                List<PgLogEntry> some = new ArrayList<>();
+                for (PgLogEntry e : log.subList((int) after, log.size())) {
                     ByteBuf copy = Unpooled.copiedBuffer(e.payload());
-                    some.add(new LogEntry(e.epoch(), e.sequence(), e.op(), copy));
+                    some.add(new PgLogEntry(e.epoch(), e.sequence(), e.op(), copy));
                 }
                 return some;
             }
@@ -234,9 +234,9 @@ final class MemoryDisk {
         }
     }
 
-    private static byte[] contents(List<LogEntry> log, long inode, int chunk) {
+    private static byte[] contents(List<PgLogEntry> log, long inode, int chunk) {
         byte[] bytes = new byte[0];
-        for (LogEntry e : log) {
+        for (PgLogEntry e : log) {
             DataOp op = e.op();
             switch (op.type()) {
                 case WRITE -> {
@@ -264,11 +264,11 @@ final class MemoryDisk {
         return bytes;
     }
 
-    private static PgLogState state(int pg, List<LogEntry> log) {
+    private static PgLogState state(int pg, List<PgLogEntry> log) {
         List<EpochStart> starts = new ArrayList<>();
         Map<Long, TreeSet<Long>> numbers = new TreeMap<>();
         long epoch = 0;
-        for (LogEntry e : log) {
+        for (PgLogEntry e : log) {
             if (e.epoch() != epoch) {
                 epoch = e.epoch();
                 starts.add(new EpochStart(epoch, e.sequence()));

@@ -27,7 +27,7 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDatabases;
-import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.netty.buffer.ByteBuf;
@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
 /** Three data servers on loopback with disks in memory, a fake metadata service, and a client. */
 final class TestCluster implements AutoCloseable {
     static final int SERVERS = 3;
-    static final ByteString CLUSTER = StateDirectory.randomId();
+    static final ByteString CLUSTER = IdentityDirectory.randomId();
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     final FakeMds mds;

@@ -10,7 +10,7 @@ import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.dataserver.disk.DiskOpenException;
-import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import java.nio.ByteBuffer;
@@ -39,7 +39,7 @@ public final class ClusterIdentity {
      *
      * @throws DataServerException when none does
      */
-    public static UUID find(DataServerConfig config, StateDirectory state)
+    public static UUID find(DataServerConfig config, IdentityDirectory state)
             throws DataServerException {
         if (state.clusterId().isEmpty()) {
             join(state, ask(config));
@@ -49,7 +49,8 @@ public final class ClusterIdentity {
     }
 
     /** Throws DataServerException if the directory belongs to another cluster. */
-    public static void join(StateDirectory state, ByteString cluster) throws DataServerException {
+    public static void join(IdentityDirectory state, ByteString cluster)
+            throws DataServerException {
         try {
             state.joined(cluster);
         } catch (DiskOpenException e) {
@@ -67,7 +68,7 @@ public final class ClusterIdentity {
                                 loops,
                                 () -> hello,
                                 (peer, address) -> {
-                                    if (peer.getClusterId().size() == StateDirectory.ID_BYTES) {
+                                    if (peer.getClusterId().size() == IdentityDirectory.ID_BYTES) {
                                         answer.complete(peer.getClusterId());
                                     }
                                     return null;

@@ -39,7 +39,7 @@ public final class MdsLink {
     private final List<InetSocketAddress> members;
     private final long heartbeatMillis;
     private final Lease lease;
-    private final Registration registration;
+    private final ServerRegistration registration;
     private @Nullable InetSocketAddress leader;
     private int next;
     private int failures;
@@ -54,7 +54,7 @@ public final class MdsLink {
             List<InetSocketAddress> members,
             Duration heartbeat,
             Lease lease,
-            Registration registration) {
+            ServerRegistration registration) {
         this.loop = loop;
         this.client = client;
         this.members = List.copyOf(members);

@@ -3,7 +3,7 @@ package io.cairn.dataserver.mdslink;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
-import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerException;
 
 /**
@@ -11,11 +11,11 @@ import io.cairn.dataserver.ground.DataServerException;
  * metadata service gave it. Every connection begins with it. Any thread.
  */
 public final class ServerIdentity {
-    private final StateDirectory state;
-    private final ByteString incarnation = StateDirectory.randomId();
+    private final IdentityDirectory state;
+    private final ByteString incarnation = IdentityDirectory.randomId();
     private volatile int serverId;
 
-    public ServerIdentity(StateDirectory state) {
+    public ServerIdentity(IdentityDirectory state) {
         this.state = state;
     }
 

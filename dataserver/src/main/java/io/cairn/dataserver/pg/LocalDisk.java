@@ -2,7 +2,7 @@ package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.DiskStatus;
-import io.cairn.dataserver.disk.StateDirectory;
+import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.store.DiskStore;
 
 /** A disk this process serves, with what the whole process needs to know of it. Any thread. */
@@ -21,7 +21,7 @@ public final class LocalDisk {
     }
 
     public ByteString uuid() {
-        return StateDirectory.bytes(store.uuid());
+        return IdentityDirectory.bytes(store.uuid());
     }
 
     public DiskStore store() {

@@ -6,13 +6,13 @@ import com.google.protobuf.Parser;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.proto.LoggedOp;
+import io.cairn.common.proto.FetchedOp;
 import io.cairn.common.proto.PgEpochStart;
 import io.cairn.common.proto.PgFetchOpsReply;
 import io.cairn.common.proto.PgPeerQueryReply;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.replication.PgHistory;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.Unpooled;
@@ -62,10 +62,10 @@ public final class Messages {
     }
 
     /** As many of the entries as fit, at least one; releases all payloads. */
-    public static PgFetchOpsReply reply(long pgEpoch, List<LogEntry> entries, int maxBytes) {
+    public static PgFetchOpsReply reply(long pgEpoch, List<PgLogEntry> entries, int maxBytes) {
         PgFetchOpsReply.Builder reply = PgFetchOpsReply.newBuilder().setPgEpoch(pgEpoch);
         long bytes = 0;
-        for (LogEntry entry : entries) {
+        for (PgLogEntry entry : entries) {
             if (reply.getOpsCount() == 0 || bytes + entry.payload().readableBytes() <= maxBytes) {
                 bytes += entry.payload().readableBytes();
                 reply.addOps(logged(entry));
@@ -77,10 +77,10 @@ public final class Messages {
         return reply.build();
     }
 
-    private static LoggedOp logged(LogEntry entry) {
+    private static FetchedOp logged(PgLogEntry entry) {
         ByteBuf head = Unpooled.buffer(DataOpFormat.encodedLength(entry.op()));
         DataOpFormat.encode(entry.op(), head);
-        return LoggedOp.newBuilder()
+        return FetchedOp.newBuilder()
                 .setEpoch(entry.epoch())
                 .setSequence(entry.sequence())
                 .setHead(ByteString.copyFrom(head.nioBuffer()))
@@ -89,11 +89,11 @@ public final class Messages {
     }
 
     /** Throws FsException when an operation is damaged. */
-    static List<LogEntry> entries(PgFetchOpsReply reply) {
-        List<LogEntry> entries = new ArrayList<>(reply.getOpsCount());
-        for (LoggedOp op : reply.getOpsList()) {
-            LogEntry entry =
-                    new LogEntry(
+    static List<PgLogEntry> entries(PgFetchOpsReply reply) {
+        List<PgLogEntry> entries = new ArrayList<>(reply.getOpsCount());
+        for (FetchedOp op : reply.getOpsList()) {
+            PgLogEntry entry =
+                    new PgLogEntry(
                             op.getEpoch(),
                             op.getSequence(),
                             DataOpFormat.decode(

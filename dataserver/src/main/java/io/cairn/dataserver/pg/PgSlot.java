@@ -17,7 +17,7 @@ import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.Prepare;
 import io.cairn.dataserver.replication.PrepareFormat;
 import io.cairn.dataserver.replication.PrepareReplyFormat;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.List;
@@ -59,7 +59,7 @@ public final class PgSlot implements PgOutputs {
     // ---- own disk -----------------------------------------------------------------------------
 
     @Override
-    public void append(LogEntry entry) {
+    public void append(PgLogEntry entry) {
         disk.store()
                 .append(
                         entry,
@@ -91,12 +91,12 @@ public final class PgSlot implements PgOutputs {
     public void readEntries(long after) {
         parts.blocking()
                 .execute(() -> {
-                    List<LogEntry> entries = entriesAfter(after);
+                    List<PgLogEntry> entries = entriesAfter(after);
                     owner.execute(() -> replica.onEntries(entries));
                 });
     }
 
-    private List<LogEntry> entriesAfter(long after) {
+    private List<PgLogEntry> entriesAfter(long after) {
         try {
             return disk.store().entries(pg, after);
         } catch (FsException e) {
@@ -223,7 +223,7 @@ public final class PgSlot implements PgOutputs {
                         return;
                     }
                     PgFetchOpsReply reply = Messages.parse(PgFetchOpsReply.parser(), head);
-                    List<LogEntry> entries = Messages.entries(reply);
+                    List<PgLogEntry> entries = Messages.entries(reply);
                     later(() -> replica.onFetched(to, pgEpoch, entries));
                 });
     }

@@ -3,7 +3,7 @@ package io.cairn.dataserver.replication;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +60,7 @@ final class Backup {
     }
 
     void prepare(Prepare p, PrepareAnswer answer) {
-        LogEntry entry = p.entry();
+        PgLogEntry entry = p.entry();
         long sequence = entry.sequence();
         if (log.dropping()) {
             answer.refuse(busy("a tail is being dropped"));

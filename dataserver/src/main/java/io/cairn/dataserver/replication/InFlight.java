@@ -2,7 +2,7 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 final class InFlight {
     private static final int[] NOBODY = {};
 
-    final LogEntry entry;
+    final PgLogEntry entry;
     private final SpaceLedger ledger;
     private final int[] disks;
     private @Nullable OpAnswer answer;
     private @Nullable List<OpAnswer> joined;
 
     /** Takes over one reference of the entry's payload. */
-    InFlight(LogEntry entry, SpaceLedger ledger, int[] disks, @Nullable OpAnswer answer) {
+    InFlight(PgLogEntry entry, SpaceLedger ledger, int[] disks, @Nullable OpAnswer answer) {
         this.entry = entry;
         this.ledger = ledger;
         this.disks = disks;
@@ -30,7 +30,7 @@ final class InFlight {
     }
 
     /** An operation of the past, which nobody here waits for. */
-    static InFlight resent(LogEntry entry, SpaceLedger ledger) {
+    static InFlight resent(PgLogEntry entry, SpaceLedger ledger) {
         return new InFlight(entry, ledger, NOBODY, null);
     }
 

@@ -1,6 +1,6 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.util.ReferenceCountUtil;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -122,14 +122,14 @@ final class Peering {
     }
 
     /** Takes over the entries' payloads. */
-    void onFetched(int disk, List<LogEntry> entries) {
+    void onFetched(int disk, List<PgLogEntry> entries) {
         PeerProgress source = best;
         boolean wanted =
                 primary.state() == PgState.FETCHING
                         && !log.dropping()
                         && source != null
                         && source.disk == disk;
-        for (LogEntry entry : entries) {
+        for (PgLogEntry entry : entries) {
             if (wanted && entry.sequence() == log.lastSequence() + 1) {
                 primary.append(primary.resent(entry));
             } else {
@@ -182,10 +182,10 @@ final class Peering {
     }
 
     /** Takes over the entries' payloads. */
-    void onEntries(List<LogEntry> entries) {
+    void onEntries(List<PgLogEntry> entries) {
         loading = false;
         for (int i = entries.size() - 1; i >= 0; i--) {
-            LogEntry entry = entries.get(i);
+            PgLogEntry entry = entries.get(i);
             boolean fits =
                     entry.sequence() == ring.first() - 1
                             && log.epochAt(entry.sequence()) == entry.epoch();

@@ -1,7 +1,7 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.dataserver.chunk.PgLogState;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 
 /**
  * What a {@link PgReplica} wants done. Called by the PG's owner, from inside an input; none may
@@ -9,7 +9,7 @@ import io.cairn.dataserver.store.LogEntry;
  */
 public interface PgOutputs {
     /** Logs the entry; {@link PgReplica#onDurable} follows, in order. */
-    void append(LogEntry entry);
+    void append(PgLogEntry entry);
 
     /** See {@link io.cairn.dataserver.store.DiskStore#commit}. */
     void commit(long sequence);

@@ -4,7 +4,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.ReferenceCountUtil;
 import java.util.List;
@@ -172,7 +172,7 @@ public final class PgReplica {
     }
 
     /** Own entries that were asked for; takes over their payloads. */
-    public void onEntries(List<LogEntry> entries) {
+    public void onEntries(List<PgLogEntry> entries) {
         if (primary != null) {
             primary.peering().onEntries(entries);
         } else {
@@ -240,7 +240,7 @@ public final class PgReplica {
     }
 
     /** Takes over the entries' payloads. */
-    public void onFetched(int from, long pgEpoch, List<LogEntry> entries) {
+    public void onFetched(int from, long pgEpoch, List<PgLogEntry> entries) {
         if (primary != null && pgEpoch == epoch) {
             primary.peering().onFetched(from, entries);
         } else {

@@ -1,6 +1,6 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 
 /**
  * One operation on its way from the primary to a backup (layout: {@link PrepareFormat}).
@@ -13,4 +13,8 @@ import io.cairn.dataserver.store.LogEntry;
  * @param committedSequence everything up to here is durable on every in-sync member
  */
 public record Prepare(
-        int targetDisk, long pgEpoch, long previousEpoch, long committedSequence, LogEntry entry) {}
+        int targetDisk,
+        long pgEpoch,
+        long previousEpoch,
+        long committedSequence,
+        PgLogEntry entry) {}

@@ -4,7 +4,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 
 /**
@@ -32,7 +32,7 @@ public final class PrepareFormat {
     }
 
     public static void write(Prepare p, ByteBuf out) {
-        LogEntry entry = p.entry();
+        PgLogEntry entry = p.entry();
         out.writeIntLE(entry.pg());
         out.writeIntLE(p.targetDisk());
         out.writeLongLE(p.pgEpoch());
@@ -82,6 +82,6 @@ public final class PrepareFormat {
                 pgEpoch,
                 previousEpoch,
                 committed,
-                new LogEntry(epoch, sequence, op, payload));
+                new PgLogEntry(epoch, sequence, op, payload));
     }
 }

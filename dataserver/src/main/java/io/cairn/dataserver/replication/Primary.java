@@ -5,7 +5,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -85,7 +85,7 @@ final class Primary {
             return;
         }
         long sequence = log.lastSequence() + 1;
-        LogEntry entry = new LogEntry(epoch, sequence, op, payload.retain());
+        PgLogEntry entry = new PgLogEntry(epoch, sequence, op, payload.retain());
         append(new InFlight(entry, ledger, members, answer));
     }
 
@@ -187,7 +187,7 @@ final class Primary {
 
     /** Appends here and sends to every backup that is not behind. */
     void append(InFlight op) {
-        LogEntry entry = op.entry;
+        PgLogEntry entry = op.entry;
         long previousEpoch = log.lastEpoch();
         log.appended(entry.epoch(), entry.sequence());
         noteNumber(entry);
@@ -204,7 +204,7 @@ final class Primary {
         }
     }
 
-    private void noteNumber(LogEntry entry) {
+    private void noteNumber(PgLogEntry entry) {
         DataOp op = entry.op();
         if (op.session() != 0 && op.number() != 0) {
             windows.executed(op.session(), op.number(), op.ackedBelow(), entry.sequence());
@@ -228,11 +228,12 @@ final class Primary {
                         mapEpoch,
                         List.of(),
                         new int[0]);
-        LogEntry entry = new LogEntry(epoch, log.lastSequence() + 1, noop, Unpooled.EMPTY_BUFFER);
+        PgLogEntry entry =
+                new PgLogEntry(epoch, log.lastSequence() + 1, noop, Unpooled.EMPTY_BUFFER);
         append(InFlight.resent(entry, ledger));
     }
 
-    InFlight resent(LogEntry entry) {
+    InFlight resent(PgLogEntry entry) {
         return InFlight.resent(entry, ledger);
     }
 
@@ -322,7 +323,7 @@ final class Primary {
         }
     }
 
-    private void send(PeerProgress peer, LogEntry entry, long previousEpoch) {
+    private void send(PeerProgress peer, PgLogEntry entry, long previousEpoch) {
         if (peer.durable == peer.next - 1) {
             peer.progressNanos = nowNanos;
         }

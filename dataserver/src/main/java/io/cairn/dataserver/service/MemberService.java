@@ -28,7 +28,7 @@ import io.cairn.dataserver.replication.PrepareFormat;
 import io.cairn.dataserver.replication.PrepareReplyFormat;
 import io.cairn.dataserver.store.CorruptBlockException;
 import io.cairn.dataserver.store.DiskStore.VersionedBlock;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -134,7 +134,8 @@ final class MemberService {
     private static void entries(
             RpcRequest request, PgFetchOpsRequest r, PgSlot slot, int maxBytes) {
         try {
-            List<LogEntry> entries = slot.disk().store().entries(r.getPg(), r.getAfter(), maxBytes);
+            List<PgLogEntry> entries =
+                    slot.disk().store().entries(r.getPg(), r.getAfter(), maxBytes);
             request.reply(Messages.reply(r.getPgEpoch(), entries, maxBytes));
         } catch (FsException e) {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));

@@ -30,7 +30,7 @@ public interface DiskStore extends AutoCloseable {
      * wrong one makes the block unreadable. Throws IllegalArgumentException if the sequence is not
      * the next one, the epoch falls, or the operation is malformed.
      */
-    void append(LogEntry entry, Runnable durable);
+    void append(PgLogEntry entry, Runnable durable);
 
     /** Every operation of the PG up to the sequence is committed: the flusher may take it. */
     void commit(int pg, long sequence);
@@ -79,10 +79,10 @@ public interface DiskStore extends AutoCloseable {
      * releases the payloads. Throws FsException: ENODATA if the log no longer reaches back to
      * {@code after}, EBADMSG if the first one's payload is damaged.
      */
-    List<LogEntry> entries(int pg, long after, int maxBytes);
+    List<PgLogEntry> entries(int pg, long after, int maxBytes);
 
     /** All operations after the sequence: see {@link #entries(int, long, int)}. */
-    default List<LogEntry> entries(int pg, long after) {
+    default List<PgLogEntry> entries(int pg, long after) {
         return entries(pg, after, Integer.MAX_VALUE);
     }
 

@@ -85,7 +85,7 @@ public final class LocalDiskStore implements DiskStore {
      */
     public static LocalDiskStore open(DiskConfig config, UUID cluster, DiskRuntime runtime)
             throws DiskOpenException {
-        return DiskOpener.open(config, cluster, runtime);
+        return DiskRecovery.open(config, cluster, runtime);
     }
 
     @Override
@@ -94,7 +94,7 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
-    public void append(LogEntry entry, Runnable durable) {
+    public void append(PgLogEntry entry, Runnable durable) {
         truncated.note(entry.op());
         pg(entry.pg()).append(wal, direct, entry, durable);
     }
@@ -223,9 +223,9 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
-    public List<LogEntry> entries(int pg, long after, int maxBytes) {
+    public List<PgLogEntry> entries(int pg, long after, int maxBytes) {
         PgStore store = pgs.get(pg);
-        List<LogEntry> entries = new ArrayList<>();
+        List<PgLogEntry> entries = new ArrayList<>();
         if (store == null) {
             return entries;
         }
@@ -246,7 +246,7 @@ public final class LocalDiskStore implements DiskStore {
                 }
                 break;
             }
-            entries.add(new LogEntry(r.epoch(), r.sequence(), r.op(), payload));
+            entries.add(new PgLogEntry(r.epoch(), r.sequence(), r.op(), payload));
         }
         return entries;
     }

@@ -7,7 +7,7 @@ import io.cairn.dataserver.wal.Wal;
 import java.util.Map;
 import java.util.UUID;
 
-/** The parts of a disk as {@link DiskOpener} found them. */
+/** The parts of a disk as {@link DiskRecovery} found them. */
 record OpenedDisk(
         UUID uuid,
         Wal wal,

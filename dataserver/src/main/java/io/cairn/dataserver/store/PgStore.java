@@ -93,7 +93,7 @@ final class PgStore {
 
     // ---- the owner
 
-    synchronized void append(Wal wal, DirectWrites direct, LogEntry entry, Runnable durable) {
+    synchronized void append(Wal wal, DirectWrites direct, PgLogEntry entry, Runnable durable) {
         check(entry);
         InodeChange change = InodeChange.of(entry.op(), entry.payload());
         boolean large = direct.takes(entry.op());
@@ -108,7 +108,7 @@ final class PgStore {
 
     private void hold(
             DirectWrites direct,
-            LogEntry entry,
+            PgLogEntry entry,
             @Nullable InodeChange change,
             boolean large,
             Runnable durable) {
@@ -396,7 +396,7 @@ final class PgStore {
 
     // ---- inside
 
-    private void check(LogEntry e) {
+    private void check(PgLogEntry e) {
         DataOp op = e.op();
         int bytes = e.payload().readableBytes();
         boolean wellFormed =

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.rpc.Advice;
 import io.cairn.dataserver.replication.Ops.Answer;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import org.junit.jupiter.api.Test;
 
 /** A backup: order, duplicates, gaps, epochs, tails that differ. */
@@ -20,7 +20,7 @@ class BackupTest {
     }
 
     private static Answer prepare(
-            PgReplica replica, long pgEpoch, long previousEpoch, long committed, LogEntry entry) {
+            PgReplica replica, long pgEpoch, long previousEpoch, long committed, PgLogEntry entry) {
         Answer answer = new Answer();
         replica.onPrepare(new Prepare(2, pgEpoch, previousEpoch, committed, entry), answer);
         return answer;

@@ -1,6 +1,6 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -73,7 +73,7 @@ final class History {
     void check(SimStore log) {
         Map<String, Long> positions = new HashMap<>();
         for (long s = 1; s <= log.size(); s++) {
-            LogEntry e = log.get(s);
+            PgLogEntry e = log.get(s);
             if (e.op().session() != 0) {
                 String name = e.op().session() + "/" + e.op().number() % RENUMBER;
                 Long before = positions.put(name, s);

@@ -3,7 +3,7 @@ package io.cairn.dataserver.replication;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.Objects;
@@ -43,8 +43,8 @@ final class Ops {
                 new int[0]);
     }
 
-    static LogEntry entry(long epoch, long sequence) {
-        return new LogEntry(
+    static PgLogEntry entry(long epoch, long sequence) {
+        return new PgLogEntry(
                 epoch, sequence, write(5, epoch * 1000 + sequence, 0, 0, 8), Unpooled.EMPTY_BUFFER);
     }
 

@@ -3,7 +3,7 @@ package io.cairn.dataserver.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -11,8 +11,8 @@ import org.junit.jupiter.api.Test;
 class PeeringTest {
     private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
 
-    private PgReplica primary(long committed, LogEntry... log) {
-        for (LogEntry e : log) {
+    private PgReplica primary(long committed, PgLogEntry... log) {
+        for (PgLogEntry e : log) {
             out.append(e);
         }
         out.store.sync(log.length);
@@ -71,7 +71,7 @@ class PeeringTest {
 
     @Test
     void readsWhatMembersLackFromItsOwnDisk() {
-        LogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
+        PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
         PgReplica replica = primary(1, log);
         replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), 0);
         replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), 0);

@@ -7,7 +7,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -34,7 +34,11 @@ class PrepareFormatTest {
                     new int[] {0x01020304});
     private static final Prepare PREPARE =
             new Prepare(
-                    0x0A0B, 0x11, 0x0F, 0x21, new LogEntry(0x10, 0x22, OP, Unpooled.EMPTY_BUFFER));
+                    0x0A0B,
+                    0x11,
+                    0x0F,
+                    0x21,
+                    new PgLogEntry(0x10, 0x22, OP, Unpooled.EMPTY_BUFFER));
     private static final String FIXED_PART =
             "07000100"
                     + "0b0a0000"

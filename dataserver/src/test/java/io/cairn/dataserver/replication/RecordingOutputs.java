@@ -1,7 +1,7 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.dataserver.chunk.PgLogState;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,7 +20,7 @@ final class RecordingOutputs implements PgOutputs {
 
     /** Everything appended becomes durable. */
     void sync(PgReplica replica) {
-        for (LogEntry e : store.sync(store.size())) {
+        for (PgLogEntry e : store.sync(store.size())) {
             replica.onDurable(e.epoch(), e.sequence());
         }
     }
@@ -38,7 +38,7 @@ final class RecordingOutputs implements PgOutputs {
     }
 
     @Override
-    public void append(LogEntry entry) {
+    public void append(PgLogEntry entry) {
         store.append(entry);
     }
 

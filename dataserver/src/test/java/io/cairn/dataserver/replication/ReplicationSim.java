@@ -5,7 +5,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.PgLogState;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -179,7 +179,7 @@ final class ReplicationSim {
         return text.toString();
     }
 
-    static String identity(LogEntry e) {
+    static String identity(PgLogEntry e) {
         return "(%d, %d) %s %d/%d"
                 .formatted(
                         e.epoch(), e.sequence(), e.op().type(), e.op().session(), e.op().number());
@@ -303,7 +303,7 @@ final class ReplicationSim {
         }
 
         @Override
-        public void append(LogEntry entry) {
+        public void append(PgLogEntry entry) {
             store.append(entry);
             int mine = incarnation;
             if (fault == Fault.DURABLE_AT_APPEND) {
@@ -313,7 +313,7 @@ final class ReplicationSim {
                     mine,
                     random.nextLong(10 * MILLI),
                     () -> {
-                        List<LogEntry> synced = store.sync(store.size());
+                        List<PgLogEntry> synced = store.sync(store.size());
                         later(
                                 mine,
                                 random.nextLong(MILLI),
@@ -321,7 +321,7 @@ final class ReplicationSim {
                     });
         }
 
-        private static void durable(PgReplica r, List<LogEntry> entries) {
+        private static void durable(PgReplica r, List<PgLogEntry> entries) {
             entries.forEach(e -> r.onDurable(e.epoch(), e.sequence()));
         }
 
@@ -435,8 +435,8 @@ final class ReplicationSim {
                     epoch,
                     (r, reply) -> {
                         if (r.admitFetch(epoch) == null) {
-                            List<LogEntry> all = nodes.get(to - 1).store.after(after);
-                            List<LogEntry> some = all.subList(0, Math.min(3, all.size()));
+                            List<PgLogEntry> all = nodes.get(to - 1).store.after(after);
+                            List<PgLogEntry> some = all.subList(0, Math.min(3, all.size()));
                             reply.accept(me -> me.onFetched(to, epoch, some));
                         }
                     });

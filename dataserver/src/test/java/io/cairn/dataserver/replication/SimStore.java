@@ -3,7 +3,7 @@ package io.cairn.dataserver.replication;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
-import io.cairn.dataserver.store.LogEntry;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +14,7 @@ import java.util.TreeSet;
 /** The log of one PG on one simulated disk; a crash loses what was not synced. */
 final class SimStore {
     private final int pg;
-    private final List<LogEntry> entries = new ArrayList<>();
+    private final List<PgLogEntry> entries = new ArrayList<>();
     private int synced;
     private long committed;
 
@@ -22,7 +22,7 @@ final class SimStore {
         this.pg = pg;
     }
 
-    void append(LogEntry entry) {
+    void append(PgLogEntry entry) {
         if (entry.sequence() != entries.size() + 1L) {
             throw new AssertionError("append " + entry.sequence() + " after " + entries.size());
         }
@@ -30,12 +30,12 @@ final class SimStore {
     }
 
     /** Makes everything durable; returns what became so. */
-    List<LogEntry> sync(int upTo) {
+    List<PgLogEntry> sync(int upTo) {
         int end = Math.min(upTo, entries.size());
         if (end <= synced) {
             return List.of();
         }
-        List<LogEntry> newlySynced = List.copyOf(entries.subList(synced, end));
+        List<PgLogEntry> newlySynced = List.copyOf(entries.subList(synced, end));
         synced = end;
         return newlySynced;
     }
@@ -79,11 +79,11 @@ final class SimStore {
         return committed;
     }
 
-    LogEntry get(long sequence) {
+    PgLogEntry get(long sequence) {
         return entries.get((int) sequence - 1);
     }
 
-    List<LogEntry> after(long sequence) {
+    List<PgLogEntry> after(long sequence) {
         return List.copyOf(
                 entries.subList((int) Math.min(sequence, entries.size()), entries.size()));
     }
@@ -91,7 +91,7 @@ final class SimStore {
     /** Sequence of the newest write to the chunk, 0 if none: the register's value. */
     long newestWrite(int chunk) {
         for (int i = entries.size() - 1; i >= 0; i--) {
-            LogEntry e = entries.get(i);
+            PgLogEntry e = entries.get(i);
             if (e.op().session() != 0 && e.op().chunk() == chunk) {
                 return e.sequence();
             }
@@ -104,7 +104,7 @@ final class SimStore {
         Map<Long, TreeSet<Long>> numbers = new TreeMap<>();
         Map<Long, Long> marks = new TreeMap<>();
         long epoch = 0;
-        for (LogEntry e : entries) {
+        for (PgLogEntry e : entries) {
             if (e.epoch() != epoch) {
                 epoch = e.epoch();
                 starts.add(new EpochStart(epoch, e.sequence()));

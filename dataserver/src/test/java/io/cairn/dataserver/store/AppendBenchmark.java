@@ -63,7 +63,7 @@ final class AppendBenchmark {
             long end = start + (long) (seconds * 1e9);
             while (System.nanoTime() < end) {
                 window.acquire();
-                LogEntry entry = new LogEntry(1, ++sequence, op(), payload);
+                PgLogEntry entry = new PgLogEntry(1, ++sequence, op(), payload);
                 store.append(entry, window::release);
                 store.commit(1, sequence);
             }

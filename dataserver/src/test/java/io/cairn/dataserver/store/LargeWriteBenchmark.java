@@ -70,7 +70,7 @@ final class LargeWriteBenchmark {
             long sequence = 1 + i / 8;
             window.acquire();
             store.append(
-                    new LogEntry(1, sequence, op(pg, sequence, i, crcs), payload),
+                    new PgLogEntry(1, sequence, op(pg, sequence, i, crcs), payload),
                     () -> {
                         store.commit(pg, sequence);
                         window.release();

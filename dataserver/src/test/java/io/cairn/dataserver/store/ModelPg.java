@@ -12,7 +12,7 @@ import java.util.Map;
 /** What a PG's history means, by replaying all of it over plain arrays. */
 final class ModelPg {
     /** An operation; what it does is said again here, so as not to trust its encoding. */
-    record Op(LogEntry entry, long inode, int chunk, byte[] payload, long size, long[] deleted) {}
+    record Op(PgLogEntry entry, long inode, int chunk, byte[] payload, long size, long[] deleted) {}
 
     private final List<Op> history = new ArrayList<>();
     long acknowledged;
@@ -40,7 +40,7 @@ final class ModelPg {
     }
 
     /** Unless it was dropped meanwhile. */
-    void acknowledge(LogEntry e) {
+    void acknowledge(PgLogEntry e) {
         if (e.sequence() <= last() && history.get((int) e.sequence() - 1).entry() == e) {
             acknowledged = e.sequence();
         }

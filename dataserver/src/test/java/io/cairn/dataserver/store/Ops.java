@@ -28,7 +28,7 @@ final class Ops {
         return crcs;
     }
 
-    static LogEntry write(
+    static PgLogEntry write(
             int pg,
             long epoch,
             long sequence,
@@ -54,14 +54,14 @@ final class Ops {
                         1,
                         cuts,
                         blockCrcs(offset, payload));
-        return new LogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
+        return new PgLogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
     }
 
-    static LogEntry noop(int pg, long epoch, long sequence) {
+    static PgLogEntry noop(int pg, long epoch, long sequence) {
         return other(DataOpType.NOOP, pg, epoch, sequence, 0, 0, new byte[0]);
     }
 
-    static LogEntry delete(int pg, long epoch, long sequence, long... inodes) {
+    static PgLogEntry delete(int pg, long epoch, long sequence, long... inodes) {
         ByteBuffer b = ByteBuffer.allocate(8 * inodes.length).order(ByteOrder.LITTLE_ENDIAN);
         for (long i : inodes) {
             b.putLong(i);
@@ -69,7 +69,7 @@ final class Ops {
         return other(DataOpType.DELETE_INODES, pg, epoch, sequence, 0, 0, b.array());
     }
 
-    static LogEntry truncate(
+    static PgLogEntry truncate(
             int pg,
             long epoch,
             long sequence,
@@ -87,7 +87,7 @@ final class Ops {
                 layout.truncatePayload(size));
     }
 
-    private static LogEntry other(
+    private static PgLogEntry other(
             DataOpType type,
             int pg,
             long epoch,
@@ -111,6 +111,6 @@ final class Ops {
                         1,
                         List.of(),
                         new int[0]);
-        return new LogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
+        return new PgLogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
     }
 }

@@ -165,7 +165,7 @@ class StoreDamageTest {
 
     private static void writeAndFlush(StoreHarness h, byte[] payload, int offset) {
         long sequence = h.model(0).last() + 1;
-        LogEntry e = Ops.write(0, 1, sequence, 1, 0, offset, payload, 0, List.of());
+        PgLogEntry e = Ops.write(0, 1, sequence, 1, 0, offset, payload, 0, List.of());
         h.append(0, e, 1, 0, payload, 0);
         h.awaitDurable();
         h.commitAll();

@@ -97,7 +97,7 @@ class StoreDirectTest {
             for (long sequence = 1; sequence <= 60; sequence++) {
                 long s = sequence;
                 byte[] payload = new byte[sequence % 3 == 0 ? LARGE : 100];
-                LogEntry e = Ops.write(0, 1, s, s % 5, (int) (s % 4), 0, payload, 0, List.of());
+                PgLogEntry e = Ops.write(0, 1, s, s % 5, (int) (s % 4), 0, payload, 0, List.of());
                 h.store()
                         .append(
                                 e,
@@ -152,7 +152,7 @@ class StoreDirectTest {
     void reusedBlocksOfADroppedWriteAreNotTakenTwice() throws Exception {
         try (StoreHarness h = new StoreHarness(directory, 1, 1 << 20, 32, 64 << 10)) {
             h.open();
-            LogEntry pin = Ops.write(1, 1, 1, 4, 0, 0, new byte[10], 0, List.of());
+            PgLogEntry pin = Ops.write(1, 1, 1, 4, 0, 0, new byte[10], 0, List.of());
             h.append(1, pin, 4, 0, new byte[10], 0);
             write(h, 1, 0, 0, LARGE);
             h.awaitDurable();
@@ -227,7 +227,7 @@ class StoreDirectTest {
             DiskInvariants.check(h.store());
             long sequence = h.model(0).last();
             for (long i = 1; i <= inode; i++) {
-                LogEntry e = Ops.delete(0, 1, ++sequence, i);
+                PgLogEntry e = Ops.delete(0, 1, ++sequence, i);
                 h.append(0, e, i, 0, new byte[0], 0);
             }
             flush(h);
@@ -253,7 +253,8 @@ class StoreDirectTest {
         byte[] payload = new byte[length];
         h.random.nextBytes(payload);
         long sequence = h.model(0).last() + 1;
-        LogEntry e = Ops.write(0, h.epoch(), sequence, inode, chunk, offset, payload, 0, List.of());
+        PgLogEntry e =
+                Ops.write(0, h.epoch(), sequence, inode, chunk, offset, payload, 0, List.of());
         h.append(0, e, inode, chunk, payload, 0);
         return payload;
     }

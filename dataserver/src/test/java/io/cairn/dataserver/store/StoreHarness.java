@@ -230,7 +230,7 @@ final class StoreHarness implements AutoCloseable {
             known = t[0];
         }
         known = Math.max(known, truncateSequences.getOrDefault(inode, 0L));
-        LogEntry e =
+        PgLogEntry e =
                 Ops.write(
                         pg,
                         epoch,
@@ -257,7 +257,7 @@ final class StoreHarness implements AutoCloseable {
         }
         long[] t = pending.removeFirst();
         for (int p = 0; p < PGS; p++) {
-            LogEntry e = Ops.truncate(p, epoch, model(p).last() + 1, inode, t[0], t[1], layout);
+            PgLogEntry e = Ops.truncate(p, epoch, model(p).last() + 1, inode, t[0], t[1], layout);
             append(p, e, inode, 0, new byte[0], t[1]);
         }
     }
@@ -267,11 +267,11 @@ final class StoreHarness implements AutoCloseable {
     }
 
     private void appendDelete(int pg, long inode) {
-        LogEntry e = Ops.delete(pg, epoch, model(pg).last() + 1, inode);
+        PgLogEntry e = Ops.delete(pg, epoch, model(pg).last() + 1, inode);
         append(pg, e, inode, 0, new byte[0], 0);
     }
 
-    void append(int pg, LogEntry e, long inode, int chunk, byte[] payload, long size) {
+    void append(int pg, PgLogEntry e, long inode, int chunk, byte[] payload, long size) {
         ModelPg m = model(pg);
         m.history().add(new ModelPg.Op(e, inode, chunk, payload, size, new long[] {inode}));
         store().append(e, () -> durable.add(() -> m.acknowledge(e)));

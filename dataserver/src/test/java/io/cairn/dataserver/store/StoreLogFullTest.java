@@ -111,7 +111,7 @@ class StoreLogFullTest {
         byte[] payload = new byte[length];
         h.random.nextBytes(payload);
         long sequence = h.model(0).last() + 1;
-        LogEntry e = Ops.write(0, h.epoch(), sequence, 1, 0, offset, payload, 0, List.of());
+        PgLogEntry e = Ops.write(0, h.epoch(), sequence, 1, 0, offset, payload, 0, List.of());
         h.append(0, e, 1, 0, payload, 0);
     }
 }

@@ -318,7 +318,7 @@ class StoreRepairTest {
 
     private static void append(StoreHarness h, int offset, byte[] bytes) {
         long sequence = h.model(0).last() + 1;
-        LogEntry e = Ops.write(0, h.epoch(), sequence, 1, 0, offset, bytes, 0, List.of());
+        PgLogEntry e = Ops.write(0, h.epoch(), sequence, 1, 0, offset, bytes, 0, List.of());
         h.append(0, e, 1, 0, bytes, 0);
     }
 

@@ -38,7 +38,7 @@ class StoreSpaceTest {
 
             long sequence = h.model(0).last();
             for (int inode = 1; inode < 1000; inode++) {
-                LogEntry e = Ops.delete(0, 1, ++sequence, inode);
+                PgLogEntry e = Ops.delete(0, 1, ++sequence, inode);
                 h.append(0, e, inode, 0, new byte[0], 0);
             }
             flush(h);
@@ -80,9 +80,9 @@ class StoreSpaceTest {
             h.store().commit(0, 2);
             h.store().flushThread().flushAll();
             assertThat(h.store().logState(0).flushedSequence()).isEqualTo(2);
-            List<LogEntry> entries = h.store().entries(0, 3, 100);
-            assertThat(entries).extracting(LogEntry::sequence).containsExactly(4L, 5L);
-            for (LogEntry e : entries) {
+            List<PgLogEntry> entries = h.store().entries(0, 3, 100);
+            assertThat(entries).extracting(PgLogEntry::sequence).containsExactly(4L, 5L);
+            for (PgLogEntry e : entries) {
                 byte[] bytes = new byte[50];
                 e.payload().readBytes(bytes);
                 assertThat(bytes)
@@ -102,7 +102,7 @@ class StoreSpaceTest {
     private static void write(StoreHarness h, long inode, int chunk, int offset, int length) {
         byte[] payload = new byte[length];
         h.random.nextBytes(payload);
-        LogEntry e =
+        PgLogEntry e =
                 Ops.write(
                         0,
                         h.epoch(),

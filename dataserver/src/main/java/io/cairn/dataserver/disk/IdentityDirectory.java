@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * A data server's identity on disk: {@code server-uuid} and {@code cluster-id} (text, hexadecimal),
  * and {@code lock}, held while a process serves from here. Any thread.
  */
-public final class StateDirectory implements AutoCloseable {
+public final class IdentityDirectory implements AutoCloseable {
     public static final int ID_BYTES = 16;
 
     private final Path directory;
@@ -26,7 +26,7 @@ public final class StateDirectory implements AutoCloseable {
     private final ByteString serverUuid;
     private @Nullable ByteString clusterId;
 
-    private StateDirectory(Path directory, FileChannel lockFile) throws IOException {
+    private IdentityDirectory(Path directory, FileChannel lockFile) throws IOException {
         this.directory = directory;
         this.lockFile = lockFile;
         ByteString known = read("server-uuid");
@@ -43,7 +43,7 @@ public final class StateDirectory implements AutoCloseable {
      *
      * @throws DiskOpenException naming the directory when it cannot be used
      */
-    public static StateDirectory open(Path directory) throws DiskOpenException {
+    public static IdentityDirectory open(Path directory) throws DiskOpenException {
         try {
             Files.createDirectories(directory);
             FileChannel channel =
@@ -53,7 +53,7 @@ public final class StateDirectory implements AutoCloseable {
                             StandardOpenOption.WRITE);
             try {
                 lock(directory, channel);
-                return new StateDirectory(directory, channel);
+                return new IdentityDirectory(directory, channel);
             } catch (IOException | DiskOpenException e) {
                 channel.close();
                 throw e;

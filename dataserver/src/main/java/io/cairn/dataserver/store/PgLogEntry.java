@@ -9,7 +9,7 @@ import io.netty.buffer.ByteBuf;
  * @param payload the bytes; the store copies or retains what it keeps before {@code append}
  *     returns, and they do not change while it does
  */
-public record LogEntry(long epoch, long sequence, DataOp op, ByteBuf payload) {
+public record PgLogEntry(long epoch, long sequence, DataOp op, ByteBuf payload) {
     public int pg() {
         return op.pg();
     }

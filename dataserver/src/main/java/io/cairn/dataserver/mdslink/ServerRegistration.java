@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * it when the metadata service takes it or refuses it. {@link MdsLink} calls it on its loop; what
  * is public may be called by any thread.
  */
-public final class Registration {
-    private static final Logger LOG = LoggerFactory.getLogger(Registration.class);
+public final class ServerRegistration {
+    private static final Logger LOG = LoggerFactory.getLogger(ServerRegistration.class);
 
     private final DataServerConfig config;
     private final ServerIdentity identity;
@@ -36,7 +36,7 @@ public final class Registration {
      * @param disks all that this server serves, in the order of the configuration
      * @param address where this server listens
      */
-    public Registration(
+    public ServerRegistration(
             DataServerConfig config,
             ServerIdentity identity,
             List<LocalDisk> disks,

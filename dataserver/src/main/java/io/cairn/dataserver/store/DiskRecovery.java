@@ -28,15 +28,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Opens a disk: superblocks, index, allocator, WAL, in this order. Used once by one thread. */
-final class DiskOpener {
-    private static final Logger LOG = LoggerFactory.getLogger(DiskOpener.class);
+/**
+ * Opens a disk, new, closed or crashed: superblocks, index, allocator, WAL, in this order. Used
+ * once by one thread.
+ */
+final class DiskRecovery {
+    private static final Logger LOG = LoggerFactory.getLogger(DiskRecovery.class);
 
     private final DiskConfig config;
     private final DiskRuntime runtime;
     private final DeviceFiles files;
 
-    private DiskOpener(DiskConfig config, DiskRuntime runtime) {
+    private DiskRecovery(DiskConfig config, DiskRuntime runtime) {
         this.config = config;
         this.runtime = runtime;
         this.files = runtime.files();
@@ -45,7 +48,7 @@ final class DiskOpener {
     static LocalDiskStore open(DiskConfig config, UUID cluster, DiskRuntime runtime)
             throws DiskOpenException {
         try {
-            return new DiskOpener(config, runtime).open(cluster);
+            return new DiskRecovery(config, runtime).open(cluster);
         } catch (IOException | IndexDamagedException | IllegalStateException e) {
             throw new DiskOpenException(
                     "cannot open disk " + config.data() + ": " + e.getMessage(), e);
