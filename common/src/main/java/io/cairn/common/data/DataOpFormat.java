@@ -37,6 +37,7 @@ public final class DataOpFormat {
     public static final int CRC_LENGTH = 4;
     public static final int MAX_CUTS = 4;
 
+    private static final int VERSION_OFFSET = 0;
     private static final int TYPE_OFFSET = 1;
     private static final int FLAGS_OFFSET = 2;
     private static final int PG_OFFSET = 4;
@@ -51,6 +52,10 @@ public final class DataOpFormat {
     private static final int CRC_COUNT_OFFSET = 54;
     private static final int TRUNCATE_SEQUENCE_OFFSET = 56;
     private static final int MAP_EPOCH_OFFSET = 64;
+
+    private static final int CUT_SEQUENCE_OFFSET = 0;
+    private static final int CUT_SIZE_OFFSET = 8;
+    private static final int CUT_RESERVED_OFFSET = 12;
 
     private static final int[] NO_CRCS = new int[0];
 
@@ -86,7 +91,7 @@ public final class DataOpFormat {
             throw new IllegalArgumentException(wrong);
         }
         int at = to.position();
-        to.put(at, (byte) VERSION);
+        to.put(at + VERSION_OFFSET, (byte) VERSION);
         to.put(at + TYPE_OFFSET, (byte) op.type().number());
         LittleEndian.putU16(to, at + FLAGS_OFFSET, op.flags());
         LittleEndian.putInt(to, at + PG_OFFSET, op.pg());
@@ -104,9 +109,9 @@ public final class DataOpFormat {
         int next = at + FIXED_LENGTH;
         for (int i = 0; i < op.cuts().size(); i++) {
             Cut cut = op.cuts().get(i);
-            LittleEndian.putLong(to, next, cut.sequence());
-            LittleEndian.putInt(to, next + 8, cut.lengthBytes());
-            LittleEndian.putInt(to, next + 12, 0);
+            LittleEndian.putLong(to, next + CUT_SEQUENCE_OFFSET, cut.sequence());
+            LittleEndian.putInt(to, next + CUT_SIZE_OFFSET, cut.lengthBytes());
+            LittleEndian.putInt(to, next + CUT_RESERVED_OFFSET, 0);
             next += CUT_LENGTH;
         }
         for (int crc : op.blockCrcs()) {
@@ -139,8 +144,9 @@ public final class DataOpFormat {
         if (from.remaining() < FIXED_LENGTH) {
             throw malformed("only " + from.remaining() + " bytes");
         }
-        if (from.get(at) != VERSION) {
-            throw malformed("version " + (from.get(at) & 0xff) + " is unknown");
+        int version = from.get(at + VERSION_OFFSET) & 0xff;
+        if (version != VERSION) {
+            throw malformed("version " + version + " is unknown");
         }
         int cutCount = LittleEndian.getU16(from, at + CUT_COUNT_OFFSET);
         int crcCount = LittleEndian.getU16(from, at + CRC_COUNT_OFFSET);
@@ -188,13 +194,13 @@ public final class DataOpFormat {
         var cuts = new Cut[count];
         for (int i = 0; i < count; i++) {
             int start = at + i * CUT_LENGTH;
-            if (LittleEndian.getInt(from, start + 12) != 0) {
+            if (LittleEndian.getInt(from, start + CUT_RESERVED_OFFSET) != 0) {
                 throw malformed("reserved bytes of a cut are set");
             }
             cuts[i] =
                     new Cut(
-                            LittleEndian.getLong(from, start),
-                            LittleEndian.getInt(from, start + 8));
+                            LittleEndian.getLong(from, start + CUT_SEQUENCE_OFFSET),
+                            LittleEndian.getInt(from, start + CUT_SIZE_OFFSET));
         }
         return List.of(cuts);
     }

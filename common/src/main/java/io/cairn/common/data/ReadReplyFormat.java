@@ -20,6 +20,10 @@ public final class ReadReplyFormat {
     /** Length without checksums. */
     public static final int FIXED_LENGTH = 12;
 
+    private static final int REQUESTED_LENGTH_OFFSET = 0;
+    private static final int DATA_LENGTH_OFFSET = 4;
+    private static final int CRC_COUNT_OFFSET = 8;
+
     private ReadReplyFormat() {}
 
     public static int encodedLength(ReadReply reply) {
@@ -29,9 +33,11 @@ public final class ReadReplyFormat {
     /** Appends the reply. */
     public static void encode(ReadReply reply, ByteBuf to) {
         to.ensureWritable(encodedLength(reply));
-        to.writeIntLE(reply.requestedLength());
-        to.writeIntLE(reply.dataLength());
-        to.writeIntLE(reply.blockCrcs().length);
+        int at = to.writerIndex();
+        to.setIntLE(at + REQUESTED_LENGTH_OFFSET, reply.requestedLength());
+        to.setIntLE(at + DATA_LENGTH_OFFSET, reply.dataLength());
+        to.setIntLE(at + CRC_COUNT_OFFSET, reply.blockCrcs().length);
+        to.writerIndex(at + FIXED_LENGTH);
         for (int crc : reply.blockCrcs()) {
             to.writeIntLE(crc);
         }
@@ -52,9 +58,9 @@ public final class ReadReplyFormat {
         if (view.remaining() < FIXED_LENGTH) {
             throw malformed("only " + view.remaining() + " bytes");
         }
-        int requested = LittleEndian.getInt(view, at);
-        int data = LittleEndian.getInt(view, at + 4);
-        int count = LittleEndian.getInt(view, at + 8);
+        int requested = LittleEndian.getInt(view, at + REQUESTED_LENGTH_OFFSET);
+        int data = LittleEndian.getInt(view, at + DATA_LENGTH_OFFSET);
+        int count = LittleEndian.getInt(view, at + CRC_COUNT_OFFSET);
         if (requested != length || data < 0 || data > length || data != payloadLength) {
             throw malformed(
                     String.format(

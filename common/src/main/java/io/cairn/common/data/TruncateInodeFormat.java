@@ -19,16 +19,24 @@ import org.jspecify.annotations.Nullable;
 public final class TruncateInodeFormat {
     public static final int LENGTH = 24;
 
+    private static final int SIZE_OFFSET = 0;
+    private static final int STRIPE_UNIT_OFFSET = 8;
+    private static final int STRIPE_COUNT_OFFSET = 12;
+    private static final int CHUNK_SIZE_OFFSET = 16;
+    private static final int RESERVED_OFFSET = 20;
+
     private TruncateInodeFormat() {}
 
     /** Appends the payload. */
     public static void encode(TruncateInode truncation, ByteBuf to) {
         to.ensureWritable(LENGTH);
-        to.writeLongLE(truncation.size());
-        to.writeIntLE(truncation.stripeUnit());
-        to.writeIntLE(truncation.stripeCount());
-        to.writeIntLE(truncation.chunkSize());
-        to.writeIntLE(0);
+        int at = to.writerIndex();
+        to.setLongLE(at + SIZE_OFFSET, truncation.size());
+        to.setIntLE(at + STRIPE_UNIT_OFFSET, truncation.stripeUnit());
+        to.setIntLE(at + STRIPE_COUNT_OFFSET, truncation.stripeCount());
+        to.setIntLE(at + CHUNK_SIZE_OFFSET, truncation.chunkSize());
+        to.setIntLE(at + RESERVED_OFFSET, 0);
+        to.writerIndex(at + LENGTH);
     }
 
     /**
@@ -43,11 +51,11 @@ public final class TruncateInodeFormat {
         int at = payload.readerIndex();
         var truncation =
                 new TruncateInode(
-                        payload.getLongLE(at),
-                        payload.getIntLE(at + 8),
-                        payload.getIntLE(at + 12),
-                        payload.getIntLE(at + 16));
-        if (truncation.size() < 0 || payload.getIntLE(at + 20) != 0) {
+                        payload.getLongLE(at + SIZE_OFFSET),
+                        payload.getIntLE(at + STRIPE_UNIT_OFFSET),
+                        payload.getIntLE(at + STRIPE_COUNT_OFFSET),
+                        payload.getIntLE(at + CHUNK_SIZE_OFFSET));
+        if (truncation.size() < 0 || payload.getIntLE(at + RESERVED_OFFSET) != 0) {
             throw malformed("size or reserved bytes are out of range");
         }
         @Nullable String wrong =

@@ -17,6 +17,11 @@ import java.nio.ByteBuffer;
 public final class BlockGroupFormat {
     static final int FIXED_BYTES = 20;
     private static final int RUN_BYTES = 12;
+    private static final int BLOCK_CRC_BYTES = 4;
+
+    private static final int STORED_OFFSET = 0;
+    private static final int DAMAGED_OFFSET = 8;
+    private static final int RUNS_OFFSET = 16;
 
     private BlockGroupFormat() {}
 
@@ -36,8 +41,10 @@ public final class BlockGroupFormat {
                 damaged |= 1L << i;
             }
         }
-        ByteBuffer b = IndexValue.allocate(FIXED_BYTES + runs * RUN_BYTES + blocks * 4);
-        b.putLong(stored).putLong(damaged).putInt(runs);
+        ByteBuffer b =
+                IndexValue.allocate(FIXED_BYTES + runs * RUN_BYTES + blocks * BLOCK_CRC_BYTES);
+        b.putLong(STORED_OFFSET, stored).putLong(DAMAGED_OFFSET, damaged).putInt(RUNS_OFFSET, runs);
+        b.position(FIXED_BYTES);
         putRuns(b, g);
         for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
             if (g.stored(i)) {
@@ -72,14 +79,15 @@ public final class BlockGroupFormat {
     static BlockGroup decode(byte[] value) {
         ByteBuffer b = IndexValue.open(value, FIXED_BYTES, "block group");
         BlockGroup g = new BlockGroup();
-        long stored = b.getLong();
-        long damaged = b.getLong();
-        int runs = b.getInt();
+        long stored = b.getLong(STORED_OFFSET);
+        long damaged = b.getLong(DAMAGED_OFFSET);
+        int runs = b.getInt(RUNS_OFFSET);
+        b.position(FIXED_BYTES);
         int crcs = FIXED_BYTES + runs * RUN_BYTES;
         if (runs < 0 || runs > ChunkKeys.GROUP_BLOCKS) {
             throw new IndexDamagedException("block group of " + runs + " runs");
         }
-        if (b.limit() != crcs + 4 * Long.bitCount(stored)) {
+        if (b.limit() != crcs + BLOCK_CRC_BYTES * Long.bitCount(stored)) {
             throw new IndexDamagedException("block group of " + b.limit() + " bytes");
         }
         long next = 0;
@@ -99,7 +107,7 @@ public final class BlockGroupFormat {
                 next = b.getLong();
                 left = b.getInt();
             }
-            g.set(i, next++, b.getInt(crcs + 4 * n++));
+            g.set(i, next++, b.getInt(crcs + BLOCK_CRC_BYTES * n++));
             left--;
         }
         if (left != 0 || b.position() != crcs) {

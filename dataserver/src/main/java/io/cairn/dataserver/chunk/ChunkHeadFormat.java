@@ -16,19 +16,28 @@ import java.nio.ByteBuffer;
 public final class ChunkHeadFormat {
     static final int BYTES = 28;
 
+    private static final int EPOCH_OFFSET = 0;
+    private static final int SEQUENCE_OFFSET = 8;
+    private static final int TRUNCATE_SEQUENCE_OFFSET = 16;
+    private static final int LENGTH_OFFSET = 24;
+
     private ChunkHeadFormat() {}
 
     static byte[] encode(ChunkHead h) {
         return IndexValue.seal(
                 IndexValue.allocate(BYTES)
-                        .putLong(h.epoch())
-                        .putLong(h.sequence())
-                        .putLong(h.truncateSequence())
-                        .putInt(h.lengthBytes()));
+                        .putLong(EPOCH_OFFSET, h.epoch())
+                        .putLong(SEQUENCE_OFFSET, h.sequence())
+                        .putLong(TRUNCATE_SEQUENCE_OFFSET, h.truncateSequence())
+                        .putInt(LENGTH_OFFSET, h.lengthBytes()));
     }
 
     static ChunkHead decode(byte[] value) {
         ByteBuffer b = IndexValue.open(value, BYTES, "chunk head");
-        return new ChunkHead(b.getLong(), b.getLong(), b.getLong(), b.getInt());
+        return new ChunkHead(
+                b.getLong(EPOCH_OFFSET),
+                b.getLong(SEQUENCE_OFFSET),
+                b.getLong(TRUNCATE_SEQUENCE_OFFSET),
+                b.getInt(LENGTH_OFFSET));
     }
 }

@@ -133,7 +133,7 @@ public final class ChunkIndex implements AutoCloseable {
 
     public List<PgLogState> pgStates() {
         List<PgLogState> states = new ArrayList<>();
-        try (PrefixIterator it = rows(new byte[] {'P'})) {
+        try (PrefixIterator it = rows(ChunkKeys.pgStates())) {
             for (; it.isValid(); it.next()) {
                 states.add(PgStateFormat.decode(ChunkKeys.pgOf(it.key()), it.value()));
             }
@@ -151,7 +151,7 @@ public final class ChunkIndex implements AutoCloseable {
     }
 
     public void visit(Visitor visitor) {
-        try (PrefixIterator it = rows(new byte[] {'C'})) {
+        try (PrefixIterator it = rows(ChunkKeys.content())) {
             for (; it.isValid(); it.next()) {
                 byte[] key = it.key();
                 int pg = ChunkKeys.pgOf(key);

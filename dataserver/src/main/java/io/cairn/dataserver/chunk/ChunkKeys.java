@@ -19,68 +19,96 @@ public final class ChunkKeys {
     /** Blocks of 4 KiB one block group describes. */
     public static final int GROUP_BLOCKS = 64;
 
-    static final int CHUNK_HEAD_BYTES = 18;
-    static final int GROUP_BYTES = 22;
-    private static final int INODE_BYTES = 13;
+    private static final byte DISK = 'D';
+    private static final byte HISTORY = 'P';
+    private static final byte CONTENT = 'C';
     private static final byte INODE_HEAD = 0;
     private static final byte CHUNK = 1;
+
+    private static final int PG_OFFSET = 1;
+    private static final int INODE_OFFSET = 5;
+    private static final int KIND_OFFSET = 13;
+    private static final int CHUNK_OFFSET = 14;
+    private static final int GROUP_OFFSET = 18;
+
+    private static final int PG_STATE_BYTES = 5;
+    private static final int INODE_HEAD_BYTES = CHUNK_OFFSET;
+    private static final int CHUNK_HEAD_BYTES = GROUP_OFFSET;
+    private static final int GROUP_BYTES = 22;
 
     private ChunkKeys() {}
 
     static byte[] diskState() {
-        return new byte[] {'D'};
+        return new byte[] {DISK};
+    }
+
+    /** What the keys of all histories begin with. */
+    static byte[] pgStates() {
+        return new byte[] {HISTORY};
     }
 
     static byte[] pgState(int pg) {
-        return ByteBuffer.allocate(5).put((byte) 'P').putInt(pg).array();
+        return ByteBuffer.allocate(PG_STATE_BYTES).put(HISTORY).putInt(PG_OFFSET, pg).array();
+    }
+
+    /** What the keys of all inode heads, chunk heads and block groups begin with. */
+    static byte[] content() {
+        return new byte[] {CONTENT};
     }
 
     static byte[] inodeHead(int pg, long inode) {
-        return inode(pg, inode, 1).put(INODE_HEAD).array();
+        return inode(pg, inode, INODE_HEAD_BYTES).put(KIND_OFFSET, INODE_HEAD).array();
     }
 
     static byte[] chunkHead(int pg, long inode, int chunk) {
-        return inode(pg, inode, 5).put(CHUNK).putInt(chunk).array();
+        return chunk(pg, inode, chunk, CHUNK_HEAD_BYTES).array();
     }
 
     static byte[] group(int pg, long inode, int chunk, int group) {
-        return inode(pg, inode, 9).put(CHUNK).putInt(chunk).putInt(group).array();
+        return chunk(pg, inode, chunk, GROUP_BYTES).putInt(GROUP_OFFSET, group).array();
     }
 
     /** What all keys of an inode in a PG begin with. */
     static byte[] inode(int pg, long inode) {
-        return inode(pg, inode, 0).array();
+        return inode(pg, inode, KIND_OFFSET).array();
     }
 
     static boolean isChunkHead(byte[] key) {
-        return key.length == CHUNK_HEAD_BYTES && key[0] == 'C';
+        return key.length == CHUNK_HEAD_BYTES && key[0] == CONTENT;
     }
 
     static boolean isGroup(byte[] key) {
-        return key.length == GROUP_BYTES && key[0] == 'C';
+        return key.length == GROUP_BYTES && key[0] == CONTENT;
     }
 
     static boolean isInodeHead(byte[] key) {
-        return key.length == INODE_BYTES + 1 && key[0] == 'C';
+        return key.length == INODE_HEAD_BYTES && key[0] == CONTENT;
     }
 
     static int pgOf(byte[] key) {
-        return ByteBuffer.wrap(key).getInt(1);
+        return ByteBuffer.wrap(key).getInt(PG_OFFSET);
     }
 
     static long inodeOf(byte[] key) {
-        return ByteBuffer.wrap(key).getLong(5);
+        return ByteBuffer.wrap(key).getLong(INODE_OFFSET);
     }
 
     static int chunkOf(byte[] key) {
-        return ByteBuffer.wrap(key).getInt(INODE_BYTES + 1);
+        return ByteBuffer.wrap(key).getInt(CHUNK_OFFSET);
     }
 
     static int groupOf(byte[] key) {
-        return ByteBuffer.wrap(key).getInt(CHUNK_HEAD_BYTES);
+        return ByteBuffer.wrap(key).getInt(GROUP_OFFSET);
     }
 
-    private static ByteBuffer inode(int pg, long inode, int more) {
-        return ByteBuffer.allocate(INODE_BYTES + more).put((byte) 'C').putInt(pg).putLong(inode);
+    private static ByteBuffer inode(int pg, long inode, int bytes) {
+        return ByteBuffer.allocate(bytes)
+                .put(0, CONTENT)
+                .putInt(PG_OFFSET, pg)
+                .putLong(INODE_OFFSET, inode);
+    }
+
+    private static ByteBuffer chunk(int pg, long inode, int chunk, int bytes) {
+        return inode(pg, inode, bytes).put(KIND_OFFSET, CHUNK).putInt(CHUNK_OFFSET, chunk);
     }
 }

@@ -18,6 +18,11 @@ public final class DiskStateFormat {
     static final int BYTES = 32;
     static final int VERSION = 1;
 
+    private static final int VERSION_OFFSET = 0;
+    private static final int RESERVED_OFFSET = 4;
+    private static final int DISK_OFFSET = 8;
+    private static final int TRIM_LSN_OFFSET = 24;
+
     private DiskStateFormat() {}
 
     /** The decoded value. */
@@ -26,18 +31,21 @@ public final class DiskStateFormat {
     static byte[] encode(DiskState s) {
         return IndexValue.seal(
                 IndexValue.allocate(BYTES)
-                        .putInt(VERSION)
-                        .putInt(0)
-                        .putLong(s.disk().getMostSignificantBits())
-                        .putLong(s.disk().getLeastSignificantBits())
-                        .putLong(s.trimLsn()));
+                        .putInt(VERSION_OFFSET, VERSION)
+                        .putInt(RESERVED_OFFSET, 0)
+                        .putLong(DISK_OFFSET, s.disk().getMostSignificantBits())
+                        .putLong(DISK_OFFSET + 8, s.disk().getLeastSignificantBits())
+                        .putLong(TRIM_LSN_OFFSET, s.trimLsn()));
     }
 
     static DiskState decode(byte[] value) {
         ByteBuffer b = IndexValue.open(value, BYTES, "disk state");
-        if (b.getInt(0) != VERSION) {
-            throw new IndexDamagedException("disk state has version " + b.getInt(0));
+        int version = b.getInt(VERSION_OFFSET);
+        if (version != VERSION) {
+            throw new IndexDamagedException("disk state has version " + version);
         }
-        return new DiskState(new UUID(b.getLong(8), b.getLong(16)), b.getLong(24));
+        return new DiskState(
+                new UUID(b.getLong(DISK_OFFSET), b.getLong(DISK_OFFSET + 8)),
+                b.getLong(TRIM_LSN_OFFSET));
     }
 }

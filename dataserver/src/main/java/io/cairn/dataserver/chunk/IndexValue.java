@@ -16,9 +16,10 @@ final class IndexValue {
         return ByteBuffer.allocate(bytesWithoutCrc + CRC_BYTES).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Appends the checksum at the position, which must be the last four bytes. */
+    /** Puts the checksum into the last four bytes; all before must be there. */
     static byte[] seal(ByteBuffer value) {
-        value.putInt(crc(value.array(), value.position()));
+        int end = value.capacity() - CRC_BYTES;
+        value.putInt(end, crc(value.array(), end));
         return value.array();
     }
 

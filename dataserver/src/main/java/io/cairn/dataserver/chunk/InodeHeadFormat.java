@@ -12,13 +12,16 @@ package io.cairn.dataserver.chunk;
 public final class InodeHeadFormat {
     static final int BYTES = 8;
 
+    private static final int TRUNCATE_SEQUENCE_OFFSET = 0;
+
     private InodeHeadFormat() {}
 
     static byte[] encode(long truncateSequence) {
-        return IndexValue.seal(IndexValue.allocate(BYTES).putLong(truncateSequence));
+        return IndexValue.seal(
+                IndexValue.allocate(BYTES).putLong(TRUNCATE_SEQUENCE_OFFSET, truncateSequence));
     }
 
     static long decode(byte[] value) {
-        return IndexValue.open(value, BYTES, "inode head").getLong();
+        return IndexValue.open(value, BYTES, "inode head").getLong(TRUNCATE_SEQUENCE_OFFSET);
     }
 }

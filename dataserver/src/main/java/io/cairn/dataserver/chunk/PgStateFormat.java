@@ -25,16 +25,32 @@ public final class PgStateFormat {
     static final int FIXED_BYTES = 32;
     static final int VERSION = 1;
 
+    private static final int VERSION_OFFSET = 0;
+    private static final int EPOCH_STARTS_OFFSET = 4;
+    private static final int SESSIONS_OFFSET = 8;
+    private static final int RESERVED_OFFSET = 12;
+    private static final int EPOCH_OFFSET = 16;
+    private static final int SEQUENCE_OFFSET = 24;
+
+    private static final int EPOCH_START_BYTES = 16;
+    private static final int SESSION_BYTES = 20;
+    private static final int NUMBER_BYTES = 8;
+
     private PgStateFormat() {}
 
     static byte[] encode(PgLogState s) {
-        int bytes = FIXED_BYTES + 16 * s.epochStarts().size();
+        int bytes = FIXED_BYTES + EPOCH_START_BYTES * s.epochStarts().size();
         for (Answered a : s.answered()) {
-            bytes += 20 + 8 * a.numbers().length;
+            bytes += SESSION_BYTES + NUMBER_BYTES * a.numbers().length;
         }
         ByteBuffer b = IndexValue.allocate(bytes);
-        b.putInt(VERSION).putInt(s.epochStarts().size()).putInt(s.answered().size()).putInt(0);
-        b.putLong(s.lastEpoch()).putLong(s.flushedSequence());
+        b.putInt(VERSION_OFFSET, VERSION);
+        b.putInt(EPOCH_STARTS_OFFSET, s.epochStarts().size());
+        b.putInt(SESSIONS_OFFSET, s.answered().size());
+        b.putInt(RESERVED_OFFSET, 0);
+        b.putLong(EPOCH_OFFSET, s.lastEpoch());
+        b.putLong(SEQUENCE_OFFSET, s.flushedSequence());
+        b.position(FIXED_BYTES);
         for (EpochStart e : s.epochStarts()) {
             b.putLong(e.epoch()).putLong(e.firstSequence());
         }
@@ -49,14 +65,14 @@ public final class PgStateFormat {
 
     static PgLogState decode(int pg, byte[] value) {
         ByteBuffer b = IndexValue.open(value, FIXED_BYTES, "state of PG " + pg);
-        if (b.getInt() != VERSION) {
+        if (b.getInt(VERSION_OFFSET) != VERSION) {
             throw new IndexDamagedException("state of PG " + pg + " has an unknown version");
         }
-        int epochs = b.getInt();
-        int sessions = b.getInt();
-        b.getInt();
-        long epoch = b.getLong();
-        long sequence = b.getLong();
+        int epochs = b.getInt(EPOCH_STARTS_OFFSET);
+        int sessions = b.getInt(SESSIONS_OFFSET);
+        long epoch = b.getLong(EPOCH_OFFSET);
+        long sequence = b.getLong(SEQUENCE_OFFSET);
+        b.position(FIXED_BYTES);
         List<EpochStart> starts = new ArrayList<>();
         for (int i = 0; i < epochs; i++) {
             starts.add(new EpochStart(b.getLong(), b.getLong()));

@@ -26,57 +26,62 @@ public final class SuperblockFormat {
 
     static final long MAGIC = 0x4b53444e52494143L;
     static final int VERSION = 1;
-    private static final int STATE = 12;
-    private static final int DISK = 16;
-    private static final int CLUSTER = 32;
-    private static final int CAPACITY = 48;
-    private static final int CRC = 60;
+
+    private static final int MAGIC_OFFSET = 0;
+    private static final int VERSION_OFFSET = 8;
+    private static final int STATE_OFFSET = 12;
+    private static final int DISK_OFFSET = 16;
+    private static final int CLUSTER_OFFSET = 32;
+    private static final int CAPACITY_OFFSET = 48;
+    private static final int CRC_OFFSET = 60;
 
     private SuperblockFormat() {}
 
     /** A block ready to be written. */
     public static ByteBuffer encode(Superblock superblock) {
         ByteBuffer b = ByteBuffer.allocateDirect(BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        b.putLong(0, MAGIC).putInt(8, VERSION).putInt(STATE, superblock.state().ordinal());
-        putUuid(b, DISK, superblock.disk());
-        putUuid(b, CLUSTER, superblock.cluster());
-        b.putLong(CAPACITY, superblock.capacityBytes());
-        b.putInt(CRC, crc(b));
+        b.putLong(MAGIC_OFFSET, MAGIC);
+        b.putInt(VERSION_OFFSET, VERSION);
+        b.putInt(STATE_OFFSET, superblock.state().ordinal());
+        putUuid(b, DISK_OFFSET, superblock.disk());
+        putUuid(b, CLUSTER_OFFSET, superblock.cluster());
+        b.putLong(CAPACITY_OFFSET, superblock.capacityBytes());
+        b.putInt(CRC_OFFSET, crc(b));
         return b;
     }
 
     /** Whether the block was never written by us: it does not begin with the magic. */
     public static boolean isBlank(ByteBuffer block) {
-        return block.order(ByteOrder.LITTLE_ENDIAN).getLong(0) != MAGIC;
+        return block.order(ByteOrder.LITTLE_ENDIAN).getLong(MAGIC_OFFSET) != MAGIC;
     }
 
     /** Throws DiskOpenException saying what is wrong with the block. */
     public static Superblock decode(ByteBuffer block, String where) throws DiskOpenException {
         ByteBuffer b = block.order(ByteOrder.LITTLE_ENDIAN);
-        if (b.limit() < CRC + 4 || isBlank(b)) {
+        if (b.limit() < CRC_OFFSET + 4 || isBlank(b)) {
             throw new DiskOpenException(where + " is not a superblock of Cairn");
         }
-        if (b.getInt(CRC) != crc(b)) {
+        if (b.getInt(CRC_OFFSET) != crc(b)) {
             throw new DiskOpenException(where + ": the superblock's checksum is wrong");
         }
-        if (b.getInt(8) != VERSION) {
+        if (b.getInt(VERSION_OFFSET) != VERSION) {
             throw new DiskOpenException(
                     where
                             + " has format version "
-                            + b.getInt(8)
+                            + b.getInt(VERSION_OFFSET)
                             + "; this program reads version "
                             + VERSION);
         }
         return new Superblock(
-                b.getInt(STATE) == 1 ? State.READY : State.FORMATTING,
-                uuid(b, DISK),
-                uuid(b, CLUSTER),
-                b.getLong(CAPACITY));
+                b.getInt(STATE_OFFSET) == 1 ? State.READY : State.FORMATTING,
+                uuid(b, DISK_OFFSET),
+                uuid(b, CLUSTER_OFFSET),
+                b.getLong(CAPACITY_OFFSET));
     }
 
     private static int crc(ByteBuffer b) {
         CRC32C crc = new CRC32C();
-        crc.update(b.slice(0, CRC));
+        crc.update(b.slice(0, CRC_OFFSET));
         return (int) crc.getValue();
     }
 

@@ -136,8 +136,8 @@ public final class PgSlot implements PgOutputs {
             return;
         }
         long start = System.nanoTime();
-        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PrepareFormat.length(p));
-        PrepareFormat.write(p, head);
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PrepareFormat.encodedLength(p));
+        PrepareFormat.encode(p, head);
         channel.call(
                 Method.PG_PREPARE_VALUE,
                 head,
@@ -152,7 +152,7 @@ public final class PgSlot implements PgOutputs {
             peerFailed(p.targetDisk(), p.pgEpoch(), status);
             return;
         }
-        PrepareReplyFormat.Reply r = PrepareReplyFormat.read(reply);
+        PrepareReplyFormat.Reply r = PrepareReplyFormat.decode(reply);
         if (owner.inLoop()) {
             replied(p.targetDisk(), r);
         } else {

@@ -25,44 +25,55 @@ import io.netty.buffer.ByteBuf;
 public final class PrepareFormat {
     public static final int FIXED_LENGTH = 48;
 
+    private static final int PG_OFFSET = 0;
+    private static final int DISK_OFFSET = 4;
+    private static final int PG_EPOCH_OFFSET = 8;
+    private static final int EPOCH_OFFSET = 16;
+    private static final int PREVIOUS_EPOCH_OFFSET = 24;
+    private static final int SEQUENCE_OFFSET = 32;
+    private static final int COMMITTED_OFFSET = 40;
+
     private PrepareFormat() {}
 
-    public static int length(Prepare p) {
+    public static int encodedLength(Prepare p) {
         return FIXED_LENGTH + DataOpFormat.encodedLength(p.entry().op());
     }
 
-    public static void write(Prepare p, ByteBuf out) {
+    /** Appends the head. */
+    public static void encode(Prepare p, ByteBuf to) {
         PgLogEntry entry = p.entry();
-        out.writeIntLE(entry.pg());
-        out.writeIntLE(p.targetDisk());
-        out.writeLongLE(p.pgEpoch());
-        out.writeLongLE(entry.epoch());
-        out.writeLongLE(p.previousEpoch());
-        out.writeLongLE(entry.sequence());
-        out.writeLongLE(p.committedSequence());
-        DataOpFormat.encode(entry.op(), out);
+        to.ensureWritable(encodedLength(p));
+        int at = to.writerIndex();
+        to.setIntLE(at + PG_OFFSET, entry.pg());
+        to.setIntLE(at + DISK_OFFSET, p.targetDisk());
+        to.setLongLE(at + PG_EPOCH_OFFSET, p.pgEpoch());
+        to.setLongLE(at + EPOCH_OFFSET, entry.epoch());
+        to.setLongLE(at + PREVIOUS_EPOCH_OFFSET, p.previousEpoch());
+        to.setLongLE(at + SEQUENCE_OFFSET, entry.sequence());
+        to.setLongLE(at + COMMITTED_OFFSET, p.committedSequence());
+        to.writerIndex(at + FIXED_LENGTH);
+        DataOpFormat.encode(entry.op(), to);
     }
 
     /**
-     * Reads from a duplicate of the head.
+     * Reads the whole head; the indices stay.
      *
      * @param payload becomes the entry's, not retained
      * @throws FsException EPROTO when the head is no prepare
      */
-    public static Prepare read(ByteBuf head, ByteBuf payload) {
-        ByteBuf in = head.duplicate();
-        if (in.readableBytes() < FIXED_LENGTH) {
+    public static Prepare decode(ByteBuf head, ByteBuf payload) {
+        if (head.readableBytes() < FIXED_LENGTH) {
             throw new FsException(
-                    Errno.EPROTO, "prepare of " + in.readableBytes() + " bytes is too short");
+                    Errno.EPROTO, "prepare of " + head.readableBytes() + " bytes is too short");
         }
-        int pg = in.readIntLE();
-        int disk = in.readIntLE();
-        long pgEpoch = in.readLongLE();
-        long epoch = in.readLongLE();
-        long previousEpoch = in.readLongLE();
-        long sequence = in.readLongLE();
-        long committed = in.readLongLE();
-        DataOp op = DataOpFormat.decode(in);
+        int at = head.readerIndex();
+        int pg = head.getIntLE(at + PG_OFFSET);
+        long pgEpoch = head.getLongLE(at + PG_EPOCH_OFFSET);
+        long epoch = head.getLongLE(at + EPOCH_OFFSET);
+        long previousEpoch = head.getLongLE(at + PREVIOUS_EPOCH_OFFSET);
+        long sequence = head.getLongLE(at + SEQUENCE_OFFSET);
+        long committed = head.getLongLE(at + COMMITTED_OFFSET);
+        DataOp op = DataOpFormat.decode(head.duplicate().skipBytes(FIXED_LENGTH));
         boolean consistent =
                 op.pg() == pg
                         && sequence > 0
@@ -78,7 +89,7 @@ public final class PrepareFormat {
                             .formatted(epoch, sequence, pg));
         }
         return new Prepare(
-                disk,
+                head.getIntLE(at + DISK_OFFSET),
                 pgEpoch,
                 previousEpoch,
                 committed,

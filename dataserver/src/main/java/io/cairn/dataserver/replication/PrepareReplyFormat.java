@@ -18,6 +18,12 @@ import io.netty.buffer.ByteBuf;
 public final class PrepareReplyFormat {
     public static final int LENGTH = 32;
 
+    private static final int PG_EPOCH_OFFSET = 0;
+    private static final int SEQUENCE_OFFSET = 8;
+    private static final int ADMISSIBLE_OFFSET = 16;
+    private static final int OUTCOME_OFFSET = 24;
+    private static final int RESERVED_OFFSET = 28;
+
     private static final int DURABLE = 0;
     private static final int GAP = 1;
 
@@ -26,26 +32,33 @@ public final class PrepareReplyFormat {
 
     private PrepareReplyFormat() {}
 
-    public static void write(Reply r, ByteBuf out) {
-        out.writeLongLE(r.pgEpoch());
-        out.writeLongLE(r.sequence());
-        out.writeLongLE(r.admissibleBytes());
-        out.writeIntLE(r.gap() ? GAP : DURABLE);
-        out.writeIntLE(0);
+    /** Appends the head. */
+    public static void encode(Reply r, ByteBuf to) {
+        to.ensureWritable(LENGTH);
+        int at = to.writerIndex();
+        to.setLongLE(at + PG_EPOCH_OFFSET, r.pgEpoch());
+        to.setLongLE(at + SEQUENCE_OFFSET, r.sequence());
+        to.setLongLE(at + ADMISSIBLE_OFFSET, r.admissibleBytes());
+        to.setIntLE(at + OUTCOME_OFFSET, r.gap() ? GAP : DURABLE);
+        to.setIntLE(at + RESERVED_OFFSET, 0);
+        to.writerIndex(at + LENGTH);
     }
 
-    /** Throws FsException EPROTO when it is no such reply. */
-    public static Reply read(ByteBuf in) {
-        if (in.readableBytes() < LENGTH) {
+    /** Reads the head, the indices stay; throws FsException EPROTO when it is no such reply. */
+    public static Reply decode(ByteBuf head) {
+        if (head.readableBytes() < LENGTH) {
             throw new FsException(
-                    Errno.EPROTO, "prepare reply of " + in.readableBytes() + " bytes");
+                    Errno.EPROTO, "prepare reply of " + head.readableBytes() + " bytes");
         }
-        int at = in.readerIndex();
-        int outcome = in.getIntLE(at + 24);
+        int at = head.readerIndex();
+        int outcome = head.getIntLE(at + OUTCOME_OFFSET);
         if (outcome != DURABLE && outcome != GAP) {
             throw new FsException(Errno.EPROTO, "prepare reply with outcome " + outcome);
         }
         return new Reply(
-                in.getLongLE(at), in.getLongLE(at + 8), in.getLongLE(at + 16), outcome == GAP);
+                head.getLongLE(at + PG_EPOCH_OFFSET),
+                head.getLongLE(at + SEQUENCE_OFFSET),
+                head.getLongLE(at + ADMISSIBLE_OFFSET),
+                outcome == GAP);
     }
 }

@@ -65,9 +65,9 @@ final class CorruptReads {
             ask(owner, primary, op, call, member + 1);
             return;
         }
-        int length = PgReadFormat.length(op);
+        int length = PgReadFormat.encodedLength(op);
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(length);
-        PgReadFormat.write(
+        PgReadFormat.encode(
                 new PgReadFormat.PgRead(members[member], primary.replica().epoch(), op), head);
         channel.call(
                 Method.PG_READ_VALUE,

@@ -54,7 +54,7 @@ final class MemberService {
     }
 
     void prepare(RpcRequest request) {
-        Prepare p = PrepareFormat.read(request.head(), request.payload());
+        Prepare p = PrepareFormat.decode(request.head(), request.payload());
         if (p.entry().op().type() == DataOpType.READ) {
             throw new FsException(Errno.EPROTO, "a read cannot be prepared");
         }
@@ -79,7 +79,7 @@ final class MemberService {
 
         private void reply(PrepareReplyFormat.Reply r) {
             ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PrepareReplyFormat.LENGTH);
-            PrepareReplyFormat.write(r, head);
+            PrepareReplyFormat.encode(r, head);
             request.reply(head, Unpooled.EMPTY_BUFFER);
         }
 
@@ -161,7 +161,7 @@ final class MemberService {
 
     /** A primary reads what is damaged on its own disk. */
     void read(RpcRequest request) {
-        PgReadFormat.PgRead r = PgReadFormat.read(request.head());
+        PgReadFormat.PgRead r = PgReadFormat.decode(request.head());
         if (r.op().type() != DataOpType.READ || r.op().length() > Requests.MAX_IO_BYTES) {
             throw new FsException(Errno.EPROTO, "a member read that is no read");
         }
@@ -218,7 +218,7 @@ final class MemberService {
 
     /** Another member repairs its block with the one here. */
     void readBlock(RpcRequest request) {
-        PgBlockFormat.PgBlock b = PgBlockFormat.read(request.head());
+        PgBlockFormat.PgBlock b = PgBlockFormat.decode(request.head());
         withSlot(
                 request,
                 b.pg(),
@@ -261,7 +261,7 @@ final class MemberService {
         }
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PgBlockFormat.REPLY_LENGTH);
         int crc = BlockCrc.of(block.content().nioBuffer());
-        PgBlockFormat.writeReply(new PgBlockFormat.Reply(block.version(), crc), head);
+        PgBlockFormat.encodeReply(new PgBlockFormat.Reply(block.version(), crc), head);
         request.reply(head, block.content());
     }
 

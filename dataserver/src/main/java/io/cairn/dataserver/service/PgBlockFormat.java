@@ -26,6 +26,18 @@ final class PgBlockFormat {
     static final int LENGTH = 32;
     static final int REPLY_LENGTH = 24;
 
+    private static final int DISK_OFFSET = 0;
+    private static final int BLOCK_OFFSET = 4;
+    private static final int PG_EPOCH_OFFSET = 8;
+    private static final int PG_OFFSET = 16;
+    private static final int CHUNK_OFFSET = 20;
+    private static final int INODE_OFFSET = 24;
+
+    private static final int REPLY_EPOCH_OFFSET = 0;
+    private static final int REPLY_SEQUENCE_OFFSET = 8;
+    private static final int REPLY_CRC_OFFSET = 16;
+    private static final int REPLY_RESERVED_OFFSET = 20;
+
     /** Which block of which replica. */
     record PgBlock(int disk, long pgEpoch, int pg, long inode, int chunk, int block) {}
 
@@ -34,47 +46,61 @@ final class PgBlockFormat {
 
     private PgBlockFormat() {}
 
-    static void write(PgBlock b, ByteBuf out) {
-        out.writeIntLE(b.disk());
-        out.writeIntLE(b.block());
-        out.writeLongLE(b.pgEpoch());
-        out.writeIntLE(b.pg());
-        out.writeIntLE(b.chunk());
-        out.writeLongLE(b.inode());
+    /** Appends the head. */
+    static void encode(PgBlock b, ByteBuf to) {
+        to.ensureWritable(LENGTH);
+        int at = to.writerIndex();
+        to.setIntLE(at + DISK_OFFSET, b.disk());
+        to.setIntLE(at + BLOCK_OFFSET, b.block());
+        to.setLongLE(at + PG_EPOCH_OFFSET, b.pgEpoch());
+        to.setIntLE(at + PG_OFFSET, b.pg());
+        to.setIntLE(at + CHUNK_OFFSET, b.chunk());
+        to.setLongLE(at + INODE_OFFSET, b.inode());
+        to.writerIndex(at + LENGTH);
     }
 
-    /** Reads from a duplicate; throws FsException EPROTO when it is no such head. */
-    static PgBlock read(ByteBuf head) {
-        ByteBuf in = sized(head, LENGTH);
-        int disk = in.readIntLE();
-        int block = in.readIntLE();
-        long pgEpoch = in.readLongLE();
-        int pg = in.readIntLE();
-        int chunk = in.readIntLE();
-        long inode = in.readLongLE();
+    /** Reads the head, the indices stay; throws FsException EPROTO when it is no such head. */
+    static PgBlock decode(ByteBuf head) {
+        int at = start(head, LENGTH);
+        int block = head.getIntLE(at + BLOCK_OFFSET);
+        int chunk = head.getIntLE(at + CHUNK_OFFSET);
         if (block < 0 || block > Integer.MAX_VALUE / 4096 - 1 || chunk < 0) {
             throw new FsException(Errno.EPROTO, "block " + block + " of chunk " + chunk);
         }
-        return new PgBlock(disk, pgEpoch, pg, inode, chunk, block);
+        return new PgBlock(
+                head.getIntLE(at + DISK_OFFSET),
+                head.getLongLE(at + PG_EPOCH_OFFSET),
+                head.getIntLE(at + PG_OFFSET),
+                head.getLongLE(at + INODE_OFFSET),
+                chunk,
+                block);
     }
 
-    static void writeReply(Reply r, ByteBuf out) {
-        out.writeLongLE(r.version().epoch());
-        out.writeLongLE(r.version().sequence());
-        out.writeIntLE(r.crc());
-        out.writeIntLE(0);
+    /** Appends the head of the reply. */
+    static void encodeReply(Reply r, ByteBuf to) {
+        to.ensureWritable(REPLY_LENGTH);
+        int at = to.writerIndex();
+        to.setLongLE(at + REPLY_EPOCH_OFFSET, r.version().epoch());
+        to.setLongLE(at + REPLY_SEQUENCE_OFFSET, r.version().sequence());
+        to.setIntLE(at + REPLY_CRC_OFFSET, r.crc());
+        to.setIntLE(at + REPLY_RESERVED_OFFSET, 0);
+        to.writerIndex(at + REPLY_LENGTH);
     }
 
-    /** Reads from a duplicate; throws FsException EPROTO when it is no such head. */
-    static Reply readReply(ByteBuf head) {
-        ByteBuf in = sized(head, REPLY_LENGTH);
-        return new Reply(new ChunkVersion(in.readLongLE(), in.readLongLE()), in.readIntLE());
+    /** Reads the head, the indices stay; throws FsException EPROTO when it is no such head. */
+    static Reply decodeReply(ByteBuf head) {
+        int at = start(head, REPLY_LENGTH);
+        ChunkVersion version =
+                new ChunkVersion(
+                        head.getLongLE(at + REPLY_EPOCH_OFFSET),
+                        head.getLongLE(at + REPLY_SEQUENCE_OFFSET));
+        return new Reply(version, head.getIntLE(at + REPLY_CRC_OFFSET));
     }
 
-    private static ByteBuf sized(ByteBuf head, int length) {
+    private static int start(ByteBuf head, int length) {
         if (head.readableBytes() != length) {
             throw new FsException(Errno.EPROTO, "head of %d bytes".formatted(head.readableBytes()));
         }
-        return head.duplicate();
+        return head.readerIndex();
     }
 }

@@ -18,32 +18,40 @@ import io.netty.buffer.ByteBuf;
 final class PgReadFormat {
     static final int FIXED_LENGTH = 16;
 
+    private static final int DISK_OFFSET = 0;
+    private static final int RESERVED_OFFSET = 4;
+    private static final int PG_EPOCH_OFFSET = 8;
+
     /** A read of one member's replica. */
     record PgRead(int disk, long pgEpoch, DataOp op) {}
 
     private PgReadFormat() {}
 
-    static int length(DataOp op) {
+    static int encodedLength(DataOp op) {
         return FIXED_LENGTH + DataOpFormat.encodedLength(op);
     }
 
-    static void write(PgRead read, ByteBuf out) {
-        out.writeIntLE(read.disk());
-        out.writeIntLE(0);
-        out.writeLongLE(read.pgEpoch());
-        DataOpFormat.encode(read.op(), out);
+    /** Appends the head. */
+    static void encode(PgRead read, ByteBuf to) {
+        to.ensureWritable(encodedLength(read.op()));
+        int at = to.writerIndex();
+        to.setIntLE(at + DISK_OFFSET, read.disk());
+        to.setIntLE(at + RESERVED_OFFSET, 0);
+        to.setLongLE(at + PG_EPOCH_OFFSET, read.pgEpoch());
+        to.writerIndex(at + FIXED_LENGTH);
+        DataOpFormat.encode(read.op(), to);
     }
 
-    /** Reads from a duplicate; throws FsException EPROTO when it is no such head. */
-    static PgRead read(ByteBuf head) {
-        ByteBuf in = head.duplicate();
-        if (in.readableBytes() < FIXED_LENGTH) {
+    /** Reads the head, the indices stay; throws FsException EPROTO when it is no such head. */
+    static PgRead decode(ByteBuf head) {
+        if (head.readableBytes() < FIXED_LENGTH) {
             throw new FsException(
-                    Errno.EPROTO, "member read of " + in.readableBytes() + " bytes is too short");
+                    Errno.EPROTO, "member read of " + head.readableBytes() + " bytes is too short");
         }
-        int disk = in.readIntLE();
-        in.skipBytes(4);
-        long pgEpoch = in.readLongLE();
-        return new PgRead(disk, pgEpoch, DataOpFormat.decode(in));
+        int at = head.readerIndex();
+        return new PgRead(
+                head.getIntLE(at + DISK_OFFSET),
+                head.getLongLE(at + PG_EPOCH_OFFSET),
+                DataOpFormat.decode(head.duplicate().skipBytes(FIXED_LENGTH)));
     }
 }

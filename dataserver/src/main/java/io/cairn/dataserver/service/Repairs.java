@@ -138,7 +138,7 @@ final class Repairs {
                 return;
             }
             ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(PgBlockFormat.LENGTH);
-            PgBlockFormat.write(
+            PgBlockFormat.encode(
                     new PgBlock(
                             members[member],
                             slot.replica().epoch(),
@@ -243,7 +243,7 @@ final class Repairs {
             return null;
         }
         try {
-            PgBlockFormat.Reply r = PgBlockFormat.readReply(reply);
+            PgBlockFormat.Reply r = PgBlockFormat.decodeReply(reply);
             int length = content.readableBytes();
             boolean right =
                     length <= BlockCrc.BLOCK_BYTES && r.crc() == BlockCrc.of(content.nioBuffer());

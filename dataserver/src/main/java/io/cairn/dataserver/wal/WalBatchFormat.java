@@ -25,6 +25,16 @@ public final class WalBatchFormat {
 
     static final int MAGIC = 0x54414257;
 
+    private static final int MAGIC_OFFSET = 0;
+    private static final int CRC_OFFSET = 4;
+    private static final int SALT_OFFSET = 8;
+    private static final int GENERATION_OFFSET = 16;
+    private static final int FIRST_LSN_OFFSET = 24;
+    private static final int SYNCED_LSN_OFFSET = 32;
+    private static final int LENGTH_OFFSET = 40;
+    private static final int RECORDS_OFFSET = 44;
+    private static final int DISK_OFFSET = 48;
+
     private WalBatchFormat() {}
 
     /** What a batch says of itself. */
@@ -33,28 +43,38 @@ public final class WalBatchFormat {
 
     /** The buffer is little-endian; its position is not used. */
     static void encode(ByteBuffer b, Header h, UUID disk) {
-        b.putInt(0, MAGIC).putLong(8, h.salt()).putLong(16, h.generation());
-        b.putLong(24, h.firstLsn()).putLong(32, h.syncedLsn());
-        b.putInt(40, h.length()).putInt(44, h.records());
-        b.putLong(48, disk.getMostSignificantBits()).putLong(56, disk.getLeastSignificantBits());
-        b.putInt(4, Crc.of(b, 8, BYTES - 8));
+        b.putInt(MAGIC_OFFSET, MAGIC);
+        b.putLong(SALT_OFFSET, h.salt());
+        b.putLong(GENERATION_OFFSET, h.generation());
+        b.putLong(FIRST_LSN_OFFSET, h.firstLsn());
+        b.putLong(SYNCED_LSN_OFFSET, h.syncedLsn());
+        b.putInt(LENGTH_OFFSET, h.length());
+        b.putInt(RECORDS_OFFSET, h.records());
+        b.putLong(DISK_OFFSET, disk.getMostSignificantBits());
+        b.putLong(DISK_OFFSET + 8, disk.getLeastSignificantBits());
+        b.putInt(CRC_OFFSET, crc(b, 0));
     }
 
     /** Null if there is no intact header of a batch of this disk at the offset. */
     static @Nullable Header decode(ByteBuffer b, int at, UUID disk) {
         if (b.limit() - at < BYTES
-                || b.getInt(at) != MAGIC
-                || b.getInt(at + 4) != Crc.of(b, at + 8, BYTES - 8)
-                || b.getLong(at + 48) != disk.getMostSignificantBits()
-                || b.getLong(at + 56) != disk.getLeastSignificantBits()) {
+                || b.getInt(at + MAGIC_OFFSET) != MAGIC
+                || b.getInt(at + CRC_OFFSET) != crc(b, at)
+                || b.getLong(at + DISK_OFFSET) != disk.getMostSignificantBits()
+                || b.getLong(at + DISK_OFFSET + 8) != disk.getLeastSignificantBits()) {
             return null;
         }
         return new Header(
-                b.getLong(at + 8),
-                b.getLong(at + 16),
-                b.getLong(at + 24),
-                b.getLong(at + 32),
-                b.getInt(at + 40),
-                b.getInt(at + 44));
+                b.getLong(at + SALT_OFFSET),
+                b.getLong(at + GENERATION_OFFSET),
+                b.getLong(at + FIRST_LSN_OFFSET),
+                b.getLong(at + SYNCED_LSN_OFFSET),
+                b.getInt(at + LENGTH_OFFSET),
+                b.getInt(at + RECORDS_OFFSET));
+    }
+
+    /** Of everything behind the checksum itself. */
+    private static int crc(ByteBuffer b, int at) {
+        return Crc.of(b, at + SALT_OFFSET, BYTES - SALT_OFFSET);
     }
 }

@@ -37,8 +37,24 @@ public final class WalRecordFormat {
     public static final int REPAIR = 4;
 
     static final int EXTENT_BYTES = 16;
-    private static final int LENGTH = 4;
-    private static final int SALT = 8;
+
+    private static final int CRC_OFFSET = 0;
+    private static final int LENGTH_OFFSET = 4;
+    private static final int SALT_OFFSET = 8;
+    private static final int LSN_OFFSET = 16;
+    private static final int EPOCH_OFFSET = 24;
+    private static final int SEQUENCE_OFFSET = 32;
+    private static final int PG_OFFSET = 40;
+    private static final int TYPE_OFFSET = 44;
+    private static final int EXTENTS_OFFSET = 46;
+    private static final int HEAD_LENGTH_OFFSET = 48;
+    private static final int PAYLOAD_LENGTH_OFFSET = 52;
+    private static final int PAYLOAD_CRC_OFFSET = 56;
+    private static final int RESERVED_OFFSET = 60;
+
+    private static final int EXTENT_FIRST_OFFSET = 0;
+    private static final int EXTENT_COUNT_OFFSET = 8;
+    private static final int EXTENT_RESERVED_OFFSET = 12;
 
     private WalRecordFormat() {}
 
@@ -61,7 +77,9 @@ public final class WalRecordFormat {
     static void encodeExtents(ByteBuffer b, int at, List<BlockRun> extents) {
         int next = at;
         for (BlockRun run : extents) {
-            b.putLong(next, run.first()).putInt(next + 8, run.count()).putInt(next + 12, 0);
+            b.putLong(next + EXTENT_FIRST_OFFSET, run.first());
+            b.putInt(next + EXTENT_COUNT_OFFSET, run.count());
+            b.putInt(next + EXTENT_RESERVED_OFFSET, 0);
             next += EXTENT_BYTES;
         }
     }
@@ -71,7 +89,10 @@ public final class WalRecordFormat {
         List<BlockRun> extents = new ArrayList<>(h.extents());
         int next = at + BYTES + h.headLength();
         for (int i = 0; i < h.extents(); i++) {
-            extents.add(new BlockRun(b.getLong(next), b.getInt(next + 8)));
+            extents.add(
+                    new BlockRun(
+                            b.getLong(next + EXTENT_FIRST_OFFSET),
+                            b.getInt(next + EXTENT_COUNT_OFFSET)));
             next += EXTENT_BYTES;
         }
         return extents;
@@ -83,40 +104,44 @@ public final class WalRecordFormat {
 
     /** Writes all but salt and checksum, which are known when the batch gets its segment. */
     static void encode(ByteBuffer b, int at, Header h) {
-        b.putInt(at + LENGTH, h.length()).putLong(at + 16, h.lsn());
-        b.putLong(at + 24, h.epoch()).putLong(at + 32, h.sequence());
-        b.putInt(at + 40, h.pg()).putShort(at + 44, (short) h.type());
-        b.putShort(at + 46, (short) h.extents());
-        b.putInt(at + 48, h.headLength()).putInt(at + 52, h.payloadLength());
-        b.putInt(at + 56, h.payloadCrc()).putInt(at + 60, 0);
+        b.putInt(at + LENGTH_OFFSET, h.length());
+        b.putLong(at + LSN_OFFSET, h.lsn());
+        b.putLong(at + EPOCH_OFFSET, h.epoch());
+        b.putLong(at + SEQUENCE_OFFSET, h.sequence());
+        b.putInt(at + PG_OFFSET, h.pg());
+        b.putShort(at + TYPE_OFFSET, (short) h.type());
+        b.putShort(at + EXTENTS_OFFSET, (short) h.extents());
+        b.putInt(at + HEAD_LENGTH_OFFSET, h.headLength());
+        b.putInt(at + PAYLOAD_LENGTH_OFFSET, h.payloadLength());
+        b.putInt(at + PAYLOAD_CRC_OFFSET, h.payloadCrc());
+        b.putInt(at + RESERVED_OFFSET, 0);
     }
 
     /** Completes the record at the offset and returns its length with the filling. */
     static int seal(ByteBuffer b, int at, long salt) {
-        b.putLong(at + SALT, salt);
-        int length = b.getInt(at + LENGTH);
-        int covered = length - b.getInt(at + 52);
-        b.putInt(at, Crc.of(b, at + 4, covered - 4));
+        b.putLong(at + SALT_OFFSET, salt);
+        int length = b.getInt(at + LENGTH_OFFSET);
+        b.putInt(at + CRC_OFFSET, crc(b, at, length - b.getInt(at + PAYLOAD_LENGTH_OFFSET)));
         return aligned(length);
     }
 
     /** Null if there is no intact record of the salt at the offset, ending before the limit. */
     static @Nullable Header decode(ByteBuffer b, int at, int limit, long salt) {
-        if (limit - at < BYTES || b.getLong(at + SALT) != salt) {
+        if (limit - at < BYTES || b.getLong(at + SALT_OFFSET) != salt) {
             return null;
         }
         Header h =
                 new Header(
-                        b.getLong(at + 16),
-                        b.getLong(at + 24),
-                        b.getLong(at + 32),
-                        b.getInt(at + 40),
-                        b.getShort(at + 44),
-                        Short.toUnsignedInt(b.getShort(at + 46)),
-                        b.getInt(at + 48),
-                        b.getInt(at + 52),
-                        b.getInt(at + 56));
-        int length = b.getInt(at + LENGTH);
+                        b.getLong(at + LSN_OFFSET),
+                        b.getLong(at + EPOCH_OFFSET),
+                        b.getLong(at + SEQUENCE_OFFSET),
+                        b.getInt(at + PG_OFFSET),
+                        b.getShort(at + TYPE_OFFSET),
+                        Short.toUnsignedInt(b.getShort(at + EXTENTS_OFFSET)),
+                        b.getInt(at + HEAD_LENGTH_OFFSET),
+                        b.getInt(at + PAYLOAD_LENGTH_OFFSET),
+                        b.getInt(at + PAYLOAD_CRC_OFFSET));
+        int length = b.getInt(at + LENGTH_OFFSET);
         if (h.headLength() < 0
                 || h.headLength() > limit
                 || h.payloadLength() < 0
@@ -125,7 +150,11 @@ public final class WalRecordFormat {
                 || length > limit - at) {
             return null;
         }
-        int covered = length - h.payloadLength();
-        return b.getInt(at) == Crc.of(b, at + 4, covered - 4) ? h : null;
+        return b.getInt(at + CRC_OFFSET) == crc(b, at, length - h.payloadLength()) ? h : null;
+    }
+
+    /** Of header, head and extents, behind the checksum itself. */
+    private static int crc(ByteBuffer b, int at, int lengthWithoutPayload) {
+        return Crc.of(b, at + LENGTH_OFFSET, lengthWithoutPayload - LENGTH_OFFSET);
     }
 }

@@ -27,7 +27,16 @@ public final class WalSegmentFormat {
 
     static final long MAGIC = 0x4c41574e52494143L;
     static final int VERSION = 1;
-    private static final int CRC = 60;
+
+    private static final int MAGIC_OFFSET = 0;
+    private static final int VERSION_OFFSET = 8;
+    private static final int SEGMENT_BYTES_OFFSET = 12;
+    private static final int DISK_OFFSET = 16;
+    private static final int GENERATION_OFFSET = 32;
+    private static final int SALT_OFFSET = 40;
+    private static final int FIRST_LSN_OFFSET = 48;
+    private static final int RESERVED_OFFSET = 56;
+    private static final int CRC_OFFSET = 60;
 
     private WalSegmentFormat() {}
 
@@ -37,27 +46,32 @@ public final class WalSegmentFormat {
     /** Writes the header at the buffer's start; the rest of the page is left as it is. */
     static void encode(ByteBuffer page, Header h) {
         ByteBuffer b = page.order(ByteOrder.LITTLE_ENDIAN);
-        b.putLong(0, MAGIC).putInt(8, VERSION).putInt(12, h.segmentBytes());
-        b.putLong(16, h.disk().getMostSignificantBits());
-        b.putLong(24, h.disk().getLeastSignificantBits());
-        b.putLong(32, h.generation()).putLong(40, h.salt()).putLong(48, h.firstLsn());
-        b.putInt(56, 0).putInt(CRC, Crc.of(b, 0, CRC));
+        b.putLong(MAGIC_OFFSET, MAGIC);
+        b.putInt(VERSION_OFFSET, VERSION);
+        b.putInt(SEGMENT_BYTES_OFFSET, h.segmentBytes());
+        b.putLong(DISK_OFFSET, h.disk().getMostSignificantBits());
+        b.putLong(DISK_OFFSET + 8, h.disk().getLeastSignificantBits());
+        b.putLong(GENERATION_OFFSET, h.generation());
+        b.putLong(SALT_OFFSET, h.salt());
+        b.putLong(FIRST_LSN_OFFSET, h.firstLsn());
+        b.putInt(RESERVED_OFFSET, 0);
+        b.putInt(CRC_OFFSET, Crc.of(b, 0, CRC_OFFSET));
     }
 
     /** Null if the page is not an intact header. */
     static @Nullable Header decode(ByteBuffer page) {
         ByteBuffer b = page.order(ByteOrder.LITTLE_ENDIAN);
-        if (b.limit() < CRC + 4
-                || b.getLong(0) != MAGIC
-                || b.getInt(CRC) != Crc.of(b, 0, CRC)
-                || b.getInt(8) != VERSION) {
+        if (b.limit() < CRC_OFFSET + 4
+                || b.getLong(MAGIC_OFFSET) != MAGIC
+                || b.getInt(CRC_OFFSET) != Crc.of(b, 0, CRC_OFFSET)
+                || b.getInt(VERSION_OFFSET) != VERSION) {
             return null;
         }
         return new Header(
-                new UUID(b.getLong(16), b.getLong(24)),
-                b.getInt(12),
-                b.getLong(32),
-                b.getLong(40),
-                b.getLong(48));
+                new UUID(b.getLong(DISK_OFFSET), b.getLong(DISK_OFFSET + 8)),
+                b.getInt(SEGMENT_BYTES_OFFSET),
+                b.getLong(GENERATION_OFFSET),
+                b.getLong(SALT_OFFSET),
+                b.getLong(FIRST_LSN_OFFSET));
     }
 }

@@ -50,20 +50,20 @@ class PrepareFormatTest {
 
     private static ByteBuf written() {
         ByteBuf out = Unpooled.buffer();
-        PrepareFormat.write(PREPARE, out);
+        PrepareFormat.encode(PREPARE, out);
         return out;
     }
 
     @Test
     void prepareIsThese() {
         ByteBuf out = written();
-        assertThat(out.readableBytes()).isEqualTo(PrepareFormat.length(PREPARE));
+        assertThat(out.readableBytes()).isEqualTo(PrepareFormat.encodedLength(PREPARE));
         assertThat(ByteBufUtil.hexDump(out, 0, PrepareFormat.FIXED_LENGTH)).isEqualTo(FIXED_PART);
     }
 
     @Test
     void prepareIsReadBack() {
-        Prepare read = PrepareFormat.read(written(), Unpooled.EMPTY_BUFFER);
+        Prepare read = PrepareFormat.decode(written(), Unpooled.EMPTY_BUFFER);
         assertThat(read)
                 .usingRecursiveComparison()
                 .ignoringFields("entry.payload")
@@ -75,7 +75,7 @@ class PrepareFormatTest {
         ByteBuf whole = written();
         for (int length = 0; length < whole.readableBytes(); length++) {
             ByteBuf part = whole.slice(0, length);
-            assertThatThrownBy(() -> PrepareFormat.read(part, Unpooled.EMPTY_BUFFER))
+            assertThatThrownBy(() -> PrepareFormat.decode(part, Unpooled.EMPTY_BUFFER))
                     .isInstanceOfSatisfying(
                             FsException.class, e -> assertThat(e.errno()).isEqualTo(Errno.EPROTO));
         }
@@ -87,7 +87,7 @@ class PrepareFormatTest {
         ByteBuf entryOfTheFuture = written().setLongLE(16, 0x12);
         ByteBuf noSequence = written().setLongLE(32, 0);
         for (ByteBuf bad : List.of(otherPg, entryOfTheFuture, noSequence)) {
-            assertThatThrownBy(() -> PrepareFormat.read(bad, Unpooled.EMPTY_BUFFER))
+            assertThatThrownBy(() -> PrepareFormat.decode(bad, Unpooled.EMPTY_BUFFER))
                     .isInstanceOf(FsException.class);
         }
     }
@@ -96,15 +96,16 @@ class PrepareFormatTest {
     void replyIsThese() {
         PrepareReplyFormat.Reply reply = new PrepareReplyFormat.Reply(0x11, 0x22, 0x33, true);
         ByteBuf out = Unpooled.buffer();
-        PrepareReplyFormat.write(reply, out);
+        PrepareReplyFormat.encode(reply, out);
         assertThat(ByteBufUtil.hexDump(out))
                 .isEqualTo("1100000000000000220000000000000033000000000000000100000000000000");
-        assertThat(PrepareReplyFormat.read(out)).isEqualTo(reply);
+        assertThat(PrepareReplyFormat.decode(out)).isEqualTo(reply);
         for (int length = 0; length < PrepareReplyFormat.LENGTH; length++) {
             ByteBuf part = out.slice(0, length);
-            assertThatThrownBy(() -> PrepareReplyFormat.read(part)).isInstanceOf(FsException.class);
+            assertThatThrownBy(() -> PrepareReplyFormat.decode(part))
+                    .isInstanceOf(FsException.class);
         }
-        assertThatThrownBy(() -> PrepareReplyFormat.read(out.setIntLE(24, 2)))
+        assertThatThrownBy(() -> PrepareReplyFormat.decode(out.setIntLE(24, 2)))
                 .isInstanceOf(FsException.class);
     }
 }

@@ -20,30 +20,31 @@ class PgBlockFormatTest {
     @Test
     void isThese() {
         ByteBuf out = Unpooled.buffer();
-        PgBlockFormat.write(BLOCK, out);
+        PgBlockFormat.encode(BLOCK, out);
         assertThat(ByteBufUtil.hexDump(out))
                 .isEqualTo("0b0a0000ff030000110000000000000002000100030000008967452301000000");
         assertThat(out.readableBytes()).isEqualTo(PgBlockFormat.LENGTH);
-        assertThat(PgBlockFormat.read(out)).isEqualTo(BLOCK);
+        assertThat(PgBlockFormat.decode(out)).isEqualTo(BLOCK);
         for (int length = 0; length < out.readableBytes(); length++) {
             ByteBuf part = out.slice(0, length);
-            assertThatThrownBy(() -> PgBlockFormat.read(part)).isInstanceOf(FsException.class);
+            assertThatThrownBy(() -> PgBlockFormat.decode(part)).isInstanceOf(FsException.class);
         }
         out.setIntLE(4, -1);
-        assertThatThrownBy(() -> PgBlockFormat.read(out)).isInstanceOf(FsException.class);
+        assertThatThrownBy(() -> PgBlockFormat.decode(out)).isInstanceOf(FsException.class);
     }
 
     @Test
     void theReplyIsThese() {
         ByteBuf out = Unpooled.buffer();
-        PgBlockFormat.writeReply(REPLY, out);
+        PgBlockFormat.encodeReply(REPLY, out);
         assertThat(ByteBufUtil.hexDump(out))
                 .isEqualTo("05000000000000007700000000000000feca000000000000");
         assertThat(out.readableBytes()).isEqualTo(PgBlockFormat.REPLY_LENGTH);
-        assertThat(PgBlockFormat.readReply(out)).isEqualTo(REPLY);
+        assertThat(PgBlockFormat.decodeReply(out)).isEqualTo(REPLY);
         for (int length = 0; length < out.readableBytes(); length++) {
             ByteBuf part = out.slice(0, length);
-            assertThatThrownBy(() -> PgBlockFormat.readReply(part)).isInstanceOf(FsException.class);
+            assertThatThrownBy(() -> PgBlockFormat.decodeReply(part))
+                    .isInstanceOf(FsException.class);
         }
     }
 }

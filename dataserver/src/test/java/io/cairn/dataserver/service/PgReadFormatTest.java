@@ -20,17 +20,17 @@ class PgReadFormatTest {
 
     private static ByteBuf written() {
         ByteBuf out = Unpooled.buffer();
-        PgReadFormat.write(READ, out);
+        PgReadFormat.encode(READ, out);
         return out;
     }
 
     @Test
     void isThese() {
         ByteBuf out = written();
-        assertThat(out.readableBytes()).isEqualTo(PgReadFormat.length(OP));
+        assertThat(out.readableBytes()).isEqualTo(PgReadFormat.encodedLength(OP));
         assertThat(ByteBufUtil.hexDump(out, 0, PgReadFormat.FIXED_LENGTH))
                 .isEqualTo("0b0a0000000000001100000000000000");
-        assertThat(PgReadFormat.read(out)).usingRecursiveComparison().isEqualTo(READ);
+        assertThat(PgReadFormat.decode(out)).usingRecursiveComparison().isEqualTo(READ);
     }
 
     @Test
@@ -38,7 +38,7 @@ class PgReadFormatTest {
         ByteBuf whole = written();
         for (int length = 0; length < whole.readableBytes(); length++) {
             ByteBuf part = whole.slice(0, length);
-            assertThatThrownBy(() -> PgReadFormat.read(part)).isInstanceOf(FsException.class);
+            assertThatThrownBy(() -> PgReadFormat.decode(part)).isInstanceOf(FsException.class);
         }
     }
 }
