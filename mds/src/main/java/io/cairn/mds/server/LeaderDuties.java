@@ -1,0 +1,194 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.time.NanoClock;
+import io.cairn.mds.background.ForgottenSessions;
+import io.cairn.mds.background.Reaper;
+import io.cairn.mds.background.TruncationWaits;
+import io.cairn.mds.background.Truncator;
+import io.cairn.mds.cluster.CurrentMap;
+import io.cairn.mds.cluster.DataServers;
+import io.cairn.mds.cluster.MapChanges;
+import io.cairn.mds.cluster.PgCalls;
+import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.leader.LeaseKeeper;
+import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.namespace.MetaState;
+import io.cairn.mds.session.ClientSessions;
+import io.cairn.mds.session.Mutations;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that works only while this member leads, and what happens on becoming leader: a new
+ * cluster is formatted, each part begins with what the state holds, and only then are requests
+ * answered. Made with the server and kept by every member; begins and ends on the control thread.
+ */
+final class LeaderDuties implements Leadership.Duties {
+    private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long ORDER_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    private final Leadership leadership;
+    private final MetaState state;
+    private final Control control;
+    private final NewCluster newCluster;
+    private final LeaseKeeper leases;
+    private final CurrentMap map;
+    private final MapChanges changes;
+    private final PgTables pgTables;
+    private final DataServers dataServers;
+    private final Mutations mutations;
+    private final ClientSessions sessions;
+    private final ForgottenSessions forgotten;
+    private final Reaper reaper;
+    private final Truncator truncator;
+    private final TruncationWaits truncationWaits;
+    private @Nullable ScheduledFuture<?> ticks;
+
+    /** Makes the parts and lets those follow the state that must. */
+    LeaderDuties(
+            MdsConfig config,
+            Leadership leadership,
+            EntryLog entries,
+            MetaState state,
+            RpcClient client,
+            Control control,
+            NanoClock clock,
+            MdsMetrics metrics) {
+        this.leadership = leadership;
+        this.state = state;
+        this.control = control;
+        newCluster = new NewCluster(config, leadership, entries, state, control);
+        leases =
+                new LeaseKeeper(
+                        leadership, client, control, clock, config.raft().leaderLease().toNanos());
+        map = new CurrentMap(state, leadership, control);
+        changes = new MapChanges(entries, state, control);
+        pgTables = new PgTables(changes, control, config.dataServers().bootstrapDisks());
+        dataServers =
+                new DataServers(
+                        leadership,
+                        map,
+                        changes,
+                        pgTables,
+                        clock,
+                        config.dataServers().lease().toNanos());
+        mutations = new Mutations(leadership, entries, state, control, clock, metrics);
+        long expiryNanos = config.sessions().expiry().toNanos();
+        sessions =
+                new ClientSessions(
+                        leadership,
+                        entries,
+                        state,
+                        mutations.sessions(),
+                        map,
+                        dataServers,
+                        control,
+                        clock,
+                        new ClientSessions.SessionTimes(
+                                config.sessions().renewInterval().toNanos(), expiryNanos),
+                        metrics);
+        forgotten = new ForgottenSessions(state, map, changes, expiryNanos, clock);
+        PgCalls calls = new PgCalls(map, client, control);
+        reaper =
+                new Reaper(
+                        entries,
+                        state,
+                        state,
+                        calls,
+                        map,
+                        control,
+                        clock,
+                        metrics,
+                        config.background().reaperInodesPerSecond());
+        truncator = new Truncator(entries, state, calls, map, control, metrics);
+        truncationWaits =
+                new TruncationWaits(
+                        leadership, state, mutations.sessions(), truncator, control, metrics);
+        state.addListener(map);
+        state.addListener(mutations.sessions());
+        state.addListener(truncator);
+        state.addListener(truncationWaits); // after the sessions
+    }
+
+    // ---- on becoming leader, and when it is over ----------------------------
+
+    @Override
+    public void begin(Leadership.Term term) {
+        end();
+        leases.begin(term);
+        if (state.isFormatted()) {
+            beginFormatted(term);
+        } else {
+            newCluster.format(term, () -> beginFormatted(term));
+        }
+    }
+
+    private void beginFormatted(Leadership.Term term) {
+        dataServers.begin(term);
+        mutations.begin();
+        sessions.begin();
+        forgotten.begin();
+        reaper.begin(term);
+        truncator.begin();
+        pgTables.begin();
+        ticks = control.every(TICK_NANOS, this::tick);
+        leadership.open(term);
+    }
+
+    private void tick() {
+        mutations.expire(ORDER_WAIT_NANOS);
+        truncationWaits.tick();
+        if (leadership.refusal() == null) {
+            dataServers.tick();
+            sessions.tick();
+            forgotten.tick();
+        }
+    }
+
+    @Override
+    public void end() {
+        leases.end();
+        reaper.end();
+        truncator.end();
+        truncationWaits.end();
+        pgTables.end();
+        changes.end();
+        mutations.end();
+        @Nullable ScheduledFuture<?> running = ticks;
+        if (running != null) {
+            running.cancel(false);
+            ticks = null;
+        }
+    }
+
+    // ---- the parts that requests and the status reach -----------------------
+
+    CurrentMap map() {
+        return map;
+    }
+
+    DataServers dataServers() {
+        return dataServers;
+    }
+
+    Mutations mutations() {
+        return mutations;
+    }
+
+    ClientSessions sessions() {
+        return sessions;
+    }
+
+    Reaper reaper() {
+        return reaper;
+    }
+
+    TruncationWaits truncationWaits() {
+        return truncationWaits;
+    }
+}
