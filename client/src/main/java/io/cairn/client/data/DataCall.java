@@ -1,7 +1,6 @@
 package io.cairn.client.data;
 
 import io.cairn.client.base.Async;
-import io.cairn.client.base.Backoff;
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
@@ -12,6 +11,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcCallback;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
@@ -117,7 +117,7 @@ final class DataCall implements RpcCallback {
                             ? "PG " + Integer.toHexString(pg) + " has no data server yet"
                             : "pool " + view.pool() + " is not in the cluster map";
             client.refreshMap();
-            client.park(this, Backoff.delayNanos(attempts));
+            client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             return;
         }
         if (type == DataOpType.WRITE && number == 0) {
@@ -176,7 +176,7 @@ final class DataCall implements RpcCallback {
                                 "checksum of " + this + " wrong in " + checksumErrors + " answers"),
                         Unpooled.EMPTY_BUFFER);
             } else {
-                client.park(this, Backoff.delayNanos(attempts));
+                client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             }
         }
     }
@@ -197,10 +197,10 @@ final class DataCall implements RpcCallback {
             case FENCED -> finish(client.fenced(status.detail()), Unpooled.EMPTY_BUFFER);
             case REFRESH_MAP -> {
                 client.refreshMap();
-                client.park(this, Backoff.delayNanos(attempts));
+                client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             }
             case REFRESH_INODE -> renewed();
-            case RETRY, NOT_LEADER -> client.park(this, Backoff.delayNanos(attempts));
+            case RETRY, NOT_LEADER -> client.park(this, BackOff.REQUESTS.delayNanos(attempts));
         }
     }
 
@@ -215,7 +215,7 @@ final class DataCall implements RpcCallback {
                             } else if (attempts <= 1) {
                                 send();
                             } else {
-                                client.park(this, Backoff.delayNanos(attempts - 1));
+                                client.park(this, BackOff.REQUESTS.delayNanos(attempts - 1));
                             }
                         });
     }

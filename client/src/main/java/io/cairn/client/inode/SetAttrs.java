@@ -1,7 +1,6 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
-import io.cairn.client.base.Backoff;
 import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
@@ -15,6 +14,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.WaitTruncatedReply;
 import io.cairn.common.proto.WaitTruncatedRequest;
+import io.cairn.common.rpc.BackOff;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -94,7 +94,7 @@ public final class SetAttrs {
         private void answered(
                 int number, @Nullable MutationResult result, @Nullable Throwable thrown) {
             if (result != null && busy(result)) {
-                long delay = Backoff.delayNanos(number + 3);
+                long delay = BackOff.REQUESTS.delayNanos(number + 3);
                 if (System.nanoTime() + delay - deadlineNanos < 0) {
                     CompletableFuture.delayedExecutor(delay, TimeUnit.NANOSECONDS, Runnable::run)
                             .execute(() -> attempt(number + 1));

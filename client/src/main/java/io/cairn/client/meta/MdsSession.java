@@ -1,7 +1,6 @@
 package io.cairn.client.meta;
 
 import com.google.protobuf.ByteString;
-import io.cairn.client.base.Backoff;
 import io.cairn.client.base.Channels;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -12,6 +11,7 @@ import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
@@ -267,7 +267,7 @@ final class MdsSession {
                 refused = status.toException();
             }
             calls.later(
-                    rounds == 0 ? 0 : Backoff.delayNanos(rounds),
+                    rounds == 0 ? 0 : BackOff.REQUESTS.delayNanos(rounds),
                     () -> {
                         synchronized (calls.lock) {
                             search(searchEra);
@@ -299,7 +299,7 @@ final class MdsSession {
             long searchEra = era;
             int trouble = troubles++;
             calls.later(
-                    trouble == 0 ? 0 : Backoff.delayNanos(trouble),
+                    trouble == 0 ? 0 : BackOff.REQUESTS.delayNanos(trouble),
                     () -> {
                         synchronized (calls.lock) {
                             search(searchEra);

@@ -1,9 +1,9 @@
 package io.cairn.client.meta;
 
-import io.cairn.client.base.Backoff;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
@@ -106,7 +106,7 @@ final class PendingQueries {
             session.lostLeader(sentEra, status);
             ask(query);
         } else {
-            calls.later(Backoff.delayNanos(query.attempts), () -> ask(query));
+            calls.later(BackOff.REQUESTS.delayNanos(query.attempts), () -> ask(query));
         }
     }
 }

@@ -9,11 +9,11 @@ import io.netty.channel.EventLoop;
 import io.netty.util.collection.LongObjectHashMap;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -64,6 +64,7 @@ final class ClientChannel implements RpcChannel {
     private final EventLoop loop;
     private final RpcOptions options;
     private final DeadlineWheel wheel;
+    private final BackOff backOff;
     private final HandoffQueue<PendingCall> handoff = new HandoffQueue<>();
     private final Runnable drainTask = this::drain;
     private volatile boolean connected;
@@ -71,7 +72,7 @@ final class ClientChannel implements RpcChannel {
     // All below on the loop only.
     private final LongObjectHashMap<PendingCall> outstanding = new LongObjectHashMap<>();
     private final ArrayDeque<PendingCall> waiting = new ArrayDeque<>();
-    private final BackOff backOff;
+    private int failedAttempts;
     private State state = State.IDLE;
     private @Nullable ClientConnection connection;
     private RpcStatus lastFailure = unreachable("not connected yet");
@@ -90,9 +91,9 @@ final class ClientChannel implements RpcChannel {
         this.wheel = client.loops().wheel(loop);
         this.backOff =
                 new BackOff(
-                        options.backOffMinMillis(),
-                        options.backOffMaxMillis(),
-                        () -> ThreadLocalRandom.current().nextLong());
+                        Duration.ofMillis(options.backOffMinMillis()),
+                        Duration.ofMillis(options.backOffMaxMillis()),
+                        BackOff.anyThread());
     }
 
     private static RpcStatus unreachable(String detail) {
@@ -324,7 +325,7 @@ final class ClientChannel implements RpcChannel {
     private void failed(RpcStatus status) {
         long now = System.nanoTime();
         if (state == State.READY && now - readySinceNanos >= STABLE_NANOS) {
-            backOff.reset();
+            failedAttempts = 0;
         }
         connection = null;
         connected = false;
@@ -334,7 +335,7 @@ final class ClientChannel implements RpcChannel {
             failureLogged = true;
         }
         state = State.BACK_OFF;
-        long delay = backOff.next();
+        long delay = backOff.delayNanos(++failedAttempts);
         nextAttemptNanos = now + delay;
         try {
             var _ = loop.schedule(this::backOffOver, delay, TimeUnit.NANOSECONDS);
@@ -350,7 +351,7 @@ final class ClientChannel implements RpcChannel {
         }
         if (waiting.isEmpty() && System.nanoTime() - lastUseNanos > IN_USE_NANOS) {
             state = State.IDLE;
-            backOff.reset();
+            failedAttempts = 0;
         } else {
             connect();
         }
