@@ -9,6 +9,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -23,6 +27,7 @@ import org.junit.jupiter.api.TestInstance;
 class TwoMountsTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 40);
     private static final int MIB = 1 << 20;
+    private static final int CHUNK = 4 * MIB;
 
     private final Cluster cluster = Cluster.temporary();
     private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
@@ -105,24 +110,27 @@ class TwoMountsTest {
         int[] sizes = new int[ROUNDS];
         byte[] data = bytes(random, MIB);
         try (Mount second = cluster.mount("closing")) {
+            Path there = second.mnt().resolve("sizes");
             for (int round = 0; round < ROUNDS; round++) {
-                Path file = here.resolve("f" + round);
+                String name = "f" + round;
                 sizes[round] = random.nextBoolean() ? 0 : random.nextInt(MIB);
-                Path there = second.mnt().resolve("sizes/f" + round);
-                try (RandomAccessFile writer = new RandomAccessFile(there.toFile(), "rw")) {
+                try (var writer = new RandomAccessFile(there.resolve(name).toFile(), "rw")) {
                     if (random.nextBoolean()) {
                         writer.write(data, 0, 1 + random.nextInt(MIB));
                         writer.getFD().sync();
                     }
                     write(writer, 0, data);
-                    try (RandomAccessFile cutter = new RandomAccessFile(file.toFile(), "rw")) {
+                    try (var cutter = new RandomAccessFile(here.resolve(name).toFile(), "rw")) {
                         cutter.setLength(sizes[round]);
                     }
                 }
+            }
+            for (int round = 0; round < ROUNDS; round++) {
+                Path file = there.resolve("f" + round);
                 int size = sizes[round];
                 Awaitility.await("the size that the kernel of the other mount is told")
                         .atMost(Duration.ofSeconds(20))
-                        .until(() -> Files.size(there) == size);
+                        .until(() -> Files.size(file) == size);
             }
         } // and now everything it had to publish is published
         for (int round = 0; round < ROUNDS; round++) {
@@ -131,6 +139,47 @@ class TwoMountsTest {
                     Files.readAllBytes(here.resolve("f" + round)),
                     Arrays.copyOf(data, sizes[round]));
         }
+    }
+
+    /** Over the end of a chunk, so in two pieces, which are executed by different data servers. */
+    @Test
+    void aWriteBesideATruncateIsThereAsAWholeOrNotAtAll() throws Exception {
+        Random random = new Random(seed);
+        int half = 64 << 10;
+        int end = CHUNK + half;
+        int stayed = 0;
+        try (Mount second = cluster.mount("racing");
+                ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            Path here = cluster.mnt().resolve("raced");
+            Files.createFile(here);
+            try (var writer = new RandomAccessFile(second.mnt().resolve("raced").toFile(), "rw");
+                    var cutter = new RandomAccessFile(here.toFile(), "rw")) {
+                for (int round = 0; round < ROUNDS; round++) {
+                    write(writer, end, bytes(random, half));
+                    writer.getFD().sync();
+                    byte[] data = bytes(random, 2 * half);
+                    CyclicBarrier start = new CyclicBarrier(2);
+                    Future<?> cut =
+                            thread.submit(() -> {
+                                start.await();
+                                cutter.setLength(0);
+                                return null;
+                            });
+                    start.await();
+                    write(writer, CHUNK - half, data);
+                    writer.getFD().sync();
+                    cut.get();
+                    byte[] actual = Files.readAllBytes(here);
+                    byte[] expected = new byte[actual.length == 0 ? 0 : end];
+                    if (expected.length > 0) {
+                        System.arraycopy(data, 0, expected, CHUNK - half, data.length);
+                        stayed++;
+                    }
+                    assertSame("round " + round, actual, expected);
+                }
+            }
+        }
+        System.out.printf("%d of %d writes came after the truncate%n", stayed, ROUNDS);
     }
 
     private static void write(RandomAccessFile file, long at, byte[] bytes) throws IOException {
