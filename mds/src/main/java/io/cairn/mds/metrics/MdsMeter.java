@@ -9,6 +9,12 @@ public enum MdsMeter implements MeterSpec {
     BATCH(Kind.DISTRIBUTION, "", "Mutations per log entry"),
     SESSIONS(Kind.GAUGE, "", "Open client sessions, evicted ones not yet released included"),
     EVICTIONS(Kind.COUNTER, "", "Sessions evicted because they were not renewed in time"),
+    APPEND_RECALLS(
+            Kind.COUNTER,
+            "",
+            "Append rights asked back from a session because another one appends to the file too, by"
+                    + " this leader"),
+    APPEND_WAITING(Kind.GAUGE, "", "Sessions that wait for the append right of a file"),
     INODES(Kind.GAUGE, "", "Inodes in use"),
     DELETION_BACKLOG(Kind.GAUGE, "", "Inodes whose data is still to be deleted"),
     DELETION_BACKLOG_BYTES(Kind.GAUGE, "bytes", "Sizes of those inodes"),

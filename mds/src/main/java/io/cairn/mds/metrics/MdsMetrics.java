@@ -20,6 +20,7 @@ public final class MdsMetrics {
     private final Map<OpCase, OperationTimer> mutations = new EnumMap<>(OpCase.class);
     private final Distribution batch;
     private final Counter evictions;
+    private final Counter appendRecalls;
     private final Counter deletions;
     private final Counter truncations;
     private final Counter controlFailures;
@@ -38,6 +39,7 @@ public final class MdsMetrics {
         }
         batch = meters.distribution(MdsMeter.BATCH);
         evictions = meters.counter(MdsMeter.EVICTIONS);
+        appendRecalls = meters.counter(MdsMeter.APPEND_RECALLS);
         deletions = meters.counter(MdsMeter.DELETIONS);
         truncations = meters.counter(MdsMeter.TRUNCATIONS);
         controlFailures = meters.counter(MdsMeter.CONTROL_FAILURES);
@@ -68,6 +70,10 @@ public final class MdsMetrics {
 
     public Counter evictions() {
         return evictions;
+    }
+
+    public Counter appendRecalls() {
+        return appendRecalls;
     }
 
     public Counter deletions() {

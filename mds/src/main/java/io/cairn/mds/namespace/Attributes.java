@@ -125,7 +125,8 @@ final class Attributes {
         }
     }
 
-    private static Inode requireRegular(StateTx tx, long id) {
+    /** EINVAL for anything else. */
+    static Inode requireRegular(StateTx tx, long id) {
         Inode inode = tx.require(id);
         if (!inode.isRegular()) {
             throw new FsException(Errno.EINVAL, "inode " + id + " is no regular file");

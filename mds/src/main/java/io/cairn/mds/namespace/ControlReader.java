@@ -31,6 +31,9 @@ public interface ControlReader {
     /** How often the session holds the inode open; 0 if not at all. */
     int openCount(long session, long inode);
 
+    /** The session that has the append right of the inode, 0 if none, or no such inode. */
+    long appender(long inode);
+
     /** Highest inode id ever used; the leader gives out ids above it. */
     long maxInode();
 

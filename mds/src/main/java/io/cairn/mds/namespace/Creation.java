@@ -31,10 +31,13 @@ final class Creation {
         Inode file =
                 made(tx, caller, parent, Mode.REGULAR | permissions(op.getMode()), op.getInode());
         Inode changed = Directories.add(tx, parent.id, op.getName(), file, caller.time());
+        MutationResult.Builder result = result(file, changed).setCreated(true);
         if (op.getOpen()) {
             OpenFiles.open(tx, caller.session(), file.id);
+            result.mergeFrom(
+                    OpenFiles.opened(tx, caller.session(), file.id, op.getAppend()).build());
         }
-        return result(file, changed).setCreated(true).build();
+        return result.build();
     }
 
     private static MutationResult openPresent(
@@ -47,6 +50,7 @@ final class Creation {
         }
         if (op.getOpen()) {
             OpenFiles.open(tx, caller.session(), present.inode());
+            return OpenFiles.opened(tx, caller.session(), present.inode(), false).build();
         }
         return result(tx.require(present.inode()), null).build();
     }

@@ -88,6 +88,11 @@ final class MetaReader {
         return count == null ? 0 : MetaKeys.intAt(count, 0);
     }
 
+    long appender(long id) {
+        Inode inode = store.consistently(() -> store.inode(id));
+        return inode == null ? 0 : inode.appender;
+    }
+
     List<DeletionRecord> deletions(long afterSequence, int max) {
         long from = Math.max(afterSequence + 1, store.counters().deletionHead());
         byte[] key = MetaKeys.of(MetaKeys.DELETION, from);

@@ -296,6 +296,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     }
 
     @Override
+    public long appender(long inode) {
+        return read(s -> new MetaReader(s).appender(inode));
+    }
+
+    @Override
     public long maxInode() {
         return store.counters().maxInode();
     }

@@ -131,6 +131,8 @@ final class MutationBatch {
             case RELEASE -> OpenFiles.release(tx, caller, m.getRelease());
             case GROW -> Attributes.grow(tx, caller, m.getGrow());
             case RAISE_CEILING -> Attributes.raiseCeiling(tx, m.getRaiseCeiling());
+            case ACQUIRE_APPEND -> AppendRights.acquire(tx, caller, m.getAcquireAppend());
+            case RETURN_APPEND -> AppendRights.giveBack(tx, caller, m.getReturnAppend());
             case OP_NOT_SET -> refusal(Errno.ENOSYS, "a mutation this version does not know");
         };
     }

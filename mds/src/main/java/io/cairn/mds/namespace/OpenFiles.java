@@ -21,7 +21,20 @@ final class OpenFiles {
     static MutationResult open(StateTx tx, Caller caller, OpenOp op) {
         tx.require(op.getInode());
         open(tx, caller.session(), op.getInode());
-        return MutationResult.newBuilder().setAttr(tx.require(op.getInode()).toAttr()).build();
+        return opened(tx, caller.session(), op.getInode(), op.getAppend()).build();
+    }
+
+    /**
+     * What a session is told of an inode it has just opened.
+     *
+     * @param append whether it wants the append right, if that is free
+     */
+    static MutationResult.Builder opened(StateTx tx, long session, long id, boolean append) {
+        MutationResult.Builder result =
+                append
+                        ? AppendRights.taken(tx, session, id)
+                        : MutationResult.newBuilder().setShared(tx.require(id).openers > 1);
+        return result.setAttr(tx.require(id).toAttr());
     }
 
     /** One more open of an inode that exists. */
@@ -53,7 +66,7 @@ final class OpenFiles {
         } else {
             tx.delete(key);
             addOpenFiles(tx, caller.session(), -1);
-            closed(tx, id, false);
+            closed(tx, caller.session(), id, false);
         }
         MutationResult.Builder result = MutationResult.newBuilder();
         Inode left = tx.inode(id);
@@ -67,13 +80,14 @@ final class OpenFiles {
     static void releaseAll(StateTx tx, long session) {
         for (KeyValue row : tx.list(MetaKeys.of(MetaKeys.OPEN, session))) {
             tx.delete(row.key());
-            closed(tx, MetaKeys.longAt(row.key(), 9), true);
+            closed(tx, session, MetaKeys.longAt(row.key(), 9), true);
         }
     }
 
-    private static void closed(StateTx tx, long id, boolean abandoned) {
+    private static void closed(StateTx tx, long session, long id, boolean abandoned) {
         Inode inode = tx.edit(id);
         inode.openers--;
+        AppendRights.closed(tx, session, inode);
         if (abandoned) {
             Truncations.abandoned(inode);
         }
@@ -86,9 +100,11 @@ final class OpenFiles {
 
     /** Whether no session but this one holds it open. */
     static boolean noneBut(StateTx tx, long session, Inode inode) {
-        return inode.openers == 0
-                || (inode.openers == 1
-                        && count(tx, MetaKeys.of(MetaKeys.OPEN, session, inode.id)) > 0);
+        return inode.openers == 0 || (inode.openers == 1 && isOpen(tx, session, inode.id));
+    }
+
+    static boolean isOpen(StateTx tx, long session, long inode) {
+        return count(tx, MetaKeys.of(MetaKeys.OPEN, session, inode)) > 0;
     }
 
     private static void addOpenFiles(StateTx tx, long id, int more) {

@@ -111,6 +111,7 @@ final class LeaderDuties implements Leadership.Duties {
                         leadership, state, mutations.sessions(), truncator, control, metrics);
         state.addListener(map);
         state.addListener(mutations.sessions());
+        state.addListener(mutations.appendTurns());
         state.addListener(truncator);
         state.addListener(truncationWaits); // after the sessions
     }
@@ -147,6 +148,7 @@ final class LeaderDuties implements Leadership.Duties {
             dataServers.tick();
             sessions.tick();
             forgotten.tick();
+            mutations.appendTurns().tick();
         }
     }
 

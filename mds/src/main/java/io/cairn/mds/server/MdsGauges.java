@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import io.cairn.mds.session.Mutations;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.background.TruncationWaits;
@@ -16,6 +17,7 @@ final class MdsGauges {
     private final Leadership leadership;
     private final MetaState state;
     private final CurrentMap map;
+    private final Mutations mutations;
     private final Reaper reaper;
     private final TruncationWaits truncationWaits;
     private final MetaLog log;
@@ -25,6 +27,7 @@ final class MdsGauges {
             Leadership leadership,
             MetaState state,
             CurrentMap map,
+            Mutations mutations,
             Reaper reaper,
             TruncationWaits truncationWaits,
             MetaLog log) {
@@ -32,6 +35,7 @@ final class MdsGauges {
         this.leadership = leadership;
         this.state = state;
         this.map = map;
+        this.mutations = mutations;
         this.reaper = reaper;
         this.truncationWaits = truncationWaits;
         this.log = log;
@@ -39,6 +43,7 @@ final class MdsGauges {
 
     void register() {
         meters.gauge(MdsMeter.SESSIONS, () -> state.sessions().size());
+        meters.gauge(MdsMeter.APPEND_WAITING, mutations.appendTurns()::waiting);
         meters.gauge(MdsMeter.INODES, () -> state.counters().inodesUsed());
         meters.gauge(MdsMeter.DELETION_BACKLOG, () -> state.counters().deletionInodes());
         meters.gauge(MdsMeter.DELETION_BACKLOG_BYTES, () -> state.counters().deletionBytes());

@@ -84,6 +84,8 @@ final class MdsHandler implements RpcHandler {
             case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
             case OPEN_SESSION -> control(method, request, start, sessions::open);
             case CLOSE_SESSION -> control(method, request, start, sessions::close);
+            case AWAIT_APPEND ->
+                    control.execute(() -> mutations.appendTurns().await(request, start));
             case REGISTER_SERVER -> {
                 require(request, Role.ROLE_DATA_SERVER);
                 control(method, request, start, dataServers::register);

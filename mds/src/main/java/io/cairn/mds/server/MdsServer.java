@@ -172,6 +172,7 @@ public final class MdsServer implements AutoCloseable {
                         leadership,
                         state,
                         duties.map(),
+                        duties.mutations(),
                         duties.reaper(),
                         duties.truncationWaits(),
                         log)

@@ -34,6 +34,8 @@ final class InodeIds {
             case SET_ATTR -> m.getSetAttr().hasSize();
             // Data that is written already would be lost with its size.
             case GROW -> true;
+            // Others wait for it.
+            case RETURN_APPEND -> true;
             // To read, to truncate: the space an open takes in the log comes back with a
             // checkpoint.
             case OPEN -> true;

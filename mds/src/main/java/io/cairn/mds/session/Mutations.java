@@ -43,6 +43,7 @@ public final class Mutations {
     private final NanoClock clock;
     private final MdsMetrics metrics;
     private final SessionTable sessions;
+    private final AppendTurns turns;
 
     /** Guards ids: they must enter the log in the order in which they were given. */
     private final Object submitting = new Object();
@@ -63,6 +64,11 @@ public final class Mutations {
         this.clock = clock;
         this.metrics = metrics;
         this.sessions = new SessionTable(state, clock, this::submit);
+        this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
+    }
+
+    public AppendTurns appendTurns() {
+        return turns;
     }
 
     public SessionTable sessions() {
@@ -75,11 +81,13 @@ public final class Mutations {
             nextInode = Math.max(nextInode, state.maxInode() + 1);
         }
         sessions.reset();
+        turns.begin();
     }
 
     /** Office is over: nobody here will see to what waits. */
     public void end() {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
+        turns.end();
     }
 
     /** Early: what waits too long for an earlier number is sent back. On the control thread. */
@@ -160,8 +168,13 @@ public final class Mutations {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOSPC.number()));
             } else if (InodeIds.wantsInode(m)) {
                 out.setMutations(i, InodeIds.with(m, nextInode++));
-            } else if (m.getRefusedErrno() != 0) {
-                out.setMutations(i, m.toBuilder().clearRefusedErrno());
+            } else {
+                Mutation own =
+                        m.getRefusedErrno() == 0 ? m : m.toBuilder().clearRefusedErrno().build();
+                Mutation admitted = turns.admitted(own, batch.getSession());
+                if (!admitted.equals(m)) {
+                    out.setMutations(i, admitted);
+                }
             }
         }
         return out.build();

@@ -54,6 +54,9 @@ public final class Inode {
      */
     public boolean leftovers;
 
+    /** Regular files: the session that may append to it, one of those that hold it open; 0: none. */
+    public long appender;
+
     /** Directories: the directory it is in; the root is in itself. */
     public long parent;
 
@@ -88,6 +91,7 @@ public final class Inode {
         copy.truncateSequence = truncateSequence;
         copy.truncations = truncations;
         copy.leftovers = leftovers;
+        copy.appender = appender;
         copy.parent = parent;
         copy.nextSequence = nextSequence;
         copy.target = target;

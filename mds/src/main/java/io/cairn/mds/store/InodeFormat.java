@@ -28,18 +28,21 @@ import java.util.List;
  * 104  stripe unit:4   stripe count:4
  * 112  chunk size:4    zero:4
  * 120  regular file:   size ceiling:8   truncate sequence:8   truncations × (sequence:8 size:8)
+ *                      with flag 2: appender:8
  *      directory:      parent:8         next sequence:8
  *      symbolic link:  target, to the end
  *      all others:     nothing
  * </pre>
  *
- * <p>Flags: 1, of regular files only: bytes of ended sessions may lie beyond the size.
+ * <p>Flags, of regular files only: 1, bytes of ended sessions may lie beyond the size; 2, a session
+ * has the append right.
  */
 public final class InodeFormat {
     static final byte VERSION = 1;
     static final int COMMON_BYTES = 120;
 
     private static final int LEFTOVERS = 1;
+    private static final int APPENDER = 2;
 
     private static final int VERSION_AT = 0;
     private static final int FLAGS_AT = 1;
@@ -66,6 +69,7 @@ public final class InodeFormat {
     private static final int TRUNCATE_SEQUENCE_AT = 128;
     private static final int TRUNCATION_LIST_AT = 136;
     private static final int TRUNCATION_BYTES = 16;
+    private static final int APPENDER_BYTES = 8;
 
     private static final int PARENT_AT = 120;
     private static final int NEXT_SEQUENCE_AT = 128;
@@ -76,7 +80,7 @@ public final class InodeFormat {
     static byte[] encode(Inode inode) {
         ByteBuffer out = ByteBuffer.allocate(length(inode)).order(ByteOrder.LITTLE_ENDIAN);
         out.put(VERSION_AT, VERSION);
-        out.put(FLAGS_AT, (byte) (inode.leftovers ? LEFTOVERS : 0));
+        out.put(FLAGS_AT, (byte) flags(inode));
         out.putShort(TRUNCATIONS_AT, (short) inode.truncations.size());
         out.putInt(MODE_AT, inode.mode);
         out.putInt(NLINK_AT, inode.nlink);
@@ -100,9 +104,19 @@ public final class InodeFormat {
         return out.array();
     }
 
+    private static int flags(Inode inode) {
+        return (inode.leftovers ? LEFTOVERS : 0) | (inode.appender != 0 ? APPENDER : 0);
+    }
+
+    private static int regularLength(int truncations, int flags) {
+        return TRUNCATION_LIST_AT
+                + TRUNCATION_BYTES * truncations
+                + ((flags & APPENDER) != 0 ? APPENDER_BYTES : 0);
+    }
+
     private static int length(Inode inode) {
         return switch (Mode.type(inode.mode)) {
-            case Mode.REGULAR -> TRUNCATION_LIST_AT + TRUNCATION_BYTES * inode.truncations.size();
+            case Mode.REGULAR -> regularLength(inode.truncations.size(), flags(inode));
             case Mode.DIRECTORY -> DIRECTORY_BYTES;
             case Mode.SYMLINK -> COMMON_BYTES + inode.target.size();
             default -> COMMON_BYTES;
@@ -119,6 +133,9 @@ public final class InodeFormat {
                     out.putLong(at, t.getSequence());
                     out.putLong(at + 8, t.getSize());
                     at += TRUNCATION_BYTES;
+                }
+                if (inode.appender != 0) {
+                    out.putLong(at, inode.appender);
                 }
             }
             case Mode.DIRECTORY -> {
@@ -166,15 +183,16 @@ public final class InodeFormat {
     }
 
     private static int allowedFlags(ByteBuffer in) {
-        return Mode.isRegular(in.getInt(MODE_AT)) ? LEFTOVERS : 0;
+        return Mode.isRegular(in.getInt(MODE_AT)) ? LEFTOVERS | APPENDER : 0;
     }
 
     private static void readTail(ByteBuffer in, Inode inode, byte[] value) {
         int type = Mode.type(inode.mode);
         int truncations = in.getShort(TRUNCATIONS_AT) & 0xffff;
+        int flags = in.get(FLAGS_AT);
         int expected =
                 switch (type) {
-                    case Mode.REGULAR -> TRUNCATION_LIST_AT + TRUNCATION_BYTES * truncations;
+                    case Mode.REGULAR -> regularLength(truncations, flags);
                     case Mode.DIRECTORY -> DIRECTORY_BYTES;
                     case Mode.SYMLINK -> (int) (COMMON_BYTES + inode.size);
                     default -> COMMON_BYTES;
@@ -187,6 +205,9 @@ public final class InodeFormat {
                 inode.ceiling = in.getLong(CEILING_AT);
                 inode.truncateSequence = in.getLong(TRUNCATE_SEQUENCE_AT);
                 inode.truncations = truncations(in, truncations);
+                if ((flags & APPENDER) != 0) {
+                    inode.appender = in.getLong(expected - APPENDER_BYTES);
+                }
             }
             case Mode.DIRECTORY -> {
                 inode.parent = in.getLong(PARENT_AT);

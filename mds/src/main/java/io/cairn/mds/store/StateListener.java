@@ -24,6 +24,12 @@ public interface StateListener {
     /** The inode has got a pending truncation. */
     default void truncationPending(long inode) {}
 
+    /** A session has got the append right of the inode. */
+    default void appendRightTaken(long inode) {}
+
+    /** No session has the append right of the inode any more. */
+    default void appendRightFree(long inode) {}
+
     /** The whole state was replaced by another member's checkpoint. */
     default void restored() {}
 }

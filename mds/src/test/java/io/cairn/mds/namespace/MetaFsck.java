@@ -228,6 +228,11 @@ final class MetaFsck {
                         || (i.openers == 0 && i.truncations.size() < Truncations.MAX_PENDING))) {
             fault(where + ": leftovers that nothing keeps from being cut");
         }
+        if (i.appender != 0
+                && (!i.isRegular()
+                        || store.get(MetaKeys.of(MetaKeys.OPEN, i.appender, i.id)) == null)) {
+            fault(where + ": session " + i.appender + " appends without holding it open");
+        }
         if (i.id > store.counters().maxInode()) {
             fault(where + " is above " + store.counters().maxInode());
         }

@@ -1,6 +1,7 @@
 package io.cairn.mds.namespace;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.LinkOp;
@@ -11,6 +12,7 @@ import io.cairn.common.proto.OpenOp;
 import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RemoveXattrOp;
 import io.cairn.common.proto.RenameOp;
+import io.cairn.common.proto.ReturnAppendOp;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetXattrOp;
@@ -119,6 +121,25 @@ final class Ops {
 
     static Mutation.Builder open(long inode) {
         return Mutation.newBuilder().setOpen(OpenOp.newBuilder().setInode(inode));
+    }
+
+    static Mutation.Builder openToAppend(long inode) {
+        return Mutation.newBuilder()
+                .setOpen(OpenOp.newBuilder().setInode(inode).setAppend(true));
+    }
+
+    static Mutation.Builder acquireAppend(long inode) {
+        return Mutation.newBuilder()
+                .setAcquireAppend(AcquireAppendOp.newBuilder().setInode(inode));
+    }
+
+    /** With the size that the session's appends have made. */
+    static Mutation.Builder returnAppend(long inode, long size) {
+        return Mutation.newBuilder()
+                .setReturnAppend(
+                        ReturnAppendOp.newBuilder()
+                                .setInode(inode)
+                                .setGrow(GrowOp.newBuilder().setSize(size)));
     }
 
     static Mutation.Builder release(long inode) {

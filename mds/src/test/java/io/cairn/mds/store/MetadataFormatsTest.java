@@ -117,7 +117,7 @@ class MetadataFormatsTest {
                         + "0000000000000000";
         roundTrip(inode, expected);
         byte[] later = HexFormat.of().parseHex(expected);
-        later[1] = 3;
+        later[1] = 5;
         assertThatThrownBy(() -> InodeFormat.decode(inode.id, later))
                 .as("a flag of a later version")
                 .isInstanceOf(CorruptStateException.class);
@@ -125,6 +125,25 @@ class MetadataFormatsTest {
         device[1] = 1;
         assertThatThrownBy(() -> InodeFormat.decode(inode.id, device))
                 .isInstanceOf(CorruptStateException.class);
+    }
+
+    @Test
+    void regularFileWithAnAppender() {
+        Inode inode = inode(Mode.REGULAR | 0644);
+        inode.appender = 0x7766;
+        inode.truncateSequence = 21;
+        inode.truncations =
+                List.of(Truncation.newBuilder().setSequence(21).setSize(23).build());
+        roundTrip(
+                inode,
+                "0102"
+                        + common("0100", "a4810000", "0000000000000000").substring(4)
+                        + "0000000000000000"
+                        + "1500000000000000"
+                        + "15000000000000001700000000000000"
+                        + "6677000000000000");
+        inode.leftovers = true;
+        assertThat(hex(InodeFormat.encode(inode))).startsWith("0103");
     }
 
     @Test
