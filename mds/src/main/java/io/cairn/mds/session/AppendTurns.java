@@ -40,13 +40,13 @@ import org.jspecify.annotations.Nullable;
  * what it hears as a listener.
  */
 public final class AppendTurns implements StateListener {
-    private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** The longest a request is kept without an answer: clients take a silent leader for dead. */
     private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     /** How long the place in line is kept for a session that was told to ask again. */
-    private static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** A recall may get lost with its connection. */
     private static final long RECALL_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

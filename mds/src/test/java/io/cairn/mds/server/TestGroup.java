@@ -21,6 +21,7 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.BootClock;
+import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -42,6 +43,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
@@ -316,11 +318,15 @@ final class TestGroup implements AutoCloseable {
 
     /** Epochs of the maps that are pushed to the client from now on. */
     List<Long> recordMaps() {
-        List<Long> epochs = new CopyOnWriteArrayList<>();
-        client.onPush(
-                Method.MAP_PUSH_VALUE,
-                (from, head) -> epochs.add(Heads.parse(MapUpdate.parser(), head).getEpoch()));
-        return epochs;
+        return record(
+                Method.MAP_PUSH, head -> Heads.parse(MapUpdate.parser(), head).getEpoch());
+    }
+
+    /** What is pushed to the client from now on by one method. */
+    <T> List<T> record(Method method, Function<ByteBuf, T> read) {
+        List<T> pushed = new CopyOnWriteArrayList<>();
+        client.onPush(method.getNumber(), (from, head) -> pushed.add(read.apply(head)));
+        return pushed;
     }
 
     StatusReply status() {
