@@ -94,6 +94,8 @@ final class EveryKind {
                                         .setName(ByteString.copyFromUtf8("user.gone")))
                         .build(),
                 TestSession.open(file),
+                TestSession.acquireAppend(file),
+                TestSession.returnAppend(file, 6000),
                 TestSession.grow(file, 7000),
                 TestSession.raiseCeiling(file, 1L << 30),
                 mutation()

@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.Credentials;
@@ -22,6 +23,7 @@ import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.ReturnAppendOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.Timespec;
@@ -168,6 +170,19 @@ final class TestSession {
 
     static Mutation open(long inode) {
         return mutation().setOpen(OpenOp.newBuilder().setInode(inode)).build();
+    }
+
+    static Mutation acquireAppend(long inode) {
+        return mutation().setAcquireAppend(AcquireAppendOp.newBuilder().setInode(inode)).build();
+    }
+
+    static Mutation returnAppend(long inode, long size) {
+        return mutation()
+                .setReturnAppend(
+                        ReturnAppendOp.newBuilder()
+                                .setInode(inode)
+                                .setGrow(GrowOp.newBuilder().setSize(size)))
+                .build();
     }
 
     static Mutation release(long inode) {

@@ -6,7 +6,6 @@ import static org.awaitility.Awaitility.await;
 import io.cairn.mds.server.TestSession;
 import io.cairn.mds.server.TestGroup;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.AwaitAppendReply;
 import io.cairn.common.proto.AwaitAppendRequest;
@@ -16,7 +15,6 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
-import io.cairn.common.proto.ReturnAppendOp;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.mds.server.TestGroup.Answer;
@@ -39,18 +37,6 @@ final class AppendTurnsTest {
             "[raft]\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
 
     @TempDir Path directory;
-
-    private static Mutation acquire(long inode) {
-        return TestSession.mutation()
-                .setAcquireAppend(AcquireAppendOp.newBuilder().setInode(inode))
-                .build();
-    }
-
-    private static Mutation giveBack(long inode) {
-        return TestSession.mutation()
-                .setReturnAppend(ReturnAppendOp.newBuilder().setInode(inode))
-                .build();
-    }
 
     private static Mutation openToAppend(long inode) {
         return TestSession.mutation()
@@ -116,10 +102,10 @@ final class AppendTurnsTest {
             await().atMost(PATIENCE).until(() -> !recalls.isEmpty());
             assertThat(recalls).allMatch(r -> r.getInode() == f);
             assertThat(turn).isNotDone();
-            assertThat(errno(one.mutate(giveBack(f)))).isEqualTo(Errno.OK);
+            assertThat(errno(one.mutate(TestSession.returnAppend(f, 0)))).isEqualTo(Errno.OK);
             assertThat(get(turn).get().getTurn()).isTrue();
-            assertThat(two.mutate(acquire(f)).getAppendRight()).isTrue();
-            assertThat(errno(one.mutate(acquire(f)))).isEqualTo(Errno.EAGAIN);
+            assertThat(two.mutate(TestSession.acquireAppend(f)).getAppendRight()).isTrue();
+            assertThat(errno(one.mutate(TestSession.acquireAppend(f)))).isEqualTo(Errno.EAGAIN);
         }
     }
 
@@ -132,19 +118,19 @@ final class AppendTurnsTest {
             for (int i = 0; i < 50; i++) {
                 var turn = ask(two, 1, f, LONG_MILLIS);
                 long before = System.nanoTime();
-                assertThat(errno(one.mutate(giveBack(f)))).isEqualTo(Errno.OK);
+                assertThat(errno(one.mutate(TestSession.returnAppend(f, 0)))).isEqualTo(Errno.OK);
                 assertThat(get(turn).get().getTurn()).isTrue();
-                MutationResult early = one.mutate(acquire(f));
+                MutationResult early = one.mutate(TestSession.acquireAppend(f));
                 MutationResult opened = one.mutate(openToAppend(f));
                 if (System.nanoTime() - before < AppendTurns.TURN_NANOS) {
                     // Its turn has not passed, however slow this machine is.
                     assertThat(errno(early)).isEqualTo(Errno.EAGAIN);
                     assertThat(opened.getAppendRight()).isFalse();
-                    assertThat(two.mutate(acquire(f)).getAppendRight()).isTrue();
+                    assertThat(two.mutate(TestSession.acquireAppend(f)).getAppendRight()).isTrue();
                 }
-                two.mutate(giveBack(f));
+                two.mutate(TestSession.returnAppend(f, 0));
                 awaitTurn(one, f);
-                assertThat(one.mutate(acquire(f)).getAppendRight()).isTrue();
+                assertThat(one.mutate(TestSession.acquireAppend(f)).getAppendRight()).isTrue();
             }
         }
     }
@@ -156,12 +142,12 @@ final class AppendTurnsTest {
             long f = file(one);
             TestSession two = opener(group, f);
             TestSession three = opener(group, f);
-            assertThat(errno(one.mutate(giveBack(f)))).isEqualTo(Errno.OK);
+            assertThat(errno(one.mutate(TestSession.returnAppend(f, 0)))).isEqualTo(Errno.OK);
             assertThat(get(ask(two, 1, f, LONG_MILLIS)).get().getTurn()).isTrue();
             // The answer may have been lost: it is the same session's turn.
             assertThat(get(ask(two, 1, f, LONG_MILLIS)).get().getTurn()).isTrue();
             awaitTurn(three, f);
-            assertThat(three.mutate(acquire(f)).getAppendRight()).isTrue();
+            assertThat(three.mutate(TestSession.acquireAppend(f)).getAppendRight()).isTrue();
         }
     }
 
@@ -178,7 +164,7 @@ final class AppendTurnsTest {
             var later = ask(second, 1, f, LONG_MILLIS).thenAccept(a -> told.add("second"));
             var again = ask(first, 1, f, LONG_MILLIS).thenAccept(a -> told.add("first"));
             // Both are in line: what follows on their connection comes after them.
-            assertThat(errno(holder.mutate(giveBack(f)))).isEqualTo(Errno.OK);
+            assertThat(errno(holder.mutate(TestSession.returnAppend(f, 0)))).isEqualTo(Errno.OK);
             boolean inTime = System.nanoTime() - toldToAskAgain < AppendTurns.PLACE_NANOS;
             get(again);
             get(later);
@@ -198,7 +184,7 @@ final class AppendTurnsTest {
             TestSession two = opener(group, f);
             var turn = ask(two, 1, f, LONG_MILLIS);
             await().atMost(PATIENCE).until(() -> recalls.size() >= 2);
-            assertThat(errno(one.mutate(giveBack(f)))).isEqualTo(Errno.OK);
+            assertThat(errno(one.mutate(TestSession.returnAppend(f, 0)))).isEqualTo(Errno.OK);
             assertThat(get(turn).get().getTurn()).isTrue();
         }
     }
@@ -238,9 +224,9 @@ final class AppendTurnsTest {
             one.renew(); // only now does the new leader know how to reach it
             var again = ask(two, next, f, LONG_MILLIS);
             await().atMost(PATIENCE).until(() -> !recalls.isEmpty());
-            assertThat(errno(one.mutate(giveBack(f)))).isEqualTo(Errno.OK);
+            assertThat(errno(one.mutate(TestSession.returnAppend(f, 0)))).isEqualTo(Errno.OK);
             assertThat(get(again).get().getTurn()).isTrue();
-            assertThat(two.mutate(acquire(f)).getAppendRight()).isTrue();
+            assertThat(two.mutate(TestSession.acquireAppend(f)).getAppendRight()).isTrue();
         }
     }
 }
