@@ -9,6 +9,7 @@ import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.ByteBudget;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.data.MapHolder;
+import io.cairn.client.inode.Appends;
 import io.cairn.client.inode.FileServices;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
@@ -19,6 +20,7 @@ import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
@@ -65,6 +67,7 @@ final class ClientRuntime implements MetaEvents {
     private final DataClient data;
     private final Publisher publisher;
     private final InodeTable table;
+    private final Appends appends;
     private final ClientMeters meters;
     private final FileServices services;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -120,8 +123,14 @@ final class ClientRuntime implements MetaEvents {
                         meters,
                         config.metadataTimeout().toNanos(),
                         config.ioTimeout().toNanos(),
+                        config.attemptTimeout().toNanos() / 2,
                         ATTR_FRESH_NANOS);
+        appends = new Appends(services, table);
         rpc.onPush(Method.MAP_PUSH_VALUE, (from, head) -> mapPushed(head));
+        rpc.onPush(
+                Method.APPEND_RECALL_VALUE,
+                (from, head) ->
+                        appends.recalled(Heads.parse(AppendRecall.parser(), head).getInode()));
         gauges(published);
     }
 
@@ -154,6 +163,10 @@ final class ClientRuntime implements MetaEvents {
         return services;
     }
 
+    Appends appends() {
+        return appends;
+    }
+
     InodeTable table() {
         return table;
     }
@@ -180,6 +193,7 @@ final class ClientRuntime implements MetaEvents {
         try {
             publisher.tick();
             table.tick(System.nanoTime());
+            appends.tick(System.nanoTime());
         } catch (RuntimeException e) {
             LOG.error("The client's periodic work failed", e);
         }

@@ -64,7 +64,7 @@ final class ClusterClient implements CairnClient {
         this.runtime = runtime;
         this.services = runtime.services();
         this.table = runtime.table();
-        this.opens = new Opens(services, table);
+        this.opens = new Opens(services, table, runtime.appends());
         this.setAttrs = new SetAttrs(services, table);
         this.meters = services.meters();
     }
@@ -194,7 +194,12 @@ final class ClusterClient implements CairnClient {
 
     @Override
     public CompletableFuture<OpenFile> create(
-            long parent, byte[] name, int mode, boolean exclusive, Credentials who) {
+            long parent,
+            byte[] name,
+            int mode,
+            boolean exclusive,
+            boolean append,
+            Credentials who) {
         CreateOp create =
                 CreateOp.newBuilder()
                         .setParent(parent)
@@ -202,14 +207,15 @@ final class ClusterClient implements CairnClient {
                         .setMode(mode)
                         .setExclusive(exclusive)
                         .setOpen(true)
+                        .setAppend(append)
                         .build();
         Mutation mutation = NewMutation.stamped().setCredentials(who).setCreate(create).build();
         return timed(Op.CREATE, opened(opens.create(mutation)));
     }
 
     @Override
-    public CompletableFuture<OpenFile> open(long inode) {
-        return timed(Op.OPEN, opened(opens.open(inode)));
+    public CompletableFuture<OpenFile> open(long inode, boolean append) {
+        return timed(Op.OPEN, opened(opens.open(inode, append)));
     }
 
     private static CompletableFuture<OpenFile> opened(CompletableFuture<OpenHandle> handle) {

@@ -60,6 +60,10 @@ abstract class ClientFixture {
         return file.write(offset, buffer(text), false);
     }
 
+    static CompletableFuture<Long> append(OpenFile file, String text) {
+        return file.append(buffer(text), false, false);
+    }
+
     static String read(OpenFile file, long offset, int length) {
         return text(get(file.read(offset, length)));
     }

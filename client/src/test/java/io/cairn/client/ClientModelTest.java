@@ -47,7 +47,7 @@ class ClientModelTest {
         assertThat(cluster.chunks().violations()).isEmpty();
     }
 
-    private static void makeFaulty(FakeCluster cluster, long seed) {
+    static void makeFaulty(FakeCluster cluster, long seed) {
         for (int i = 0; i < 3; i++) {
             Random faults = new Random(seed + i);
             cluster.data(i)
@@ -78,7 +78,7 @@ class ClientModelTest {
         }
     }
 
-    private static void disturb(FakeCluster cluster, Random random, boolean faulty) {
+    static void disturb(FakeCluster cluster, Random random, boolean faulty) {
         if (random.nextInt(30) == 0) {
             for (long inode = 2; inode < 5; inode++) {
                 cluster.chunks().settleTruncations(inode);

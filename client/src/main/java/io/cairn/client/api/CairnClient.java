@@ -32,10 +32,31 @@ public interface CairnClient extends AutoCloseable {
     /** One SETATTR; a size change waits for this client's own writes to the inode. */
     CompletableFuture<Attr> setAttr(SetAttrOp change, Credentials who);
 
+    /**
+     * @param append whether the file will be appended to, see {@link OpenFile#append}
+     */
     CompletableFuture<OpenFile> create(
-            long parent, byte[] name, int mode, boolean exclusive, Credentials who);
+            long parent,
+            byte[] name,
+            int mode,
+            boolean exclusive,
+            boolean append,
+            Credentials who);
 
-    CompletableFuture<OpenFile> open(long inode);
+    default CompletableFuture<OpenFile> create(
+            long parent, byte[] name, int mode, boolean exclusive, Credentials who) {
+        return create(parent, name, mode, exclusive, false, who);
+    }
+
+    /**
+     * @param append whether the file will be appended to; without it {@link OpenFile#append} works
+     *     as well, but the first one asks the MDS
+     */
+    CompletableFuture<OpenFile> open(long inode, boolean append);
+
+    default CompletableFuture<OpenFile> open(long inode) {
+        return open(inode, false);
+    }
 
     CompletableFuture<Attr> mkdir(long parent, byte[] name, int mode, Credentials who);
 
@@ -87,6 +108,20 @@ public interface CairnClient extends AutoCloseable {
          * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must.
          */
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
+
+        /**
+         * Writes at the end of the file, wherever other clients have moved it by their appends, and
+         * completes with the offset when all of it is durable. Appends of one client are executed
+         * in the order of the calls. One that fails leaves the size as it was. Takes over the
+         * buffer.
+         *
+         * @param goesOn whether the next append is the rest of the same record: other clients'
+         *     appends do not come between them unless it is late
+         */
+        CompletableFuture<Long> append(ByteBuf data, boolean killPrivileges, boolean goesOn);
+
+        /** Whether another client had it open too when the MDS last said something of that. */
+        boolean shared();
 
         /**
          * Makes the file at least this long, with a hole at its end; one that is longer, by

@@ -14,7 +14,13 @@ public enum ClientMeter implements MeterSpec {
     UNPUBLISHED_INODES(Kind.GAUGE, "", "Files whose new size or mtime the MDS was not told yet"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this client has"),
     RETRIES(Kind.COUNTER, "", "Requests sent again", "plane"),
-    CHECKSUM_ERRORS(Kind.COUNTER, "", "Blocks received with a wrong checksum");
+    CHECKSUM_ERRORS(Kind.COUNTER, "", "Blocks received with a wrong checksum"),
+    APPEND_RIGHTS(
+            Kind.COUNTER,
+            "",
+            "Rights to append to a file acquired by a request of their own, and returned because"
+                    + " another client appends to it too",
+            "change");
 
     private final Definition definition;
 

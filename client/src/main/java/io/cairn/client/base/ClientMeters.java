@@ -33,6 +33,7 @@ public final class ClientMeters {
         STATFS,
         READ,
         WRITE,
+        APPEND,
         FSYNC,
         FLUSH,
         RELEASE
@@ -44,6 +45,8 @@ public final class ClientMeters {
     private final Counter dataRetries;
     private final Counter metadataRetries;
     private final Counter checksumErrors;
+    private final Counter appendRightsTaken;
+    private final Counter appendRightsReturned;
 
     public ClientMeters(Meters meters) {
         for (Op op : Op.values()) {
@@ -54,6 +57,8 @@ public final class ClientMeters {
         dataRetries = meters.counter(ClientMeter.RETRIES, "data");
         metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
         checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
+        appendRightsTaken = meters.counter(ClientMeter.APPEND_RIGHTS, "acquired");
+        appendRightsReturned = meters.counter(ClientMeter.APPEND_RIGHTS, "returned");
     }
 
     /** Records the operation when the future completes; returns the same future. */
@@ -85,6 +90,14 @@ public final class ClientMeters {
 
     public void metadataRetried() {
         metadataRetries.increment();
+    }
+
+    public void appendRightTaken() {
+        appendRightsTaken.increment();
+    }
+
+    public void appendRightReturned() {
+        appendRightsReturned.increment();
     }
 
     public void checksumError() {

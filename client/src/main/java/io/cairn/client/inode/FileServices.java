@@ -10,6 +10,7 @@ import io.cairn.client.meta.MetaClient;
  *
  * @param metadataNanos how long a metadata operation may take
  * @param ioNanos how long a data operation may take
+ * @param awaitNanos how long one request may be kept waiting at the MDS on purpose
  * @param attrFreshNanos attributes older than this are fetched again before a read ends at the size
  *     they name
  */
@@ -21,4 +22,5 @@ public record FileServices(
         ClientMeters meters,
         long metadataNanos,
         long ioNanos,
+        long awaitNanos,
         long attrFreshNanos) {}

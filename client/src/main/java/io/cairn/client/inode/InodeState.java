@@ -41,6 +41,9 @@ public final class InodeState implements DataTarget {
     private final RangeOrder order = new RangeOrder();
     private final Supplier<CompletableFuture<Attr>> getAttr;
 
+    /** Under the monitor. */
+    final AppendLine<AppendOp> appends = new AppendLine<>();
+
     private @Nullable Attr attr;
     private long attrNanos;
     private volatile @Nullable DataView view;

@@ -141,6 +141,7 @@ public final class InodeTable {
                     wait |= state.unconfirmed();
                     int opens = state.mdsOpens;
                     state.mdsOpens = 0;
+                    state.appends.closed();
                     released = publisher.release(state, opens);
                 }
             }

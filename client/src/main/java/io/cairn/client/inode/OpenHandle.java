@@ -14,15 +14,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class OpenHandle implements CairnClient.OpenFile {
     private final FileServices services;
     private final InodeTable table;
+    private final Appends appends;
     private final InodeState state;
     private final AtomicBoolean released = new AtomicBoolean();
 
     /**
      * @param state acquired for this handle, with attributes
      */
-    public OpenHandle(FileServices services, InodeTable table, InodeState state) {
+    OpenHandle(FileServices services, InodeTable table, Appends appends, InodeState state) {
         this.services = services;
         this.table = table;
+        this.appends = appends;
         this.state = state;
     }
 
@@ -72,6 +74,28 @@ public final class OpenHandle implements CairnClient.OpenFile {
         WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
         state.order().submit(op);
         return op.future;
+    }
+
+    @Override
+    public CompletableFuture<Long> append(ByteBuf data, boolean killPrivileges, boolean goesOn) {
+        if (released.get()) {
+            data.release();
+            return Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+        }
+        if (data.readableBytes() == 0) {
+            data.release();
+            return CompletableFuture.completedFuture(state.size());
+        }
+        AppendOp op = new AppendOp(services, state, data, killPrivileges, goesOn);
+        appends.submit(state, op);
+        return op.future;
+    }
+
+    @Override
+    public boolean shared() {
+        synchronized (state) {
+            return state.appends.isShared();
+        }
     }
 
     @Override

@@ -6,7 +6,6 @@ import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
@@ -21,13 +20,18 @@ import org.jspecify.annotations.Nullable;
 public final class Opens {
     private final FileServices services;
     private final InodeTable table;
+    private final Appends appends;
 
-    public Opens(FileServices services, InodeTable table) {
+    public Opens(FileServices services, InodeTable table, Appends appends) {
         this.services = services;
         this.table = table;
+        this.appends = appends;
     }
 
-    public CompletableFuture<OpenHandle> open(long inode) {
+    /**
+     * @param append whether to take the right to append with it, if that is free
+     */
+    public CompletableFuture<OpenHandle> open(long inode, boolean append) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
         InodeState state = table.acquire(inode);
         boolean shared;
@@ -45,14 +49,27 @@ public final class Opens {
             return future;
         }
         Mutation mutation =
-                NewMutation.stamped().setOpen(OpenOp.newBuilder().setInode(inode)).build();
-        PendingMutation pending = mutate(mutation);
+                NewMutation.stamped()
+                        .setOpen(OpenOp.newBuilder().setInode(inode).setAppend(append))
+                        .build();
+        int returns;
+        PendingMutation pending;
+        synchronized (state) {
+            returns = append ? state.appends.granting() : 0;
+            pending = mutate(mutation);
+        }
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
                             FsException failure = failure(result, thrown);
                             if (failure == null && result != null) {
-                                counted(state, result.getAttr());
+                                counted(state, result);
+                            }
+                            if (append) {
+                                appends.answered(
+                                        state,
+                                        returns,
+                                        result != null && result.getAppendRight());
                             }
                             handOver(future, state, failure);
                         });
@@ -76,7 +93,12 @@ public final class Opens {
                                 return;
                             }
                             InodeState state = table.acquire(result.getAttr().getInode());
-                            counted(state, result.getAttr());
+                            counted(state, result);
+                            if (result.getAppendRight()) {
+                                synchronized (state) {
+                                    state.appends.created(System.nanoTime());
+                                }
+                            }
                             handOver(future, state, null);
                         });
         late(pending, future);
@@ -95,10 +117,11 @@ public final class Opens {
         return Results.failure(result);
     }
 
-    private static void counted(InodeState state, Attr attr) {
-        state.observe(attr);
+    private static void counted(InodeState state, MutationResult result) {
+        state.observe(result.getAttr());
         synchronized (state) {
             state.mdsOpens++;
+            state.appends.shared(result.getShared());
         }
     }
 
@@ -115,7 +138,7 @@ public final class Opens {
                     new FsException(Errno.EINVAL, "inode " + state.inode() + " is no file"));
             return;
         }
-        OpenHandle handle = new OpenHandle(services, table, state);
+        OpenHandle handle = new OpenHandle(services, table, appends, state);
         if (!future.complete(handle)) {
             var _ = handle.release();
         }

@@ -11,6 +11,7 @@ import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
+import io.cairn.common.proto.ReturnAppendOp;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -78,12 +79,25 @@ public final class Publisher {
         if (grow != null) {
             release.setGrow(grow);
         }
-        PendingMutation pending =
-                meta.mutate(NewMutation.stamped().setRelease(release).build(), MetaClient.never());
+        return queued(state, grow, NewMutation.stamped().setRelease(release).build());
+    }
+
+    /** Gives the right to append back, with what is unsent. Under the state's monitor. */
+    CompletableFuture<Void> returnAppend(InodeState state) {
+        ReturnAppendOp.Builder giveBack = ReturnAppendOp.newBuilder().setInode(state.inode());
+        GrowOp grow = state.takeGrow(false);
         if (grow != null) {
-            return queued(state, grow, pending);
+            giveBack.setGrow(grow);
         }
-        return Async.ignoringValue(pending.reply());
+        return queued(state, grow, NewMutation.stamped().setReturnAppend(giveBack).build());
+    }
+
+    private CompletableFuture<Void> queued(
+            InodeState state, @Nullable GrowOp grow, Mutation mutation) {
+        PendingMutation pending = meta.mutate(mutation, MetaClient.never());
+        return grow == null
+                ? Async.ignoringValue(pending.reply())
+                : queued(state, grow, pending);
     }
 
     private CompletableFuture<Void> queued(InodeState state, GrowOp grow, PendingMutation pending) {

@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 public final class RangeOrder {
     /** One operation; its fields belong to the order it is submitted to. */
     public abstract static class Entry {
-        private final long from;
-        private final long to;
+        private long from;
+        private long to;
         private final boolean change;
         private int blockers;
         private @Nullable List<Entry> dependents;
@@ -56,7 +56,7 @@ public final class RangeOrder {
     public void submit(Entry entry) {
         synchronized (this) {
             for (Entry e = first; e != null; e = e.next) {
-                if (e.from < entry.to && entry.from < e.to) {
+                if (overlap(e, entry)) {
                     if (e.dependents == null) {
                         e.dependents = new ArrayList<>(2);
                     }
@@ -75,6 +75,33 @@ public final class RangeOrder {
         entry.start();
     }
 
+    private static boolean overlap(Entry a, Entry b) {
+        return a.from < b.to && b.from < a.to;
+    }
+
+    /**
+     * A change that has started touches no more than this part of its range: what waits only for
+     * the rest of it goes on.
+     */
+    public void narrow(Entry entry, long from, long to) {
+        synchronized (this) {
+            entry.from = from;
+            entry.to = to;
+            List<Entry> dependents = entry.dependents;
+            if (dependents == null) {
+                return;
+            }
+            dependents.removeIf(d -> {
+                boolean free = !overlap(entry, d);
+                if (free) {
+                    unblock(d);
+                }
+                return free;
+            });
+        }
+        drain();
+    }
+
     /** The operation is over, whatever came of it. Once per started entry. */
     public void finish(Entry entry) {
         if (!entry.change) {
@@ -87,12 +114,20 @@ public final class RangeOrder {
                 return;
             }
             entry.dependents = null;
-            for (Entry d : dependents) {
-                if (--d.blockers == 0) {
-                    waiting--;
-                    ready.add(d);
-                }
-            }
+            dependents.forEach(this::unblock);
+        }
+        drain();
+    }
+
+    private void unblock(Entry dependent) {
+        if (--dependent.blockers == 0) {
+            waiting--;
+            ready.add(dependent);
+        }
+    }
+
+    private void drain() {
+        synchronized (this) {
             if (draining) {
                 return; // by a frame below this one or by another thread; it starts ours too
             }

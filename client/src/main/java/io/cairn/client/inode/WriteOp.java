@@ -2,24 +2,16 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
-import io.cairn.client.data.DataClient;
-import io.cairn.client.data.DataView;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.netty.buffer.ByteBuf;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One write of a file, in these steps: its turn among overlapping operations, the size ceiling,
  * room in the budget of bytes in flight, the pieces, the note of size and mtime, the answer.
- *
- * <p>Another client may truncate the file meanwhile. The write is before that or after it as a
- * whole: pieces executed under an older truncation than others, which it may have cut, are written
- * again.
  */
 final class WriteOp extends RangeOrder.Entry {
     private final FileServices services;
@@ -31,8 +23,6 @@ final class WriteOp extends RangeOrder.Entry {
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
     final CompletableFuture<Void> future = new CompletableFuture<>();
-    private final List<Piece> pieces = new ArrayList<>(1);
-    private int piecesLeft;
     private @Nullable FsException failure;
 
     /** Takes over the buffer. */
@@ -73,101 +63,17 @@ final class WriteOp extends RangeOrder.Entry {
     }
 
     private void send() {
-        DataView view = state.view();
-        long end = offset + length;
-        for (long at = offset; at < end; ) {
-            Piece piece = new Piece(at, view.pieceLength(at, end - at));
-            pieces.add(piece);
-            at += piece.bytes;
-        }
-        send(pieces);
+        Pieces.write(services, state, offset, data, deadlineNanos, this::written);
     }
 
-    private void send(List<Piece> some) {
-        synchronized (this) {
-            piecesLeft = some.size() + 1; // one for this loop: no early answer ends the operation
-        }
-        some.forEach(Piece::send);
-        ended();
-    }
-
-    /** Bytes of one chunk that travel in one request. */
-    private final class Piece implements DataClient.Outcome {
-        private final long at;
-        private final int bytes;
-
-        /** The newest truncation known to the request that wrote it. */
-        private long under;
-
-        Piece(long at, int bytes) {
-            this.at = at;
-            this.bytes = bytes;
-        }
-
-        void send() {
-            DataView view = state.view();
-            try {
-                services.data()
-                        .write(
-                                state,
-                                view.chunk(at),
-                                view.offsetInChunk(at),
-                                data.retainedSlice(data.readerIndex() + (int) (at - offset), bytes),
-                                deadlineNanos,
-                                this);
-            } catch (RuntimeException | OutOfMemoryError e) {
-                done(Async.notStarted(e), data, 0);
-            }
-        }
-
-        @Override
-        public void done(@Nullable FsException problem, ByteBuf unused, long truncateSequence) {
-            under = truncateSequence;
-            if (problem != null) {
-                synchronized (WriteOp.this) {
-                    failure = failure == null ? problem : failure;
-                }
-            }
-            ended();
-        }
-    }
-
-    /** One of those that {@link #piecesLeft} counts. */
-    private void ended() {
-        synchronized (this) {
-            if (--piecesLeft > 0) {
-                return;
-            }
-        }
-        long newest = 0;
-        for (Piece piece : pieces) {
-            newest = Math.max(newest, piece.under);
-        }
-        List<Piece> older = failure == null ? olderThan(newest) : List.of();
-        if (!older.isEmpty()) {
-            send(older);
-            return;
-        }
+    private void written(@Nullable FsException problem, long truncateSequence) {
         data.release();
         services.budget().release(length);
-        if (failure == null) {
-            note(newest);
+        failure = problem;
+        if (problem == null) {
+            note(truncateSequence);
         }
         finished();
-    }
-
-    /** Those executed under a truncation older than this one. */
-    private List<Piece> olderThan(long truncateSequence) {
-        if (pieces.size() == 1) {
-            return List.of();
-        }
-        List<Piece> older = new ArrayList<>(0);
-        for (Piece piece : pieces) {
-            if (piece.under < truncateSequence) {
-                older.add(piece);
-            }
-        }
-        return older;
     }
 
     private void note(long truncateSequence) {

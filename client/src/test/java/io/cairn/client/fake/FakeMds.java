@@ -3,6 +3,9 @@ package io.cairn.client.fake;
 import com.google.protobuf.MessageLite;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.AppendRecall;
+import io.cairn.common.proto.AwaitAppendReply;
+import io.cairn.common.proto.AwaitAppendRequest;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.GetAttrReply;
@@ -37,8 +40,16 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
@@ -49,6 +60,12 @@ public final class FakeMds implements AutoCloseable {
     private final List<RpcRequest> held = new ArrayList<>();
     private final List<MutateRequest> received = new CopyOnWriteArrayList<>();
     private final List<RpcPeer> clients = new CopyOnWriteArrayList<>();
+    private final Map<Long, RpcPeer> sessions = new ConcurrentHashMap<>();
+    private final List<RpcRequest> inLine = new ArrayList<>();
+    private final AtomicInteger recalls = new AtomicInteger();
+    private final ScheduledExecutorService timer =
+            Executors.newSingleThreadScheduledExecutor(
+                    Thread.ofPlatform().daemon().name("fake-mds").factory());
     private volatile Function<Method, Fault> faults = method -> Fault.NONE;
     private final AtomicInteger notYet = new AtomicInteger();
 
@@ -66,6 +83,8 @@ public final class FakeMds implements AutoCloseable {
                         HelloPolicy.ACCEPT,
                         this::handle,
                         RpcOptions.DEFAULT);
+        // Recalls may get lost with their connections.
+        var _ = timer.scheduleWithFixedDelay(this::serveLine, 50, 50, TimeUnit.MILLISECONDS);
     }
 
     public String address() {
@@ -144,6 +163,13 @@ public final class FakeMds implements AutoCloseable {
             request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, named));
             return;
         }
+        if (method == Method.AWAIT_APPEND) {
+            synchronized (inLine) {
+                inLine.add(request);
+            }
+            serveLine();
+            return;
+        }
         try {
             request.reply(answer(request, method));
         } catch (FsException e) {
@@ -156,6 +182,63 @@ public final class FakeMds implements AutoCloseable {
                             ? Advice.RETRY
                             : session ? Advice.FENCED : Advice.GIVE_UP;
             request.fail(RpcStatus.fail(e.errno(), advice, String.valueOf(e.getMessage())));
+        }
+    }
+
+    /** Who waits here would do so in vain. */
+    void leaderChanged() {
+        if (cluster.leader() != this) {
+            List<RpcRequest> waiting;
+            synchronized (inLine) {
+                waiting = List.copyOf(inLine);
+                inLine.clear();
+            }
+            waiting.forEach(this::serve);
+        }
+    }
+
+    /** As the leader: in the order of their coming; who has the right is asked to return it. */
+    private void serveLine() {
+        List<RpcRequest> turns = new ArrayList<>();
+        synchronized (inLine) {
+            Set<Long> seen = new HashSet<>();
+            for (Iterator<RpcRequest> i = inLine.iterator(); i.hasNext(); ) {
+                RpcRequest request = i.next();
+                var wanted = Heads.parse(AwaitAppendRequest.parser(), request.head().duplicate());
+                long holder = cluster.names().appender(wanted.getInode());
+                if (!seen.add(wanted.getInode())) {
+                    continue;
+                }
+                if (holder == 0 || holder == wanted.getSession()) {
+                    i.remove();
+                    turns.add(request);
+                } else {
+                    recall(holder, wanted.getInode());
+                }
+            }
+        }
+        turns.forEach(r -> r.reply(AwaitAppendReply.newBuilder().setTurn(true).build()));
+    }
+
+    /** Asks a session to return the right to append. */
+    public void recall(long session, long inode) {
+        RpcPeer peer = sessions.get(session);
+        if (peer != null) {
+            recalls.incrementAndGet();
+            peer.push(
+                    Method.APPEND_RECALL_VALUE, AppendRecall.newBuilder().setInode(inode).build());
+        }
+    }
+
+    /** Rights asked back. */
+    public int recalls() {
+        return recalls.get();
+    }
+
+    /** Sessions that wait for the right to append. */
+    public int inLine() {
+        synchronized (inLine) {
+            return inLine.size();
         }
     }
 
@@ -190,12 +273,15 @@ public final class FakeMds implements AutoCloseable {
             }
             case MUTATE -> {
                 var mutate = Heads.parse(MutateRequest.parser(), request.head());
+                sessions.put(mutate.getSession(), request.peer());
                 MutateReply reply = names.mutate(mutate);
                 if (reply == null) {
                     throw new FsException(Errno.EAGAIN, "a number is missing");
                 }
+                serveLine();
                 for (int i = 0; i < reply.getResultsCount(); i++) {
-                    if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()) {
+                    if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()
+                            && mutate.getMutations(i).hasSetAttr()) {
                         // The truncator catches up behind the refusal.
                         cluster.chunks()
                                 .settleTruncations(mutate.getMutations(i).getSetAttr().getInode());
@@ -245,9 +331,14 @@ public final class FakeMds implements AutoCloseable {
 
     @Override
     public void close() {
+        timer.shutdownNow();
         synchronized (held) {
             held.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
             held.clear();
+        }
+        synchronized (inLine) {
+            inLine.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
+            inLine.clear();
         }
         server.close();
     }

@@ -54,6 +54,10 @@ public final class FakeNamespace {
     private final Map<Long, Session> sessions = new TreeMap<>();
     private final FileLayout layout;
     private final List<String> executed = new ArrayList<>();
+
+    /** Sessions with the right to append, by inode. */
+    private final Map<Long, Long> appenders = new HashMap<>();
+
     private long nextInode = 2;
     private long nextSession = 100;
 
@@ -82,6 +86,12 @@ public final class FakeNamespace {
 
     public synchronized void endSession(long session) {
         sessions.remove(session);
+        appenders.values().removeIf(holder -> holder == session);
+    }
+
+    /** The session with the right to append, 0 if none. */
+    public synchronized long appender(long inode) {
+        return appenders.getOrDefault(inode, 0L);
     }
 
     /** The only session there is. */
@@ -124,7 +134,7 @@ public final class FakeNamespace {
             if (number == session.next) {
                 MutationResult result;
                 try {
-                    result = apply(session, mutation);
+                    result = apply(request.getSession(), session, mutation);
                 } catch (FsException e) {
                     result =
                             MutationResult.newBuilder()
@@ -146,9 +156,9 @@ public final class FakeNamespace {
         return reply.build();
     }
 
-    private MutationResult apply(Session session, Mutation m) {
+    private MutationResult apply(long id, Session session, Mutation m) {
         return switch (m.getOpCase()) {
-            case CREATE -> create(session, m.getCreate());
+            case CREATE -> create(id, session, m.getCreate());
             case MKDIR ->
                     made(
                             add(
@@ -171,7 +181,26 @@ public final class FakeNamespace {
             case OPEN -> {
                 Node node = node(m.getOpen().getInode());
                 session.opens.merge(m.getOpen().getInode(), 1, Integer::sum);
-                yield made(node);
+                yield opened(id, node, m.getOpen().getAppend());
+            }
+            case ACQUIRE_APPEND -> {
+                Node node = node(m.getAcquireAppend().getInode());
+                if (session.opens.getOrDefault(node.attr.getInode(), 0) == 0) {
+                    throw new FsException(Errno.EBADF, "not open");
+                }
+                MutationResult result = opened(id, node, true);
+                if (!result.getAppendRight()) {
+                    throw new FsException(Errno.EAGAIN, "another session appends");
+                }
+                yield result;
+            }
+            case RETURN_APPEND -> {
+                long inode = m.getReturnAppend().getInode();
+                if (m.getReturnAppend().hasGrow()) {
+                    grow(m.getReturnAppend().getGrow());
+                }
+                appenders.remove(inode, id);
+                yield made(node(inode));
             }
             case RELEASE -> {
                 long inode = m.getRelease().getInode();
@@ -183,6 +212,9 @@ public final class FakeNamespace {
                     throw new AssertionError("inode " + inode + " released too often");
                 }
                 session.opens.put(inode, left);
+                if (left == 0) {
+                    appenders.remove(inode, id);
+                }
                 MutationResult result = made(node(inode));
                 forgetUnused(inode);
                 yield result;
@@ -199,7 +231,20 @@ public final class FakeNamespace {
         };
     }
 
-    private MutationResult create(Session session, CreateOp op) {
+    private MutationResult opened(long session, Node node, boolean append) {
+        long inode = node.attr.getInode();
+        if (append) {
+            appenders.putIfAbsent(inode, session);
+        }
+        long openers =
+                sessions.values().stream().filter(s -> s.opens.getOrDefault(inode, 0) > 0).count();
+        return made(node).toBuilder()
+                .setAppendRight(append && appender(inode) == session)
+                .setShared(openers > 1)
+                .build();
+    }
+
+    private MutationResult create(long id, Session session, CreateOp op) {
         String name = op.getName().toStringUtf8();
         Long known = node(op.getParent()).children.get(name);
         if (known != null && op.getExclusive()) {
@@ -209,7 +254,9 @@ public final class FakeNamespace {
         if (op.getOpen()) {
             session.opens.merge(node.attr.getInode(), 1, Integer::sum);
         }
-        return made(node).toBuilder().setCreated(known == null).build();
+        return opened(id, node, op.getOpen() && op.getAppend() && known == null).toBuilder()
+                .setCreated(known == null)
+                .build();
     }
 
     private Node add(long parent, String name, int mode) {

@@ -56,6 +56,28 @@ class RangeOrderTest {
     }
 
     @Test
+    void aChangeThatBecomesNarrowerLetsGoWhatItNoLongerTouches() {
+        Op earlier = change("earlier", 0, 4);
+        Op whole = change("whole", 0, 100);
+        look("read 0", 0, 10);
+        Op inside = change("inside", 45, 55);
+        look("read 50", 50, 60);
+        change("behind", 60, 70);
+        assertThat(started).containsExactly("earlier");
+        order.finish(earlier);
+        assertThat(started).containsExactly("earlier", "whole");
+        order.narrow(whole, 40, 50);
+        assertThat(started).containsExactly("earlier", "whole", "read 0", "behind");
+        change("later, elsewhere", 0, 40);
+        change("later, there", 49, 50);
+        assertThat(started).endsWith("behind", "later, elsewhere");
+        order.finish(whole);
+        assertThat(started).endsWith("later, elsewhere", "inside");
+        order.finish(inside);
+        assertThat(started).endsWith("inside", "read 50", "later, there");
+    }
+
+    @Test
     void neighboursDoNotWait() {
         change("a", 0, 10);
         change("b", 10, 20);

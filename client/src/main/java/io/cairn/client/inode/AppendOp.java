@@ -1,0 +1,286 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.base.Async;
+import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.DataTarget;
+import io.cairn.client.data.DataView;
+import io.cairn.client.meta.MetaClient;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.rpc.BackOff;
+import io.netty.buffer.ByteBuf;
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One append, once this client has the right and its turn in line has come. Each attempt goes
+ * through: its turn among all changes of the file, the offset, the size ceiling, room in the budget
+ * of bytes in flight, the pieces, the note of the new size. The size is noted only when all of it is
+ * durable: an append that fails leaves it as it was, and the next one begins at the same offset.
+ *
+ * <p>The offset stands only for the truncations known when it was chosen. Where the file turns out
+ * to be cut, by a refusal of a data server or by news from the MDS, it is chosen anew: what was
+ * written at the old one lies behind the cut.
+ *
+ * <p>A write whose outcome is unknown might still land on what is appended after it, so it is
+ * repeated until the outcome is known; only the caller is told at its deadline.
+ */
+final class AppendOp implements AppendLine.Waiting {
+    private final FileServices services;
+    private final InodeState state;
+    private final ByteBuf data;
+    private final int length;
+    private final boolean killPrivileges;
+    private final boolean goesOn;
+    private final long startNanos = System.nanoTime();
+    private final long deadlineNanos;
+    final CompletableFuture<Long> future = new CompletableFuture<>();
+    private @Nullable Consumer<AppendOp> over;
+    private int attempts;
+
+    /** The caller knows, or will know, what became of it. Under the state's monitor. */
+    private boolean settled;
+
+    /**
+     * Takes over the buffer.
+     *
+     * @param goesOn whether the next append is the rest of this record
+     */
+    AppendOp(
+            FileServices services,
+            InodeState state,
+            ByteBuf data,
+            boolean killPrivileges,
+            boolean goesOn) {
+        this.services = services;
+        this.state = state;
+        this.data = data;
+        this.length = data.readableBytes();
+        this.killPrivileges = killPrivileges;
+        this.goesOn = goesOn;
+        this.deadlineNanos = startNanos + services.ioNanos();
+    }
+
+    boolean goesOn() {
+        return goesOn;
+    }
+
+    @Override
+    public boolean isLate(long nowNanos) {
+        return nowNanos - deadlineNanos >= 0;
+    }
+
+    /**
+     * @param whenOver told once, whatever came of it
+     */
+    void run(Consumer<AppendOp> whenOver) {
+        over = whenOver;
+        attempt();
+    }
+
+    private void attempt() {
+        attempts++;
+        state.order().submit(new Attempt());
+    }
+
+    /** It will not be run. */
+    void drop(FsException why) {
+        data.release();
+        fail(why);
+    }
+
+    /** The caller's time is over, while it waits or while its data is sent. */
+    FsException late() {
+        return new FsException(
+                Errno.EIO,
+                "append of "
+                        + length
+                        + " bytes to inode "
+                        + state.inode()
+                        + " was not possible in time; another client has the right to append, or"
+                        + " the data servers do not answer");
+    }
+
+    /** Unless it is known already what became of it. */
+    void fail(FsException why) {
+        synchronized (state) {
+            if (settled) {
+                return;
+            }
+            settled = true;
+        }
+        services.meters().finished(ClientMeters.Op.APPEND, startNanos, false);
+        future.completeExceptionally(why);
+    }
+
+    private void succeed(long offset) {
+        services.meters().written(length);
+        services.meters().finished(ClientMeters.Op.APPEND, startNanos, true);
+        if (killPrivileges && state.hasPrivilegeBits()) {
+            var _ =
+                    services.publisher()
+                            .publish(state, true)
+                            .whenComplete((v, thrown) -> Async.settle(future, offset, thrown));
+        } else {
+            future.complete(offset);
+        }
+    }
+
+    private void ended() {
+        data.release();
+        Consumer<AppendOp> then = over;
+        if (then != null) {
+            then.accept(this);
+        }
+    }
+
+    /** From the offset to the data being durable there. */
+    private final class Attempt extends RangeOrder.Entry implements DataTarget {
+        private long offset;
+        private DataView view = state.view();
+        private volatile boolean cut;
+
+        Attempt() {
+            super(0, Long.MAX_VALUE, true);
+        }
+
+        @Override
+        protected void start() {
+            boolean dropped;
+            synchronized (state) {
+                dropped = settled;
+                offset = state.size();
+                view = state.view();
+            }
+            if (dropped) {
+                finish();
+                return;
+            }
+            if (offset > view.maxFileBytes() - length) {
+                failed(
+                        new FsException(
+                                Errno.EFBIG,
+                                "append at " + offset + " of inode " + state.inode()));
+                return;
+            }
+            state.order().narrow(this, offset, offset + length);
+            Ceiling.reach(services, state, offset + length, this::belowCeiling);
+        }
+
+        private void belowCeiling(@Nullable FsException refused) {
+            if (refused != null) {
+                failed(refused);
+            } else {
+                services.budget().acquire(length, this::send);
+            }
+        }
+
+        private void send() {
+            boolean stands;
+            synchronized (state) {
+                stands = !cutSince() && state.size() == offset;
+                view = stands ? state.view() : view;
+            }
+            if (stands) {
+                Pieces.write(services, this, offset, data, MetaClient.never(), this::written);
+            } else {
+                services.budget().release(length);
+                again();
+            }
+        }
+
+        private boolean cutSince() {
+            return state.view().truncateSequence() != view.truncateSequence();
+        }
+
+        private void written(@Nullable FsException problem, long truncateSequence) {
+            services.budget().release(length);
+            if (cut) {
+                again();
+                return;
+            }
+            if (problem != null) {
+                failed(problem);
+                return;
+            }
+            boolean anew;
+            boolean counts = false;
+            boolean list = false;
+            synchronized (state) {
+                anew = cutSince();
+                if (!anew && !settled) {
+                    settled = true;
+                    counts = true;
+                    Instant now = Instant.now();
+                    list =
+                            state.wrote(
+                                    offset + length,
+                                    truncateSequence,
+                                    now.getEpochSecond() * 1_000_000_000L + now.getNano(),
+                                    killPrivileges);
+                }
+            }
+            if (anew) {
+                again();
+                return;
+            }
+            if (list) {
+                services.publisher().list(state);
+            }
+            finish();
+            if (counts) {
+                succeed(offset);
+            }
+        }
+
+        private void again() {
+            state.order().finish(this);
+            if (attempts < 3) {
+                attempt();
+            } else {
+                CompletableFuture.delayedExecutor(
+                                BackOff.REQUESTS.delayNanos(attempts - 2),
+                                TimeUnit.NANOSECONDS,
+                                Runnable::run)
+                        .execute(AppendOp.this::attempt);
+            }
+        }
+
+        private void failed(FsException why) {
+            finish();
+            fail(why);
+        }
+
+        private void finish() {
+            state.order().finish(this);
+            ended();
+        }
+
+        // ---- where the pieces go: to the file as it was when the offset was chosen
+
+        @Override
+        public long inode() {
+            return state.inode();
+        }
+
+        @Override
+        public DataView view() {
+            return view;
+        }
+
+        /** A data server knows of a newer truncation: it has refused the piece. */
+        @Override
+        public CompletableFuture<Void> refresh() {
+            return Async.then(
+                    state.refresh(),
+                    nothing -> {
+                        cut = true;
+                        return Async.failed(
+                                Errno.ESTALE, "inode " + state.inode() + " was truncated");
+                    });
+        }
+    }
+}
