@@ -80,6 +80,14 @@ class TidyTest {
     }
 
     @Test
+    void dataOperationsAreMadeByTheirFactories() {
+        banned(
+                "new DataOp\\(",
+                p -> p.toString().contains("src/main/") && !p.toString().contains("/data/DataOp"),
+                "fourteen numbers in a row: use DataOp.write, read, truncateInode, ...");
+    }
+
+    @Test
     void nothingIsLeftForLater() {
         banned("\\b(TODO|FIXME|XXX|HACK)\\b|@Disabled\\b", p -> true, "do it, or open an issue");
     }

@@ -176,43 +176,25 @@ final class TestCluster implements AutoCloseable {
     // ---- client -------------------------------------------------------------------------------
 
     DataOp write(int pg, long session, long number, int offset, byte[] data) {
-        return op(
-                DataOpType.WRITE,
+        return DataOp.write(
                 pg,
-                session,
-                number,
-                offset,
-                data.length,
+                range(pg, offset, data.length),
+                new DataOp.Caller(session, number, 0),
+                known(),
                 BlockCrc.compute(Unpooled.wrappedBuffer(data), offset));
     }
 
     DataOp read(int pg, long session, int offset, int length) {
-        return op(DataOpType.READ, pg, session, 0, offset, length, new int[0]);
+        return DataOp.read(
+                pg, range(pg, offset, length), new DataOp.Caller(session, 0, 0), known());
     }
 
-    private DataOp op(
-            DataOpType type,
-            int pg,
-            long session,
-            long number,
-            int offset,
-            int length,
-            int[] crcs) {
-        return new DataOp(
-                type,
-                0,
-                pg,
-                session,
-                number,
-                0,
-                1000 + pg,
-                0,
-                offset,
-                length,
-                0,
-                mds.map().epoch(),
-                List.of(),
-                crcs);
+    private static DataOp.Range range(int pg, int offset, int length) {
+        return new DataOp.Range(1000 + pg, 0, offset, length);
+    }
+
+    private DataOp.Known known() {
+        return DataOp.Known.map(mds.map().epoch());
     }
 
     CompletableFuture<Result> send(DataOp op, byte[] data) {

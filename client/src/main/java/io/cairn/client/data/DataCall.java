@@ -124,22 +124,7 @@ final class DataCall implements RpcCallback {
             number = client.numbers().begin();
         }
         RpcChannel channel = client.channels().channel(address);
-        DataOp op =
-                new DataOp(
-                        type,
-                        0,
-                        pg,
-                        client.session(),
-                        number,
-                        client.numbers().ackedBelow(),
-                        target.inode(),
-                        chunk,
-                        offset,
-                        length,
-                        view.truncateSequence(),
-                        map.epoch(),
-                        view.cuts(chunk),
-                        blockCrcs);
+        DataOp op = op(pg, map.epoch(), view);
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(DataOpFormat.encodedLength(op));
         DataOpFormat.encode(op, head);
         long attempt = now + client.attemptNanos();
@@ -149,6 +134,15 @@ final class DataCall implements RpcCallback {
                 payload.retainedDuplicate(),
                 attempt - deadlineNanos < 0 ? attempt : deadlineNanos,
                 this);
+    }
+
+    private DataOp op(int pg, long mapEpoch, DataView view) {
+        var range = new DataOp.Range(target.inode(), chunk, offset, length);
+        var caller = new DataOp.Caller(client.session(), number, client.numbers().ackedBelow());
+        var known = new DataOp.Known(mapEpoch, view.truncateSequence(), view.cuts(chunk));
+        return type == DataOpType.WRITE
+                ? DataOp.write(pg, range, caller, known, blockCrcs)
+                : DataOp.read(pg, range, caller, known);
     }
 
     @Override

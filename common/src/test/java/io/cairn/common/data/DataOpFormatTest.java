@@ -17,20 +17,11 @@ import org.junit.jupiter.api.Test;
 
 class DataOpFormatTest {
     private static final DataOp WRITE =
-            new DataOp(
-                    DataOpType.WRITE,
-                    0,
+            DataOp.write(
                     0x00010042,
-                    0x1122334455667788L,
-                    9,
-                    7,
-                    0x0001020304050607L,
-                    3,
-                    4000,
-                    200,
-                    12,
-                    77,
-                    List.of(new Cut(11, 0), new Cut(12, 4096)),
+                    new DataOp.Range(0x0001020304050607L, 3, 4000, 200),
+                    new DataOp.Caller(0x1122334455667788L, 9, 7),
+                    new DataOp.Known(77, 12, List.of(new Cut(11, 0), new Cut(12, 4096))),
                     new int[] {0xAABBCCDD, 0x01020304});
 
     private static final String GOLDEN =
@@ -137,8 +128,11 @@ class DataOpFormatTest {
     }
 
     private static DataOp cuts(Cut... cuts) {
-        return new DataOp(
-                DataOpType.READ, 0, 1, 2, 3, 0, 5, 0, 0, 1, 12, 1, List.of(cuts), new int[0]);
+        return DataOp.read(
+                1,
+                new DataOp.Range(5, 0, 0, 1),
+                new DataOp.Caller(2, 3, 0),
+                new DataOp.Known(1, 12, List.of(cuts)));
     }
 
     private static void assertSurvives(DataOp op) {

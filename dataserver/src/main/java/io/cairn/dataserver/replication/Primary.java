@@ -212,24 +212,12 @@ final class Primary {
     }
 
     void appendNoop() {
-        DataOp noop =
-                new DataOp(
-                        DataOpType.NOOP,
-                        0,
-                        pg,
-                        0,
-                        0,
-                        0,
-                        0,
-                        0,
-                        0,
-                        0,
-                        0,
-                        mapEpoch,
-                        List.of(),
-                        new int[0]);
         PgLogEntry entry =
-                new PgLogEntry(epoch, log.lastSequence() + 1, noop, Unpooled.EMPTY_BUFFER);
+                new PgLogEntry(
+                        epoch,
+                        log.lastSequence() + 1,
+                        DataOp.noop(pg, mapEpoch),
+                        Unpooled.EMPTY_BUFFER);
         append(InFlight.resent(entry, ledger));
     }
 

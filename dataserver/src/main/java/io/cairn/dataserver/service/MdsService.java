@@ -1,7 +1,6 @@
 package io.cairn.dataserver.service;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.data.TruncateInode;
 import io.cairn.common.data.TruncateInodeFormat;
@@ -21,15 +20,12 @@ import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.List;
 
 /**
  * What the MDS leader asks of a PG's primary, turned into logged operations of session 0. They are
  * repeated harmlessly and so need no place in the table of executed numbers. Any loop.
  */
 final class MdsService {
-    private static final int[] NO_CRCS = {};
-
     private final PgLoops loops;
     private final ServerParts parts;
     private final OperationTimer deletes;
@@ -50,15 +46,7 @@ final class MdsService {
         }
         ByteBuf payload = Unpooled.buffer(DeleteInodesFormat.encodedLength(inodes.length));
         DeleteInodesFormat.encode(inodes, payload);
-        DataOp op =
-                op(
-                        DataOpType.DELETE_INODES,
-                        r.getPg(),
-                        r.getNumber(),
-                        0,
-                        0,
-                        r.getMapEpoch(),
-                        payload);
+        DataOp op = DataOp.deleteInodes(r.getPg(), r.getNumber(), inodes.length, r.getMapEpoch());
         submit(
                 request,
                 op,
@@ -75,46 +63,13 @@ final class MdsService {
                         r.getSize(), r.getStripeUnit(), r.getStripeCount(), r.getChunkSize()),
                 payload);
         TruncateInodeFormat.decode(payload); // refuses an impossible layout before it is logged
-        DataOp op =
-                op(
-                        DataOpType.TRUNCATE_INODE,
-                        r.getPg(),
-                        0,
-                        r.getInode(),
-                        r.getSequence(),
-                        r.getMapEpoch(),
-                        payload);
+        DataOp op = DataOp.truncateInode(r.getPg(), r.getInode(), r.getSequence(), r.getMapEpoch());
         submit(
                 request,
                 op,
                 payload,
                 truncates,
                 () -> request.reply(TruncateInodeReply.getDefaultInstance()));
-    }
-
-    private static DataOp op(
-            DataOpType type,
-            int pg,
-            long number,
-            long inode,
-            long truncateSequence,
-            long mapEpoch,
-            ByteBuf payload) {
-        return new DataOp(
-                type,
-                0,
-                pg,
-                0,
-                number,
-                0,
-                inode,
-                0,
-                0,
-                payload.readableBytes(),
-                truncateSequence,
-                mapEpoch,
-                List.of(),
-                NO_CRCS);
     }
 
     private void submit(

@@ -2,7 +2,6 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkKeys;
@@ -11,7 +10,6 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
-import java.util.List;
 
 /**
  * The content of a damaged block, from another replica.
@@ -29,20 +27,11 @@ public record BlockRepair(long inode, int chunk, int block, ChunkVersion version
     /** As the WAL has it. */
     DataOp write(int pg) {
         int offset = block * BlockCrc.BLOCK_BYTES;
-        return new DataOp(
-                DataOpType.WRITE,
-                0,
+        return DataOp.write(
                 pg,
-                0,
-                0,
-                0,
-                inode,
-                chunk,
-                offset,
-                content.readableBytes(),
-                0,
-                0,
-                List.of(),
+                new DataOp.Range(inode, chunk, offset, content.readableBytes()),
+                DataOp.Caller.NONE,
+                DataOp.Known.map(0),
                 BlockCrc.compute(content, offset));
     }
 

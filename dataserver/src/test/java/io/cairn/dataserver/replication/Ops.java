@@ -1,11 +1,9 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.Unpooled;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -17,30 +15,20 @@ final class Ops {
     private Ops() {}
 
     static DataOp write(long session, long number, long ackedBelow, int offset, int length) {
-        return op(DataOpType.WRITE, session, number, ackedBelow, offset, length);
+        return DataOp.write(
+                PG,
+                new DataOp.Range(INODE, 0, offset, length),
+                new DataOp.Caller(session, number, ackedBelow),
+                DataOp.Known.map(1),
+                new int[0]);
     }
 
     static DataOp read(int offset, int length) {
-        return op(DataOpType.READ, 7, 0, 0, offset, length);
-    }
-
-    static DataOp op(
-            DataOpType type, long session, long number, long ackedBelow, int offset, int length) {
-        return new DataOp(
-                type,
-                0,
+        return DataOp.read(
                 PG,
-                session,
-                number,
-                ackedBelow,
-                INODE,
-                0,
-                offset,
-                length,
-                0,
-                1,
-                List.of(),
-                new int[0]);
+                new DataOp.Range(INODE, 0, offset, length),
+                new DataOp.Caller(7, 0, 0),
+                DataOp.Known.map(1));
     }
 
     static PgLogEntry entry(long epoch, long sequence) {

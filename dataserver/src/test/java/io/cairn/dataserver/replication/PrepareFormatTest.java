@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.store.PgLogEntry;
@@ -17,20 +16,11 @@ import org.junit.jupiter.api.Test;
 /** The bytes of PG_PREPARE and of its reply, and every truncation of them. */
 class PrepareFormatTest {
     private static final DataOp OP =
-            new DataOp(
-                    DataOpType.WRITE,
-                    0,
+            DataOp.write(
                     0x10007,
-                    5,
-                    6,
-                    4,
-                    0x99,
-                    2,
-                    16,
-                    8,
-                    3,
-                    12,
-                    List.of(new DataOp.Cut(3, 4096)),
+                    new DataOp.Range(0x99, 2, 16, 8),
+                    new DataOp.Caller(5, 6, 4),
+                    new DataOp.Known(12, 3, List.of(new DataOp.Cut(3, 4096))),
                     new int[] {0x01020304});
     private static final Prepare PREPARE =
             new Prepare(

@@ -3,7 +3,6 @@ package io.cairn.dataserver.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -178,7 +177,7 @@ class PrimaryTest {
         assertThat(refused.failure).isNotNull();
         assertThat(refused.refusal().errno()).isEqualTo(Errno.ENOSPC);
         assertThat(replica.lastSequence()).isEqualTo(1);
-        assertThat(submit(Ops.op(DataOpType.DELETE_INODES, 0, 0, 0, 0, 8)).failure).isNull();
+        assertThat(submit(DataOp.deleteInodes(Ops.PG, 0, 1, 1)).failure).isNull();
         out.admissible = 0;
         replica.onPrepareReply(3, 3, 1, 1 << 20);
         assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();

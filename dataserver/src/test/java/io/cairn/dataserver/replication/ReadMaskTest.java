@@ -4,14 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
-import io.cairn.common.data.DataOpType;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class ReadMaskTest {
     private static DataOp read(int offset, Cut... cuts) {
-        return new DataOp(
-                DataOpType.READ, 0, 1, 7, 0, 0, 9, 0, offset, 100, 9, 1, List.of(cuts), new int[0]);
+        return DataOp.read(
+                1,
+                new DataOp.Range(9, 0, offset, 100),
+                new DataOp.Caller(7, 0, 0),
+                new DataOp.Known(1, 9, List.of(cuts)));
     }
 
     @Test

@@ -1,7 +1,6 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -505,22 +504,13 @@ final class ReplicationSim {
             schedule((60 + random.nextInt(200)) * MILLI, () -> send(op, attempt + 1));
             long number =
                     fault == Fault.RETRY_RENUMBERED ? op.number + attempt * RENUMBER : op.number;
+            DataOp.Range range = new DataOp.Range(99, op.chunk, 0, 8);
+            DataOp.Caller caller = new DataOp.Caller(session, number, ackedBelow());
+            DataOp.Known known = DataOp.Known.map(1);
             DataOp request =
-                    new DataOp(
-                            op.write() ? DataOpType.WRITE : DataOpType.READ,
-                            0,
-                            PG,
-                            session,
-                            number,
-                            ackedBelow(),
-                            99,
-                            op.chunk,
-                            0,
-                            8,
-                            0,
-                            1,
-                            List.of(),
-                            new int[1]);
+                    op.write()
+                            ? DataOp.write(PG, range, caller, known, new int[1])
+                            : DataOp.read(PG, range, caller, known);
             deliver(() -> serve(op, request));
         }
 

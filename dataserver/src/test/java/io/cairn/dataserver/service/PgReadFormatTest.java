@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.FsException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -15,7 +14,11 @@ import org.junit.jupiter.api.Test;
 /** The bytes of PG_READ and every truncation of them. */
 class PgReadFormatTest {
     private static final DataOp OP =
-            new DataOp(DataOpType.READ, 0, 7, 5, 0, 0, 9, 2, 16, 8, 3, 12, List.of(), new int[0]);
+            DataOp.read(
+                    7,
+                    new DataOp.Range(9, 2, 16, 8),
+                    new DataOp.Caller(5, 0, 0),
+                    new DataOp.Known(12, 3, List.of()));
     private static final PgReadFormat.PgRead READ = new PgReadFormat.PgRead(0x0A0B, 0x11, OP);
 
     private static ByteBuf written() {

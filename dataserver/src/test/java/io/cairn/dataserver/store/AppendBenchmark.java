@@ -2,7 +2,6 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -10,7 +9,6 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
@@ -110,20 +108,13 @@ final class AppendBenchmark {
         }
 
         private DataOp op() {
-            return new DataOp(
-                    DataOpType.WRITE,
-                    0,
+            long inode = 1 + random.nextInt(64);
+            int offset = random.nextInt(CHUNK / 4096) * 4096;
+            return DataOp.write(
                     1,
-                    7,
-                    sequence,
-                    sequence - 200,
-                    1 + random.nextInt(64),
-                    0,
-                    random.nextInt(CHUNK / 4096) * 4096,
-                    4096,
-                    0,
-                    1,
-                    List.of(),
+                    new DataOp.Range(inode, 0, offset, 4096),
+                    new DataOp.Caller(7, sequence, sequence - 200),
+                    DataOp.Known.map(1),
                     crcs);
         }
     }

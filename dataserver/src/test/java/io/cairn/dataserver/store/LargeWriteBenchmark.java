@@ -2,14 +2,12 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.List;
 import java.util.concurrent.Semaphore;
 
 /**
@@ -89,20 +87,11 @@ final class LargeWriteBenchmark {
     }
 
     private static DataOp op(int pg, long sequence, int inode, int[] crcs) {
-        return new DataOp(
-                DataOpType.WRITE,
-                0,
+        return DataOp.write(
                 pg,
-                7,
-                sequence,
-                sequence,
-                1 + inode,
-                0,
-                0,
-                CHUNK,
-                0,
-                1,
-                List.of(),
+                new DataOp.Range(1 + inode, 0, 0, CHUNK),
+                new DataOp.Caller(7, sequence, sequence),
+                DataOp.Known.map(1),
                 crcs);
     }
 }

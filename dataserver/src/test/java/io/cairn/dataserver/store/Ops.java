@@ -2,7 +2,6 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
-import io.cairn.common.data.DataOpType;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -39,26 +38,17 @@ final class Ops {
             long truncateSequence,
             List<Cut> cuts) {
         DataOp op =
-                new DataOp(
-                        DataOpType.WRITE,
-                        0,
+                DataOp.write(
                         pg,
-                        7,
-                        sequence,
-                        Math.max(0, sequence - 5),
-                        inode,
-                        chunk,
-                        offset,
-                        payload.length,
-                        truncateSequence,
-                        1,
-                        cuts,
+                        new DataOp.Range(inode, chunk, offset, payload.length),
+                        new DataOp.Caller(7, sequence, Math.max(0, sequence - 5)),
+                        new DataOp.Known(1, truncateSequence, cuts),
                         blockCrcs(offset, payload));
         return new PgLogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
     }
 
     static PgLogEntry noop(int pg, long epoch, long sequence) {
-        return other(DataOpType.NOOP, pg, epoch, sequence, 0, 0, new byte[0]);
+        return new PgLogEntry(epoch, sequence, DataOp.noop(pg, 1), Unpooled.EMPTY_BUFFER);
     }
 
     static PgLogEntry delete(int pg, long epoch, long sequence, long... inodes) {
@@ -66,7 +56,8 @@ final class Ops {
         for (long i : inodes) {
             b.putLong(i);
         }
-        return other(DataOpType.DELETE_INODES, pg, epoch, sequence, 0, 0, b.array());
+        DataOp op = DataOp.deleteInodes(pg, 0, inodes.length, 1);
+        return new PgLogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(b.array()));
     }
 
     static PgLogEntry truncate(
@@ -77,40 +68,8 @@ final class Ops {
             long truncateSequence,
             long size,
             TestLayout layout) {
-        return other(
-                DataOpType.TRUNCATE_INODE,
-                pg,
-                epoch,
-                sequence,
-                inode,
-                truncateSequence,
-                layout.truncatePayload(size));
-    }
-
-    private static PgLogEntry other(
-            DataOpType type,
-            int pg,
-            long epoch,
-            long sequence,
-            long inode,
-            long truncateSequence,
-            byte[] payload) {
-        DataOp op =
-                new DataOp(
-                        type,
-                        0,
-                        pg,
-                        0,
-                        0,
-                        0,
-                        inode,
-                        0,
-                        0,
-                        payload.length,
-                        truncateSequence,
-                        1,
-                        List.of(),
-                        new int[0]);
+        DataOp op = DataOp.truncateInode(pg, inode, truncateSequence, 1);
+        byte[] payload = layout.truncatePayload(size);
         return new PgLogEntry(epoch, sequence, op, Unpooled.wrappedBuffer(payload));
     }
 }
