@@ -8,8 +8,13 @@ package io.cairn.dataserver.replication;
  *   IDLE ───────────────────► QUERYING ─► FETCHING ─► RESENDING ─────► ACTIVE
  *     │                          ▲  └────────────────────▲               │
  *     │ new epoch, backup        └───────── new epoch, from any ─────────┘
- *     └──────────► BACKUP                 any ──► DAMAGED (a member lost what was durable)
+ *     └──────────► BACKUP
+ *
+ *   QUERYING, FETCHING, RESENDING, ACTIVE ──► DAMAGED   a member lost what was durable
+ *   any ──► IDLE                                        neither primary nor backup any more
  * </pre>
+ *
+ * {@link #mayBecome} is this diagram for code.
  */
 public enum PgState {
     /** Not a member in the map this server has. */
@@ -25,5 +30,18 @@ public enum PgState {
     /** Primary: serves. */
     ACTIVE,
     /** Histories contradict each other: refuses to serve rather than to guess. */
-    DAMAGED
+    DAMAGED;
+
+    /** Whether there is an arrow from this state to the next one. */
+    boolean mayBecome(PgState next) {
+        return switch (next) {
+            case IDLE, QUERYING -> true;
+            case BACKUP -> this == IDLE;
+            case FETCHING -> this == QUERYING;
+            case RESENDING -> this == QUERYING || this == FETCHING;
+            case ACTIVE -> this == RESENDING;
+            case DAMAGED ->
+                    this == QUERYING || this == FETCHING || this == RESENDING || this == ACTIVE;
+        };
+    }
 }

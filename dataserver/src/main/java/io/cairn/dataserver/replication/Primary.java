@@ -402,8 +402,14 @@ final class Primary {
         return state == PgState.ACTIVE || state == PgState.RESENDING;
     }
 
+    /** Throws IllegalStateException if {@link PgState} has no such transition. */
     void become(PgState next, String reason) {
         if (state != next) {
+            if (!state.mayBecome(next)) {
+                throw new IllegalStateException(
+                        "placement group %x cannot become %s from %s: %s"
+                                .formatted(pg, next, state, reason));
+            }
             state = next;
             out.stateChanged(next, reason);
         }
