@@ -12,6 +12,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -33,7 +34,11 @@ public final class FuseSession {
     private final Notifier notifier;
     private final List<FuseDevice> devices = new CopyOnWriteArrayList<>();
     private final CompletableFuture<Void> initialised = new CompletableFuture<>();
-    private final CountDownLatch readersLeft;
+    private final CountDownLatch ended = new CountDownLatch(1);
+
+    /** Readers that run or are about to. 0: for good, and the descriptors are closed. */
+    private final AtomicInteger readers = new AtomicInteger();
+
     private volatile @Nullable RequestHandler handler;
 
     /**
@@ -46,7 +51,6 @@ public final class FuseSession {
         this.options = options;
         this.meters = meters;
         this.notifier = new Notifier(device);
-        this.readersLeft = new CountDownLatch(options.readers());
         devices.add(device);
         meters.inFlight(interrupts::inFlight);
     }
@@ -63,6 +67,7 @@ public final class FuseSession {
     }
 
     private void startReader(int number, FuseDevice device) {
+        readers.incrementAndGet();
         Thread.ofPlatform()
                 .daemon()
                 .name("cairn-fuse-" + number)
@@ -77,11 +82,11 @@ public final class FuseSession {
 
     /** Waits until the file system is unmounted; false after the timeout. */
     public boolean awaitEnd(long timeoutMillis) throws InterruptedException {
-        return readersLeft.await(timeoutMillis, TimeUnit.MILLISECONDS);
+        return ended.await(timeoutMillis, TimeUnit.MILLISECONDS);
     }
 
     public void awaitEnd() throws InterruptedException {
-        readersLeft.await();
+        ended.await();
     }
 
     RequestHandler handler() {
@@ -179,20 +184,20 @@ public final class FuseSession {
         }
     }
 
-    /** The last reader to end closes everything; a failed INIT leaves only the first. */
+    /**
+     * The last reader to end closes everything. The first one starts the others before it can end,
+     * so none is started afterwards.
+     */
     void readerEnded() {
-        boolean alone = !initialised.isDone() || initialised.isCompletedExceptionally();
-        readersLeft.countDown();
-        while (alone && readersLeft.getCount() > 0) {
-            readersLeft.countDown();
+        if (readers.decrementAndGet() > 0) {
+            return;
         }
-        if (readersLeft.getCount() == 0) {
-            initialised.completeExceptionally(
-                    new IllegalStateException("unmounted before the kernel said hello"));
-            interrupts.close();
-            notifier.close();
-            devices.forEach(FuseDevice::close);
-            devices.clear();
-        }
+        initialised.completeExceptionally(
+                new IllegalStateException("unmounted before the kernel said hello"));
+        interrupts.close();
+        notifier.close();
+        devices.forEach(FuseDevice::close);
+        devices.clear();
+        ended.countDown();
     }
 }

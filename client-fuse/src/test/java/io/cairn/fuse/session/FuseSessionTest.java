@@ -6,6 +6,9 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import io.cairn.common.metrics.Meters;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.memory.MemoryClient;
@@ -19,6 +22,8 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /**
  * The session with this test in the place of the kernel, over a socket that keeps messages apart.
@@ -32,6 +37,9 @@ class FuseSessionTest {
     private static final int ESTALE = 116;
     private static final int HEADER = 40;
 
+    /** One for all sessions: each would keep an arena of 8 MiB. */
+    private final RequestBuffers buffers = new RequestBuffers(1 << 20, 8 << 20);
+
     private final Arena arena = Arena.ofAuto();
     private final MemoryClient client = new MemoryClient();
     private int kernel = -1;
@@ -42,7 +50,6 @@ class FuseSessionTest {
         MemorySegment pair = arena.allocate(8, 4);
         assertThat(Posix.call("socketpair", 1, SOCK_SEQPACKET, 0, pair)).isZero();
         kernel = pair.get(JAVA_INT, 0);
-        RequestBuffers buffers = new RequestBuffers(1 << 20, 8 << 20);
         SessionOptions options = new SessionOptions(2, 512, 1 << 20, 1 << 20, false, false);
         FuseSession made =
                 new FuseSession(
@@ -153,6 +160,29 @@ class FuseSessionTest {
                 .isInstanceOf(ExecutionException.class)
                 .hasMessageContaining("7.31");
         // Only the first reader runs; hanging up must still end the session.
+    }
+
+    /**
+     * A reader that goes on after the others closed the descriptor says EBADF, or takes messages
+     * from whatever got its number meanwhile.
+     */
+    @Test
+    @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+    void hangingUpRightAfterInitLeavesNoReaderBehind() throws Exception {
+        Logger log = (Logger) LoggerFactory.getLogger(FuseReader.class);
+        ListAppender<ILoggingEvent> said = new ListAppender<>();
+        said.start();
+        log.addAppender(said);
+        try {
+            for (int round = 0; round < 200; round++) {
+                exchange(26, 0, init(7, 45, -1, -1));
+                hangUp();
+                session = newSession();
+            }
+        } finally {
+            log.detachAppender(said);
+        }
+        assertThat(said.list).isEmpty();
     }
 
     @Test
