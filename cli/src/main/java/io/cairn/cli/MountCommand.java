@@ -83,8 +83,8 @@ final class MountCommand implements Callable<ExitCode> {
     private MountOptions parsedOptions(MountSource from) {
         try {
             return MountOptions.DEFAULT
-                    .with("subdir=" + from.path())
-                    .with(String.join(",", mountOptions));
+                    .with(String.join(",", mountOptions))
+                    .below(from.path());
         } catch (MountException e) {
             throw new CommandException(ExitCode.USAGE, String.valueOf(e.getMessage()), e);
         }

@@ -102,9 +102,9 @@ public final class FuseMount implements AutoCloseable {
                 options.debug());
     }
 
-    /** Walks from the root of the name space to the directory that is to be mounted. */
+    /** Walks from the client's root to the directory that is to be mounted. */
     private static long rootInode(CairnClient client, String subdir) throws MountException {
-        long inode = CairnClient.ROOT_INODE;
+        long inode = client.rootInode();
         try {
             for (String name : subdir.split("/", -1)) {
                 if (name.isEmpty()) {

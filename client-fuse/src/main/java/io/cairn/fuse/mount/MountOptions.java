@@ -2,6 +2,7 @@ package io.cairn.fuse.mount;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param attrTimeoutNanos {@code attr_timeout=SECONDS}: how long the kernel may take attributes for
  *     granted
  * @param fsname {@code fsname=NAME}: the source that mount tables show; empty if not given
- * @param subdir {@code subdir=/PATH}: the directory of the file system that is mounted
+ * @param subdir {@code subdir=/PATH}: the directory that is mounted, below the client's root
  */
 public record MountOptions(
         boolean readOnly,
@@ -83,6 +84,11 @@ public record MountOptions(
                 attrTimeoutNanos,
                 server + ":" + source,
                 subdir);
+    }
+
+    /** These options for what they name below this directory. */
+    public MountOptions below(String directory) throws MountException {
+        return with("subdir=" + directory + "/" + subdir);
     }
 
     /** What mount tables show. */
@@ -170,7 +176,7 @@ public record MountOptions(
                 case "entry_timeout" -> entryTimeoutNanos = seconds(key, value);
                 case "attr_timeout" -> attrTimeoutNanos = seconds(key, value);
                 case "fsname" -> fsname = text(key, value);
-                case "subdir" -> subdir = text(key, value);
+                case "subdir" -> subdir = path(key, value);
                 default -> throw unknown(key);
             }
         }
@@ -214,6 +220,13 @@ public record MountOptions(
                 throw bad(key, value, "a name that is not empty");
             }
             return value;
+        }
+
+        private static String path(String key, String value) throws MountException {
+            if (List.of(value.split("/", -1)).stream().anyMatch(name -> name.matches("\\.\\.?"))) {
+                throw bad(key, value, "a path without '.' and '..'");
+            }
+            return text(key, value);
         }
 
         private static MountException bad(String key, String value, String wanted) {

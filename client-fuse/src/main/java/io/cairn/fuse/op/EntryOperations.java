@@ -16,21 +16,31 @@ final class EntryOperations {
     private static final int RENAME_EXCHANGE = 2;
 
     private final MountContext mount;
+    private final Subtree subtree;
 
     EntryOperations(MountContext mount) {
         this.mount = mount;
+        this.subtree = new Subtree(mount.client(), mount.nodes());
     }
 
-    /** Also of "." (any node) and ".." (a directory): an NFS server reconnects handles by them. */
     void lookup(FuseRequest request, RequestBody body) {
         byte[] name = body.string(0);
         long parent = mount.inode(request);
-        boolean aboveRoot = parent == mount.nodes().rootInode() && isDotDot(name);
         CompletableFuture<Attr> found =
-                aboveRoot || isDot(name)
-                        ? mount.client().getAttr(parent)
+                isDot(name) || isDotDot(name)
+                        ? reconnect(parent, isDotDot(name))
                         : mount.client().lookup(parent, name);
         mount.then(request, found, attr -> mount.replyEntry(request, attr));
+    }
+
+    /** "." of any inode, ".." of a directory: the kernel asks for them only to follow a handle. */
+    private CompletableFuture<Attr> reconnect(long inode, boolean up) {
+        boolean above = up && inode != mount.nodes().rootInode();
+        CompletableFuture<Attr> found =
+                above
+                        ? mount.client().lookup(inode, new byte[] {'.', '.'})
+                        : mount.client().getAttr(inode);
+        return found.thenCompose(subtree::require);
     }
 
     private static boolean isDot(byte[] name) {

@@ -1,5 +1,7 @@
 package io.cairn.fuse.op;
 
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 
 /**
@@ -23,7 +25,11 @@ final class NodeIds {
         return node == ROOT_NODE ? rootInode : node;
     }
 
+    /** ESTALE for the root of the name space where another directory has its number. */
     long node(long inode) {
+        if (inode == ROOT_NODE && inode != rootInode) {
+            throw new FsException(Errno.ESTALE, "the root is outside the mounted directory");
+        }
         return inode == rootInode ? ROOT_NODE : inode;
     }
 

@@ -30,12 +30,23 @@ public final class MemoryClient implements CairnClient {
     private final Map<String, CompletableFuture<Void>> gates = new ConcurrentHashMap<>();
     private final Map<String, Integer> waiting = new ConcurrentHashMap<>();
     private long lastInode = ROOT_INODE;
+    private volatile long mounted = ROOT_INODE;
 
     public MemoryClient() {
         MemoryNode root = new MemoryNode(ROOT_INODE, MemoryNode.DIRECTORY | 0755);
         root.nlink = 2;
         root.parent = ROOT_INODE;
         nodes.put(ROOT_INODE, root);
+    }
+
+    @Override
+    public long rootInode() {
+        return mounted;
+    }
+
+    /** The directory this client was asked to mount. */
+    public void root(long inode) {
+        mounted = inode;
     }
 
     /** Makes operations of this name wait until {@link #letGo}. */

@@ -93,6 +93,24 @@ class MountErrorsTest {
                 .hasMessageContaining("/a/x");
     }
 
+    /** As by {@code client.path}; a subdirectory is one of it. */
+    @Test
+    void theClientsDirectoryIsTheRoot() throws Exception {
+        Credentials root = Credentials.getDefaultInstance();
+        long a = client.mkdir(1, "a".getBytes(UTF_8), 040755, root).join().getInode();
+        long b = client.mkdir(a, "b".getBytes(UTF_8), 040755, root).join().getInode();
+        client.root(a);
+        try (FuseMount mounted = mount(temporary, "")) {
+            Path point = mounted.mountPoint();
+            assertThat(point.toFile().list()).containsExactly("b");
+            assertThat(Files.getAttribute(point, "unix:ino")).isEqualTo(a);
+            assertThat(Files.getAttribute(point.resolve("b/.."), "unix:ino")).isEqualTo(a);
+        }
+        try (FuseMount mounted = mount(temporary, "subdir=/b")) {
+            assertThat(Files.getAttribute(mounted.mountPoint(), "unix:ino")).isEqualTo(b);
+        }
+    }
+
     @Test
     void listingWithAttributes() throws Exception {
         try (FuseMount mounted = mount(temporary, "entry_timeout=5")) {

@@ -41,6 +41,8 @@ class MountOptionsTest {
                 .isEqualTo("mds:7000:/a/b");
         assertThat(plain.with("subdir=c").from("[::1]:7000", "/a").source())
                 .isEqualTo("[::1]:7000:/a/c");
+        assertThat(plain.with("subdir=/b").below("/a").from("mds:7000", "/t").source())
+                .isEqualTo("mds:7000:/t/a/b");
         assertThat(plain.with("fsname=mine").from("mds:7000", "/").source()).isEqualTo("mine");
         assertThat(plain.source()).isEqualTo("cairn");
     }
@@ -52,6 +54,8 @@ class MountOptionsTest {
                 "colour=red",
                 "fsname",
                 "fsname=",
+                "subdir=/a/../b",
+                "subdir=.",
                 "max_background=0",
                 "max_background=65536",
                 "max_background=x",

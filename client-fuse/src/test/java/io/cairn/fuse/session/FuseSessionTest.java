@@ -10,6 +10,7 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Credentials;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.memory.MemoryClient;
 import io.cairn.fuse.op.Operations;
@@ -43,10 +44,10 @@ class FuseSessionTest {
     private final Arena arena = Arena.ofAuto();
     private final MemoryClient client = new MemoryClient();
     private int kernel = -1;
-    private FuseSession session = newSession();
+    private FuseSession session = newSession(1);
     private long unique = 2;
 
-    private FuseSession newSession() {
+    private FuseSession newSession(long rootInode) {
         MemorySegment pair = arena.allocate(8, 4);
         assertThat(Posix.call("socketpair", 1, SOCK_SEQPACKET, 0, pair)).isZero();
         kernel = pair.get(JAVA_INT, 0);
@@ -57,7 +58,7 @@ class FuseSessionTest {
                         buffers,
                         options,
                         new FuseMeters(Meters.unpublished()));
-        made.start(new Operations(client, 1, made.notifier(), buffers, 0, 1_000_000_000));
+        made.start(new Operations(client, rootInode, made.notifier(), buffers, 0, 1_000_000_000));
         return made;
     }
 
@@ -177,7 +178,7 @@ class FuseSessionTest {
             for (int round = 0; round < 200; round++) {
                 exchange(26, 0, init(7, 45, -1, -1));
                 hangUp();
-                session = newSession();
+                session = newSession(1);
             }
         } finally {
             log.detachAppender(said);
@@ -261,5 +262,50 @@ class FuseSessionTest {
         assertThat(self.getLong(16)).isEqualTo(node);
         ByteBuffer up = exchange(lookup, 1, "..\0".getBytes(US_ASCII));
         assertThat(up.getLong(16)).isEqualTo(1);
+    }
+
+    /** An NFS client may have made a handle up, or have had it before the directory was moved. */
+    @Test
+    void nothingOutsideTheMountedDirectoryIsLookedUpByNumber() throws Exception {
+        long inside = directory(1, "inside");
+        long deep = directory(inside, "deep");
+        long deeper = directory(deep, "deeper");
+        long outside = directory(1, "outside");
+        long beyond = directory(outside, "beyond");
+        hangUp();
+        session = newSession(inside);
+        exchange(26, 0, init(7, 45, -1, -1));
+
+        assertThat(lookedUp(1, "..")).as("the root is above itself").isEqualTo(1);
+        assertThat(lookedUp(inside, ".")).as("under its own number").isEqualTo(1);
+        assertThat(lookedUp(inside, "..")).isEqualTo(1);
+        assertThat(lookedUp(deep, "..")).isEqualTo(1);
+        assertThat(lookedUp(deeper, "..")).isEqualTo(deep);
+        assertThat(lookedUp(deeper, ".")).isEqualTo(deeper);
+        for (long node : new long[] {outside, beyond}) {
+            assertThat(lookedUp(node, ".")).isEqualTo(-ESTALE);
+            assertThat(lookedUp(node, "..")).isEqualTo(-ESTALE);
+        }
+        client.rename(inside, ascii("deep"), outside, ascii("deep"), 0).join();
+        assertThat(lookedUp(deeper, "..")).as("moved out with its parent").isEqualTo(-ESTALE);
+        client.rename(1, ascii("inside"), outside, ascii("moved"), 0).join();
+        client.rename(outside, ascii("deep"), inside, ascii("deep"), 0).join();
+        assertThat(lookedUp(deeper, "..")).as("the mounted one was moved").isEqualTo(deep);
+        assertThat(lookedUp(1, "..")).isEqualTo(1);
+    }
+
+    private long directory(long parent, String name) {
+        Credentials root = Credentials.getDefaultInstance();
+        return client.mkdir(parent, ascii(name), 040755, root).join().getInode();
+    }
+
+    /** The node a name leads to, or the negative error number. */
+    private long lookedUp(long node, String name) {
+        ByteBuffer answer = exchange(FuseOpcode.LOOKUP.number(), node, ascii(name + "\0"));
+        return answer.getInt(4) == 0 ? answer.getLong(16) : answer.getInt(4);
+    }
+
+    private static byte[] ascii(String name) {
+        return name.getBytes(US_ASCII);
     }
 }

@@ -97,6 +97,8 @@ public record ClientConfig(
                 mds.stream().allMatch(a -> a.port() > 0), "mds", "an address needs a port above 0");
         KeyException.require(path.startsWith("/"), "path", "must start with '/'");
         KeyException.require(
+                !path.matches(".*/\\.\\.?(/.*)?"), "path", "must not contain '.' and '..'");
+        KeyException.require(
                 clusterId.isEmpty() || clusterId.get().matches("[0-9a-fA-F]{32}"),
                 "cluster_id",
                 "must be 32 hexadecimal digits");
