@@ -2,6 +2,7 @@ package io.cairn.cli;
 
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
+import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
 import java.nio.file.Path;
@@ -22,7 +23,8 @@ import picocli.CommandLine.Spec;
         name = "mount",
         description = {
             "Mount a Cairn file system and serve it until it is unmounted or told to stop.",
-            "Stays in the foreground."
+            "Stays in the foreground.",
+            "With -o remount,...: change options such as ro of the file system mounted there."
         })
 final class MountCommand implements Callable<ExitCode> {
     @Spec private @Nullable CommandSpec spec;
@@ -38,14 +40,18 @@ final class MountCommand implements Callable<ExitCode> {
             })
     private String source = "";
 
-    @Parameters(index = "1", paramLabel = "MOUNTPOINT", description = "An empty directory.")
+    @Parameters(
+            index = "1",
+            arity = "0..1",
+            paramLabel = "MOUNTPOINT",
+            description = "An empty directory. With remount, it may be the only argument.")
     private @Nullable Path mountPoint;
 
     @Option(
             names = "-o",
             paramLabel = "OPTIONS",
             split = ",",
-            description = "ro, allow_other, subdir=/PATH, entry_timeout=SECONDS and others.")
+            description = "ro, allow_other, subdir=/PATH, entry_timeout=SECONDS and others; see man 8 mount.")
     private List<String> mountOptions = List.of();
 
     @Option(
@@ -56,14 +62,22 @@ final class MountCommand implements Callable<ExitCode> {
 
     @Override
     public ExitCode call() throws Exception {
+        @Nullable Path point = mountPoint;
+        if (mountOptions.contains(MountOptions.REMOUNT)) {
+            FuseMount.remount(
+                    point == null ? Path.of(source) : point, String.join(",", mountOptions));
+            return ExitCode.SUCCESS;
+        }
+        if (point == null) {
+            throw new CommandException(ExitCode.USAGE, "Missing required parameter: MOUNTPOINT");
+        }
         MountSource from = MountSource.parse(source);
         MountOptions with = parsedOptions(from);
         try (ServerProcess process = new ServerProcess()) {
-            Path at = Objects.requireNonNull(mountPoint);
-            new PartStarter(process).mount(configuration(from), at, with);
+            new PartStarter(process).mount(configuration(from), point, with);
             if (options.json()) {
                 new Output(Objects.requireNonNull(spec).commandLine().getOut())
-                        .json(mounted(from, at));
+                        .json(mounted(from, point));
             }
             process.awaitStop();
         }

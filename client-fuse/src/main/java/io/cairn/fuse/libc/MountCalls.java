@@ -14,7 +14,14 @@ public final class MountCalls {
     public static final long MS_NOSUID = 2;
     public static final long MS_NODEV = 4;
     public static final long MS_NOEXEC = 8;
+    public static final long MS_SYNCHRONOUS = 16;
+    public static final long MS_REMOUNT = 32;
+    public static final long MS_DIRSYNC = 128;
     public static final long MS_NOATIME = 1024;
+    public static final long MS_NODIRATIME = 2048;
+    public static final long MS_RELATIME = 1L << 21;
+    public static final long MS_STRICTATIME = 1L << 24;
+    public static final long MS_LAZYTIME = 1L << 25;
     public static final int MNT_DETACH = 2;
 
     private static final MethodHandle MOUNT =

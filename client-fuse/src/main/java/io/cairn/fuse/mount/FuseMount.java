@@ -15,6 +15,8 @@ import io.cairn.fuse.session.RequestBuffers;
 import io.cairn.fuse.session.SessionOptions;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -132,6 +134,35 @@ public final class FuseMount implements AutoCloseable {
     /** Removes a mount made by another process. Only Cairn's. */
     public static void unmount(Path mountPoint) throws MountException {
         Path path = MountPoint.resolve(mountPoint);
+        var _ = cairnAt(path);
+        Mounter.forThisUser().unmount(path, MountPoint.isDead(path));
+    }
+
+    /**
+     * Changes those options of a mount that are the kernel's business, such as {@code ro}, also of
+     * a mount made by another process. Options of Cairn's own in the list are checked, as fstab(5)
+     * puts all of a line there, and count from the next mount on.
+     *
+     * @param list as after {@code -o}; {@code remount} may be in it
+     */
+    public static void remount(Path mountPoint, String list) throws MountException {
+        Path path = MountPoint.resolve(mountPoint);
+        MountTable.Entry entry = cairnAt(path);
+        List<String> options =
+                Arrays.stream(list.split(",", -1))
+                        .map(String::strip)
+                        .filter(option -> !option.equals(MountOptions.REMOUNT))
+                        .toList();
+        var _ = MountOptions.DEFAULT.with(String.join(",", options));
+        MountFlags flags = MountFlags.of(entry.options());
+        for (String option : options) {
+            @Nullable MountFlags changed = flags.with(option);
+            flags = changed == null ? flags : changed;
+        }
+        Mounter.forThisUser().remount(path, flags);
+    }
+
+    private static MountTable.Entry cairnAt(Path path) throws MountException {
         MountTable.@Nullable Entry entry = MountTable.at(path);
         if (entry == null) {
             throw new MountException("nothing is mounted on " + path);
@@ -140,7 +171,7 @@ public final class FuseMount implements AutoCloseable {
             throw new MountException(
                     path + " is a mount of type " + entry.type() + ", not of Cairn");
         }
-        Mounter.forThisUser().unmount(path, MountPoint.isDead(path));
+        return entry;
     }
 
     /** Where it is mounted: absolute, without symbolic links. */

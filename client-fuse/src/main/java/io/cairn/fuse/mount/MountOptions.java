@@ -4,18 +4,16 @@ import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Options of a mount, as of {@code -o}. Immutable.
  *
- * @param readOnly {@code ro}, {@code rw}
+ * @param flags what every file system knows: {@code ro}, {@code noexec}, {@code sync} and others
  * @param allowOther {@code allow_other}: users other than the one who mounts may use it; always so
  *     when root mounts
  * @param nonEmpty {@code -o nonempty}: mount over a directory that has entries
- * @param suid {@code suid}, {@code nosuid}: set-user-id programs work (root only)
- * @param dev {@code dev}, {@code nodev}: device files work (root only)
- * @param exec {@code exec}, {@code noexec}: programs may be run
  * @param debug {@code debug}: log every request of the kernel
  * @param maxBackground {@code max_background=N}: asynchronous requests under way, 1 to 65,535
  * @param entryTimeoutNanos {@code entry_timeout=SECONDS}: how long the kernel may take a name for
@@ -26,29 +24,62 @@ import org.jspecify.annotations.Nullable;
  * @param subdir {@code subdir=/PATH}: the directory that is mounted, below the client's root
  */
 public record MountOptions(
-        boolean readOnly,
+        MountFlags flags,
         boolean allowOther,
         boolean nonEmpty,
-        boolean suid,
-        boolean dev,
-        boolean exec,
         boolean debug,
         int maxBackground,
         long entryTimeoutNanos,
         long attrTimeoutNanos,
         String fsname,
         String subdir) {
+    /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
+    public static final String REMOUNT = "remount";
+
     private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
     private static final BigDecimal TIMEOUT_MAXIMUM = BigDecimal.valueOf(86_400);
 
+    /** What mount(8), systemd and fstab(5) are told in the same list, and what is always so. */
+    private static final Set<String> FOR_OTHERS =
+            Set.of(
+                    "defaults",
+                    "default_permissions",
+                    "_netdev",
+                    "auto",
+                    "noauto",
+                    "nofail",
+                    "user",
+                    "nouser",
+                    "users",
+                    "nousers",
+                    "owner",
+                    "noowner",
+                    "group",
+                    "nogroup",
+                    "silent",
+                    "loud",
+                    "nomand",
+                    "noiversion");
+
+    private static final List<String> FOR_OTHERS_PREFIXES =
+            List.of(
+                    "x-",
+                    "X-",
+                    "comment=",
+                    "user=",
+                    "helper=",
+                    "uhelper=",
+                    // Of a mount table: mount(8) gives them back with remount.
+                    "user_id=",
+                    "group_id=",
+                    "max_read=",
+                    "blksize=");
+
     public static final MountOptions DEFAULT =
             new MountOptions(
+                    MountFlags.DEFAULT,
                     false,
                     false,
-                    false,
-                    false,
-                    false,
-                    true,
                     false,
                     512,
                     0L,
@@ -72,12 +103,9 @@ public record MountOptions(
                         ? directory.substring(0, directory.length() - 1)
                         : directory;
         return new MountOptions(
-                readOnly,
+                flags,
                 allowOther,
                 nonEmpty,
-                suid,
-                dev,
-                exec,
                 debug,
                 maxBackground,
                 entryTimeoutNanos,
@@ -112,12 +140,9 @@ public record MountOptions(
 
     /** The options as far as they were read. */
     private static final class Parsed {
-        private boolean readOnly;
+        private MountFlags flags;
         private boolean allowOther;
         private boolean nonEmpty;
-        private boolean suid;
-        private boolean dev;
-        private boolean exec;
         private boolean debug;
         private int maxBackground;
         private long entryTimeoutNanos;
@@ -126,12 +151,9 @@ public record MountOptions(
         private String subdir;
 
         Parsed(MountOptions from) {
-            readOnly = from.readOnly;
+            flags = from.flags;
             allowOther = from.allowOther;
             nonEmpty = from.nonEmpty;
-            suid = from.suid;
-            dev = from.dev;
-            exec = from.exec;
             debug = from.debug;
             maxBackground = from.maxBackground;
             entryTimeoutNanos = from.entryTimeoutNanos;
@@ -141,29 +163,33 @@ public record MountOptions(
         }
 
         void apply(String option) throws MountException {
+            @Nullable MountFlags changed = flags.with(option);
             int equals = option.indexOf('=');
-            if (equals < 0) {
+            if (changed != null) {
+                flags = changed;
+            } else if (forOthers(option)) {
+                // Nothing to do.
+            } else if (equals < 0) {
                 applyFlag(option);
             } else {
                 applyValue(option.substring(0, equals), option.substring(equals + 1));
             }
         }
 
+        private static boolean forOthers(String option) {
+            return FOR_OTHERS.contains(option)
+                    || FOR_OTHERS_PREFIXES.stream().anyMatch(option::startsWith);
+        }
+
         private void applyFlag(String option) throws MountException {
             switch (option) {
-                case "ro" -> readOnly = true;
-                case "rw" -> readOnly = false;
                 case "allow_other" -> allowOther = true;
                 case "nonempty" -> nonEmpty = true;
-                case "suid" -> suid = true;
-                case "nosuid" -> suid = false;
-                case "dev" -> dev = true;
-                case "nodev" -> dev = false;
-                case "exec" -> exec = true;
-                case "noexec" -> exec = false;
                 case "debug" -> debug = true;
-                // What mount(8) and fstab add, and what is always so.
-                case "defaults", "_netdev", "noauto", "nofail", "default_permissions" -> {}
+                case REMOUNT ->
+                        throw new MountException(
+                                "option remount changes a mount that is there: cairn mount -o"
+                                        + " remount,ro MOUNTPOINT");
                 case "max_background", "entry_timeout", "attr_timeout", "fsname", "subdir" ->
                         throw new MountException("mount option '" + option + "' needs a value");
                 default -> throw unknown(option);
@@ -185,9 +211,9 @@ public record MountOptions(
             return new MountException(
                     "unknown mount option '"
                             + option
-                            + "'; known: ro rw allow_other nonempty suid nosuid dev nodev exec"
-                            + " noexec debug max_background= entry_timeout= attr_timeout= fsname="
-                            + " subdir=");
+                            + "'; known: those of every file system (man 8 mount), and"
+                            + " allow_other nonempty debug max_background= entry_timeout="
+                            + " attr_timeout= fsname= subdir=");
         }
 
         private static int count(String key, String value) throws MountException {
@@ -237,12 +263,9 @@ public record MountOptions(
 
         MountOptions build() {
             return new MountOptions(
-                    readOnly,
+                    flags,
                     allowOther,
                     nonEmpty,
-                    suid,
-                    dev,
-                    exec,
                     debug,
                     maxBackground,
                     entryTimeoutNanos,

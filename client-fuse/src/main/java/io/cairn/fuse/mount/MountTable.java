@@ -14,8 +14,9 @@ final class MountTable {
      * A line of it.
      *
      * @param device major:minor
+     * @param options of the mount and of its file system, joined by a comma
      */
-    record Entry(String device, String type, String source) {
+    record Entry(String device, String type, String source, String options) {
         boolean isCairn() {
             return type.equals(TYPE);
         }
@@ -35,7 +36,7 @@ final class MountTable {
         return find(table, mountPoint.toString());
     }
 
-    /** Field 5 is the mount point; after " - " come type and source. */
+    /** Fields 5 and 6 are mount point and options; after " - " come type, source and options. */
     static @Nullable Entry find(String table, String mountPoint) {
         String wanted =
                 new String(
@@ -43,10 +44,11 @@ final class MountTable {
         @Nullable Entry found = null;
         for (String line : table.split("\n", -1)) {
             int separator = line.indexOf(" - ");
-            String[] before = line.split(" ", 6);
-            if (separator > 0 && before.length == 6 && unescape(before[4]).equals(wanted)) {
+            String[] before = line.split(" ", 7);
+            if (separator > 0 && before.length == 7 && unescape(before[4]).equals(wanted)) {
                 String[] after = line.substring(separator + 3).split(" ", 3);
-                found = new Entry(before[2], after[0], unescape(after[1]));
+                String options = before[5] + "," + after[2];
+                found = new Entry(before[2], after[0], unescape(after[1]), options);
             }
         }
         return found;

@@ -9,6 +9,9 @@ sealed interface Mounter permits RootMounter, UserMounter {
     /** Mounts; the kernel's first request is waiting on the device. */
     FuseDevice mount(Path mountPoint, MountOptions options) throws MountException;
 
+    /** Changes the flags of a mount: all of them, to these. Open files stay open. */
+    void remount(Path mountPoint, MountFlags flags) throws MountException;
+
     /**
      * Unmounts.
      *

@@ -27,22 +27,13 @@ final class RootMounter implements Mounter {
                         options.source(),
                         mountPoint.toString(),
                         MountTable.TYPE,
-                        flags(options),
+                        options.flags().bits(),
                         data);
         if (result < 0) {
             Libc.close(fd);
             throw new MountException(mountProblem(mountPoint, -result));
         }
         return new FuseDevice(fd);
-    }
-
-    private static long flags(MountOptions options) {
-        long flags = 0;
-        flags |= options.readOnly() ? MountCalls.MS_RDONLY : 0;
-        flags |= options.suid() ? 0 : MountCalls.MS_NOSUID;
-        flags |= options.dev() ? 0 : MountCalls.MS_NODEV;
-        flags |= options.exec() ? 0 : MountCalls.MS_NOEXEC;
-        return flags;
     }
 
     static String deviceProblem(int error) {
@@ -71,6 +62,33 @@ final class RootMounter implements Mounter {
             case LinuxError.ENODEV ->
                     "the kernel has no FUSE file system: load the module (modprobe fuse)";
             default -> "mounting on " + mountPoint + " failed: " + LinuxError.describe(error);
+        };
+    }
+
+    /** The kernel takes neither source nor type nor data from it. */
+    @Override
+    public void remount(Path mountPoint, MountFlags flags) throws MountException {
+        int result =
+                MountCalls.mount(
+                        "none",
+                        mountPoint.toString(),
+                        MountTable.TYPE,
+                        flags.bits() | MountCalls.MS_REMOUNT,
+                        "");
+        if (result < 0) {
+            throw new MountException(remountProblem(mountPoint, -result));
+        }
+    }
+
+    private static String remountProblem(Path mountPoint, int error) {
+        return switch (error) {
+            case LinuxError.EBUSY ->
+                    "remounting "
+                            + mountPoint
+                            + " read only failed: files on it are open for writing";
+            case LinuxError.EPERM, LinuxError.EACCES ->
+                    "remounting " + mountPoint + " is not permitted: CAP_SYS_ADMIN is missing";
+            default -> "remounting " + mountPoint + " failed: " + LinuxError.describe(error);
         };
     }
 

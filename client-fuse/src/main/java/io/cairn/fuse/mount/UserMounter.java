@@ -2,6 +2,7 @@ package io.cairn.fuse.mount;
 
 import io.cairn.fuse.libc.DescriptorChild;
 import io.cairn.fuse.libc.LinuxError;
+import io.cairn.fuse.libc.MountCalls;
 import io.cairn.fuse.session.FuseDevice;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -49,22 +50,29 @@ final class UserMounter implements Mounter {
                 : "";
     }
 
+    /** What fusermount3 knows; the others only change how mount tables look. */
     private static String optionList(MountOptions options) {
         List<String> list = new ArrayList<>();
-        list.add(options.readOnly() ? "ro" : "rw");
+        MountFlags flags = options.flags();
+        list.add(flags.has(MountCalls.MS_RDONLY) ? "ro" : "rw");
         list.add("nosuid");
         list.add("nodev");
-        if (!options.exec()) {
-            list.add("noexec");
-        }
-        if (options.allowOther()) {
-            list.add("allow_other");
-        }
+        addIf(list, "noexec", flags.has(MountCalls.MS_NOEXEC));
+        addIf(list, "sync", flags.has(MountCalls.MS_SYNCHRONOUS));
+        addIf(list, "dirsync", flags.has(MountCalls.MS_DIRSYNC));
+        addIf(list, "noatime", flags.has(MountCalls.MS_NOATIME));
+        addIf(list, "allow_other", options.allowOther());
         list.add("default_permissions");
         list.add("max_read=" + FuseMount.MAX_WRITE_BYTES);
         list.add("subtype=cairn");
         list.add("fsname=" + options.source());
         return String.join(",", list);
+    }
+
+    private static void addIf(List<String> list, String option, boolean condition) {
+        if (condition) {
+            list.add(option);
+        }
     }
 
     private static void requireUserAllowOther() throws MountException {
@@ -80,6 +88,11 @@ final class UserMounter implements Mounter {
                             + CONFIGURATION
                             + " when the mount is not made by root");
         }
+    }
+
+    @Override
+    public void remount(Path mountPoint, MountFlags flags) throws MountException {
+        throw new MountException("remounting " + mountPoint + " needs root");
     }
 
     @Override

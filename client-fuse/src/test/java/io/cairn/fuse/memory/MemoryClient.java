@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +30,7 @@ public final class MemoryClient implements CairnClient {
     private final Map<Long, Integer> opens = new HashMap<>();
     private final Map<String, CompletableFuture<Void>> gates = new ConcurrentHashMap<>();
     private final Map<String, Integer> waiting = new ConcurrentHashMap<>();
+    private final AtomicInteger syncs = new AtomicInteger();
     private long lastInode = ROOT_INODE;
     private volatile long mounted = ROOT_INODE;
 
@@ -69,6 +71,11 @@ public final class MemoryClient implements CairnClient {
     /** How many opens of inodes are not released. */
     public synchronized int openCount() {
         return opens.values().stream().mapToInt(n -> n).sum();
+    }
+
+    /** How often any file was synced. */
+    public int syncs() {
+        return syncs.get();
     }
 
     /** Inodes that exist, the root included. */
@@ -561,7 +568,12 @@ public final class MemoryClient implements CairnClient {
 
         @Override
         public CompletableFuture<Void> fsync() {
-            return run("fsync", () -> null);
+            return run(
+                    "fsync",
+                    () -> {
+                        syncs.incrementAndGet();
+                        return null;
+                    });
         }
 
         @Override

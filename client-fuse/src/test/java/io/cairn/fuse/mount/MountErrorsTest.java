@@ -10,6 +10,7 @@ import io.cairn.fuse.MountBench;
 import io.cairn.fuse.memory.MemoryClient;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -71,6 +72,53 @@ class MountErrorsTest {
         try (FuseMount mounted = mount(temporary, "ro")) {
             assertThatThrownBy(() -> Files.createFile(mounted.mountPoint().resolve("a")))
                     .hasMessageContaining("Read-only");
+        }
+    }
+
+    @Test
+    void remountedReadOnlyAndBack() throws Exception {
+        try (FuseMount mounted = mount(temporary, "noexec,noatime")) {
+            Path point = mounted.mountPoint();
+            Path file = Files.createFile(point.resolve("a"));
+            try (OutputStream writer = Files.newOutputStream(file)) {
+                assertThatThrownBy(() -> FuseMount.remount(point, "remount,ro"))
+                        .isInstanceOf(MountException.class)
+                        .hasMessageContaining("open for writing");
+                writer.write('x');
+            }
+            FuseMount.remount(point, "remount,ro,attr_timeout=3,_netdev");
+            assertThatThrownBy(() -> Files.createFile(point.resolve("b")))
+                    .hasMessageContaining("Read-only");
+            assertThat(file).hasContent("x");
+            assertThat(options(point)).contains("ro", "noexec", "noatime", "nosuid", "nodev");
+            FuseMount.remount(point, "rw,exec,remount,relatime,sync");
+            Files.writeString(file, "y");
+            assertThat(options(point))
+                    .contains("relatime", "sync", "nosuid")
+                    .doesNotContain("ro", "noexec", "noatime");
+            assertThatThrownBy(() -> FuseMount.remount(point, "remount,colour=red"))
+                    .hasMessageContaining("colour");
+        }
+        assertThatThrownBy(() -> FuseMount.remount(temporary, "remount,ro"))
+                .hasMessageContaining("nothing is mounted");
+    }
+
+    private static List<String> options(Path point) throws MountException {
+        MountTable.Entry entry = MountTable.at(point);
+        return entry == null ? List.of() : List.of(entry.options().split(",", -1));
+    }
+
+    /** On any file: what is written is durable, and its size known, when write returns. */
+    @Test
+    void writesOfASyncMountAreSynced() throws Exception {
+        try (FuseMount mounted = mount(temporary, "sync")) {
+            Files.writeString(mounted.mountPoint().resolve("a"), "x");
+            assertThat(client.syncs()).isPositive();
+        }
+        int before = client.syncs();
+        try (FuseMount mounted = mount(temporary, "async")) {
+            Files.writeString(mounted.mountPoint().resolve("b"), "x");
+            assertThat(client.syncs()).isEqualTo(before);
         }
     }
 

@@ -3,8 +3,11 @@ package io.cairn.fuse.mount;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.fuse.libc.MountCalls;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class MountOptionsTest {
@@ -12,25 +15,86 @@ class MountOptionsTest {
     void allOptions() throws MountException {
         MountOptions options =
                 MountOptions.DEFAULT.with(
-                        "ro,allow_other,nonempty,suid,dev,noexec,debug,max_background=7,"
+                        "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,max_background=7,"
                                 + "entry_timeout=0.5,attr_timeout=2,fsname=a:/b,subdir=/b,_netdev");
+        MountFlags flags =
+                new MountFlags(
+                        MountCalls.MS_RDONLY | MountCalls.MS_NOEXEC | MountCalls.MS_SYNCHRONOUS);
         assertThat(options)
                 .isEqualTo(
                         new MountOptions(
+                                flags,
                                 true,
                                 true,
-                                true,
-                                true,
-                                true,
-                                false,
                                 true,
                                 7,
                                 500_000_000L,
                                 2_000_000_000L,
                                 "a:/b",
                                 "/b"));
-        assertThat(options.with("rw,nosuid").readOnly()).isFalse();
+        assertThat(options.with("rw,nosuid").flags())
+                .isEqualTo(
+                        new MountFlags(
+                                MountCalls.MS_NOSUID
+                                        | MountCalls.MS_NOEXEC
+                                        | MountCalls.MS_SYNCHRONOUS));
         assertThat(MountOptions.DEFAULT.with("")).isEqualTo(MountOptions.DEFAULT);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "defaults",
+                "_netdev",
+                "auto",
+                "noauto",
+                "nofail",
+                "user",
+                "user=somebody",
+                "users",
+                "x-systemd.automount",
+                "x-systemd.mount-timeout=5min",
+                "comment=of-a-person"
+            })
+    void optionsForOthersChangeNothing(String option) throws MountException {
+        assertThat(MountOptions.DEFAULT.with(option)).isEqualTo(MountOptions.DEFAULT);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "noatime,relatime,strictatime",
+        "relatime,noatime,norelatime",
+        "strictatime,noatime,nostrictatime",
+        "nodiratime,relatime,diratime",
+        "dirsync,relatime,",
+        "sync,noatime,async",
+        "lazytime,noatime,nolazytime",
+    })
+    void flagsAreKnownAndTakenBack(String option, String beside, @Nullable String opposite)
+            throws MountException {
+        MountFlags flags = MountOptions.DEFAULT.with(option).flags();
+        assertThat(flags).isNotEqualTo(MountFlags.DEFAULT);
+        assertThat(MountFlags.of("rw,nosuid,nodev," + option)).isEqualTo(flags);
+        assertThat(MountOptions.DEFAULT.with(option + "," + beside).flags()).isNotEqualTo(flags);
+        if (opposite != null) {
+            MountFlags back = MountOptions.DEFAULT.with(option + "," + opposite).flags();
+            assertThat(back.bits() & flags.bits()).isEqualTo(MountFlags.DEFAULT.bits());
+        }
+    }
+
+    @Test
+    void flagsOfAMountAreReadFromItsTable() {
+        assertThat(MountFlags.of("rw,nosuid,relatime,ro,user_id=0,group_id=0").bits())
+                .isEqualTo(
+                        MountCalls.MS_RDONLY | MountCalls.MS_NOSUID | MountCalls.MS_RELATIME);
+        assertThat(MountFlags.of("ro,rw").bits()).isEqualTo(MountCalls.MS_RDONLY);
+    }
+
+    @Test
+    void remountIsNoOptionOfANewMount() {
+        assertThatThrownBy(() -> MountOptions.DEFAULT.with("remount,ro"))
+                .isInstanceOf(MountException.class)
+                .hasMessageContaining("remount");
     }
 
     @Test
@@ -78,10 +142,10 @@ class MountOptionsTest {
                 43 27 0:40 / /mnt/a\\040b rw - ext4 /dev/sda rw
                 """;
         assertThat(MountTable.find(table, "/proc"))
-                .isEqualTo(new MountTable.Entry("0:21", "proc", "proc"));
+                .isEqualTo(new MountTable.Entry("0:21", "proc", "proc", "rw,rw"));
         assertThat(MountTable.find(table, "/mnt/a b"))
                 .as("the topmost")
-                .isEqualTo(new MountTable.Entry("0:40", "ext4", "/dev/sda"));
+                .isEqualTo(new MountTable.Entry("0:40", "ext4", "/dev/sda", "rw,rw"));
         assertThat(MountTable.find(table, "/mnt")).isNull();
     }
 }
