@@ -158,7 +158,7 @@ class SubtreeTest {
                             assert path(take(part))==part
                             # Of the other mount, where the numbers are the same ones.
                             assert path(take(f'{all}/tenant/a/b'))==f'{part}/a/b'
-                            assert path(take(f'{all}/tenant'))==part
+                            stale(take(f'{all}/tenant')) # the kernel calls every root 1
                             stale(take(f'{all}/other/c'))
                             stale(take(f'{all}/other'))
                             fd=opened(take(f'{part}/a/b/f'))

@@ -1,12 +1,14 @@
 package io.cairn.fuse.session;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
-/** What /proc says about the thread that waits for a request. Any thread. */
+/** What /proc says about threads that made requests, and about their processes. Any thread. */
 final class CallingProcess {
     /** Signals that do nothing, or only stop, where they are not handled; bit number - 1. */
     private static final long HARMLESS =
@@ -15,6 +17,33 @@ final class CallingProcess {
     private static final long PF_EXITING = 4;
 
     private CallingProcess() {}
+
+    /** The process a thread belongs to; 0 where that is not known, as of one that has ended. */
+    static int of(int threadId) {
+        try {
+            return threadId <= 0 ? 0 : (int) number(read(threadId, "status"), "Tgid:", 10);
+        } catch (IOException | RuntimeException unreadable) {
+            return 0;
+        }
+    }
+
+    /** Whether every thread of the process is exiting: nobody is left to see a result. */
+    static boolean leaving(int process) {
+        if (process <= 0) {
+            return false;
+        }
+        try (DirectoryStream<Path> threads =
+                Files.newDirectoryStream(Path.of("/proc", Integer.toString(process), "task"))) {
+            for (Path thread : threads) {
+                if (!exiting(Files.readString(thread.resolve("stat"), ISO_8859_1))) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (IOException | RuntimeException goneOrUnreadable) {
+            return false; // where a thread ended just now, the next look tells
+        }
+    }
 
     /** Whether the thread is exiting, or has a signal pending that will end it. */
     static boolean dying(int threadId) {
@@ -32,7 +61,7 @@ final class CallingProcess {
 
     private static String read(int threadId, String file) throws IOException {
         Path path = Path.of("/proc", Integer.toString(threadId), file);
-        return Files.readString(path, StandardCharsets.ISO_8859_1);
+        return Files.readString(path, ISO_8859_1);
     }
 
     static boolean fatalPending(String status) {
@@ -52,10 +81,14 @@ final class CallingProcess {
     }
 
     private static long mask(String status, String key) {
+        return number(status, key, 16);
+    }
+
+    private static long number(String status, String key, int radix) {
         int at = status.indexOf("\n" + key);
         int start = at + 1 + key.length();
         int end = status.indexOf('\n', start);
-        return at < 0 ? 0 : Long.parseUnsignedLong(status.substring(start, end).strip(), 16);
+        return at < 0 ? 0 : Long.parseUnsignedLong(status.substring(start, end).strip(), radix);
     }
 
     private static long bit(int signal) {

@@ -18,6 +18,9 @@ import org.slf4j.LoggerFactory;
 public final class FuseRequest {
     private static final Logger LOG = LoggerFactory.getLogger(FuseRequest.class);
 
+    /** Nobody has asked yet which process the request is of. */
+    static final int PROCESS_UNKNOWN = -1;
+
     private final FuseSession session;
     private final FuseDevice device;
     private final FuseOpcode opcode;
@@ -28,6 +31,9 @@ public final class FuseRequest {
     private final int pid;
     private final long startNanos = System.nanoTime();
     private final AtomicBoolean answered = new AtomicBoolean();
+    private volatile boolean interrupted;
+
+    private volatile int process = PROCESS_UNKNOWN;
 
     FuseRequest(
             FuseSession session,
@@ -72,6 +78,24 @@ public final class FuseRequest {
     /** Thread id of the caller; 0 where it lives in another pid namespace or is the kernel. */
     int pid() {
         return pid;
+    }
+
+    /** The process of that thread, {@link #PROCESS_UNKNOWN}, or 0 where it was gone when asked. */
+    int process() {
+        return process;
+    }
+
+    void process(int id) {
+        process = id;
+    }
+
+    /** The thread that waits got a signal. */
+    void interrupted() {
+        interrupted = true;
+    }
+
+    boolean wasInterrupted() {
+        return interrupted;
     }
 
     long startNanos() {

@@ -2,26 +2,46 @@ package io.cairn.fuse.session;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.fuse.kernel.FuseOpcode;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests under way, and what happens to them when a signal reaches the process that waits.
- * Any thread.
+ * The requests in flight, and which of them are given up with EINTR because the process that waits
+ * is about to end. Any thread.
  *
  * <p>The kernel interrupts a request on <em>any</em> signal, also on the timer and child signals
  * that a program handles all the time, and passes EINTR on even where the handler asked for a
- * restart. File systems on disks never return EINTR, so few programs expect it of open or unlink.
- * Therefore: where the signal ends the process, EINTR at once; where the process handles it, only
- * after {@link #GRACE_MILLIS}, which a healthy cluster never needs. Either way the operation itself
- * goes on; its late result is dropped.
+ * restart. File systems on disks never return EINTR, so few programs expect it of open or unlink;
+ * and the operation was carried out, or will be. Therefore a signal that the process handles
+ * changes nothing: the handler runs when the operation is answered. EINTR is for those who will not
+ * see it:
+ *
+ * <ul>
+ *   <li>A process with a signal that ends it. The kernel tells of the first signal only, so
+ *       requests once interrupted are looked at again and again.
+ *   <li>A process that leaves and waits for its last close or its asynchronous I/O. No signal says
+ *       so.
+ * </ul>
+ *
+ * The operation itself goes on; its late result is dropped.
  */
 final class Interrupts {
-    /** How long an operation may still finish after a signal that does not end the process. */
-    static final long GRACE_MILLIS = 1000;
+    private static final long DYING_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** How long a process that leaves waits for its last operations. */
+    private static final long LEAVING_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /**
+     * How long an operation may still finish after a signal to a process whose number we are not
+     * told, because it is in another pid namespace: the signal may be one that ends it.
+     */
+    private static final long UNKNOWN_MILLIS = 1000;
 
     private final ConcurrentHashMap<Long, FuseRequest> inFlight = new ConcurrentHashMap<>();
     private final ScheduledExecutorService timer =
@@ -29,12 +49,12 @@ final class Interrupts {
                     Thread.ofPlatform().daemon().name("cairn-fuse-interrupts").factory());
 
     Interrupts() {
-        var _ =
-                timer.scheduleWithFixedDelay(
-                        this::endFlushesOfTheDying,
-                        GRACE_MILLIS,
-                        GRACE_MILLIS,
-                        TimeUnit.MILLISECONDS);
+        every(DYING_CHECK_NANOS, this::endThoseOfTheDying);
+        every(LEAVING_NANOS, this::endThoseOfTheLeaving);
+    }
+
+    private void every(long nanos, Runnable check) {
+        var _ = timer.scheduleWithFixedDelay(check, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
     void received(FuseRequest request) {
@@ -61,29 +81,60 @@ final class Interrupts {
         if (request.opcode() == FuseOpcode.INIT) {
             return true;
         }
+        if (request.pid() == 0) {
+            var _ = timer.schedule(() -> giveUp(request), UNKNOWN_MILLIS, TimeUnit.MILLISECONDS);
+            return true;
+        }
+        request.interrupted();
         if (CallingProcess.dying(request.pid())) {
-            request.fail(Errno.EINTR);
-        } else {
-            var _ =
-                    timer.schedule(
-                            () -> request.fail(Errno.EINTR), GRACE_MILLIS, TimeUnit.MILLISECONDS);
+            giveUp(request);
         }
         return true;
     }
 
-    /**
-     * A killed process closes its files, and that FLUSH comes after its last signal: no interrupt
-     * ever follows. Without this it could not die while the cluster is away.
-     */
-    private void endFlushesOfTheDying() {
-        long before = System.nanoTime() - TimeUnit.MILLISECONDS.toNanos(GRACE_MILLIS);
+    private void endThoseOfTheDying() {
+        IntUnaryOperator dying = once(thread -> CallingProcess.dying(thread) ? 1 : 0);
         for (FuseRequest request : inFlight.values()) {
-            if (request.opcode() == FuseOpcode.FLUSH
-                    && request.startNanos() - before < 0
-                    && CallingProcess.dying(request.pid())) {
-                request.fail(Errno.EINTR);
+            if (request.wasInterrupted() && dying.applyAsInt(request.pid()) == 1) {
+                giveUp(request);
             }
         }
+        findProcesses();
+    }
+
+    /**
+     * Of requests that take long, and once each: later the thread may have ended before its process,
+     * and its number may be another one's.
+     */
+    private void findProcesses() {
+        IntUnaryOperator processes = once(CallingProcess::of);
+        long before = System.nanoTime() - DYING_CHECK_NANOS;
+        for (FuseRequest request : inFlight.values()) {
+            if (request.process() == FuseRequest.PROCESS_UNKNOWN
+                    && request.startNanos() - before < 0) {
+                request.process(processes.applyAsInt(request.pid()));
+            }
+        }
+    }
+
+    private void endThoseOfTheLeaving() {
+        long before = System.nanoTime() - LEAVING_NANOS;
+        IntUnaryOperator leaving = once(process -> CallingProcess.leaving(process) ? 1 : 0);
+        for (FuseRequest request : inFlight.values()) {
+            if (request.startNanos() - before < 0 && leaving.applyAsInt(request.process()) == 1) {
+                giveUp(request);
+            }
+        }
+    }
+
+    private static void giveUp(FuseRequest request) {
+        request.fail(Errno.EINTR);
+    }
+
+    /** Asks once about each thread or process: many requests may be of one. */
+    private static IntUnaryOperator once(IntUnaryOperator question) {
+        Map<Integer, Integer> answers = new HashMap<>();
+        return id -> answers.computeIfAbsent(id, question::applyAsInt);
     }
 
     void close() {

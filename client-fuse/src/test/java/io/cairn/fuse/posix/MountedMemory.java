@@ -5,6 +5,7 @@ import io.cairn.fuse.memory.MemoryClient;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
+import io.cairn.fuse.session.FuseMeter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 public final class MountedMemory implements BeforeEachCallback, AfterEachCallback {
     private final String options;
     private MemoryClient client = new MemoryClient();
+    private Meters meters = Meters.unpublished();
     private @Nullable FuseMount mount;
 
     public MountedMemory() {
@@ -35,14 +37,12 @@ public final class MountedMemory implements BeforeEachCallback, AfterEachCallbac
     @Override
     public void beforeEach(ExtensionContext context) throws IOException {
         client = new MemoryClient();
+        meters = Meters.unpublished();
         Path directory = Files.createTempDirectory("cairn-fuse-test");
         try {
             mount =
                     FuseMount.mount(
-                            client,
-                            directory,
-                            MountOptions.DEFAULT.with(options),
-                            Meters.unpublished());
+                            client, directory, MountOptions.DEFAULT.with(options), meters);
         } catch (MountException e) {
             throw new AssertionError(
                     "these tests mount: run them as root where /dev/fuse exists. " + e.getMessage(),
@@ -59,6 +59,11 @@ public final class MountedMemory implements BeforeEachCallback, AfterEachCallbac
 
     public MemoryClient client() {
         return client;
+    }
+
+    /** Signals the mount was told of. */
+    public double interrupts() {
+        return meters.counter(FuseMeter.INTERRUPTS).count();
     }
 
     public FuseMount mount() {

@@ -2,6 +2,7 @@ package io.cairn.fuse.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.fuse.posix.Posix;
 import org.junit.jupiter.api.Test;
 
 class CallingProcessTest {
@@ -43,5 +44,11 @@ class CallingProcessTest {
         assertThat(CallingProcess.dying((int) ProcessHandle.current().pid())).isFalse();
         assertThat(CallingProcess.dying(0)).isFalse();
         assertThat(CallingProcess.dying(Integer.MAX_VALUE)).isTrue();
+        int own = (int) ProcessHandle.current().pid();
+        assertThat(CallingProcess.of(own)).isEqualTo(own);
+        assertThat(CallingProcess.of(Posix.call("gettid"))).isEqualTo(own);
+        assertThat(CallingProcess.of(Integer.MAX_VALUE)).isZero();
+        assertThat(CallingProcess.leaving(own)).isFalse();
+        assertThat(CallingProcess.leaving(0)).isFalse();
     }
 }
