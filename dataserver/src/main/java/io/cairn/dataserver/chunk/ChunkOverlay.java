@@ -40,14 +40,26 @@ public final class ChunkOverlay {
         }
     }
 
+    private static final int NO_CUT = Integer.MAX_VALUE;
+
+    /**
+     * An operation and which of its cuts count. That is decided once, when the operation is added:
+     * the index has nothing newer then. Later the index may contain the operation itself while it is
+     * still here, and would call its cut an old one.
+     *
+     * @param cutTo length to which it cuts the chunk before it writes
+     * @param truncateSequence newest truncation of the chunk after it, as far as known here
+     * @param indexCounts whether the index, which was not asked yet, may know a newer one
+     */
+    private record Judged(LoggedOp op, int cutTo, long truncateSequence, boolean indexCounts) {}
+
     private final int chunk;
     private final LongSupplier baseTruncateSequence;
-    private final ArrayDeque<LoggedOp> ops = new ArrayDeque<>(2);
+    private final ArrayDeque<Judged> ops = new ArrayDeque<>(2);
     private final TreeMap<Integer, Range> ranges = new TreeMap<>();
-    private int baseLimit = Integer.MAX_VALUE;
+    private int baseLimit = NO_CUT;
     private int end;
-    private long truncateSequence;
-    private boolean cutsSeen;
+    private boolean isCut;
 
     /**
      * @param baseTruncateSequence of the chunk in the index; asked only when a cut comes
@@ -57,22 +69,24 @@ public final class ChunkOverlay {
         this.baseTruncateSequence = baseTruncateSequence;
     }
 
+    /** Operations are added in the order of the history, whatever of it the index has. */
     public void add(LoggedOp op) {
-        ops.add(op);
-        apply(op);
+        Judged judged = judge(op);
+        ops.add(judged);
+        apply(judged);
     }
 
     /** Forgets operations that are in the index now; true if none is left. */
     boolean removeUpTo(long order) {
-        boolean rebuild = false;
-        while (!ops.isEmpty() && ops.getFirst().order() <= order) {
-            LoggedOp op = ops.removeFirst();
-            rebuild |= cutsSeen;
-            if (!rebuild) {
+        boolean removed = false;
+        while (!ops.isEmpty() && ops.getFirst().op().order() <= order) {
+            LoggedOp op = ops.removeFirst().op();
+            removed = true;
+            if (!isCut) {
                 removeRanges(op);
             }
         }
-        if (rebuild) {
+        if (removed && isCut) {
             rebuild();
         }
         return ops.isEmpty();
@@ -80,7 +94,7 @@ public final class ChunkOverlay {
 
     /** Forgets operations that were dropped; true if none is left. */
     boolean removeFrom(long order) {
-        if (ops.removeIf(o -> o.order() >= order)) {
+        if (ops.removeIf(j -> j.op().order() >= order)) {
             rebuild();
         }
         return ops.isEmpty();
@@ -101,16 +115,26 @@ public final class ChunkOverlay {
         return new View(new ArrayList<>(ranges.values()), baseLimit, end);
     }
 
-    /** The newest truncation among the operations here, 0 if none. */
-    public long truncateSequence() {
-        return truncateSequence;
+    /**
+     * The newest truncation of the chunk, 0 if none.
+     *
+     * @param base what the index says
+     */
+    public long truncateSequence(long base) {
+        Judged last = ops.peekLast();
+        if (last == null) {
+            return base;
+        }
+        return last.indexCounts()
+                ? Math.max(last.truncateSequence(), base)
+                : last.truncateSequence();
     }
 
     /** The newest operation of the PG's history; null if only repairs are here. */
     public @Nullable ChunkVersion version() {
-        Iterator<LoggedOp> newestFirst = ops.descendingIterator();
+        Iterator<Judged> newestFirst = ops.descendingIterator();
         while (newestFirst.hasNext()) {
-            LoggedOp o = newestFirst.next();
+            LoggedOp o = newestFirst.next().op();
             if (!o.isRepair()) {
                 return new ChunkVersion(o.record().epoch(), o.sequence());
             }
@@ -129,34 +153,50 @@ public final class ChunkOverlay {
 
     private void rebuild() {
         ranges.clear();
-        baseLimit = Integer.MAX_VALUE;
+        baseLimit = NO_CUT;
         end = 0;
-        truncateSequence = 0;
-        cutsSeen = false;
+        isCut = false;
         ops.forEach(this::apply);
     }
 
-    private void apply(LoggedOp logged) {
-        DataOp op = logged.op();
-        InodeChange change = logged.change();
-        cutsSeen |= change != null || op.truncateSequence() > 0;
-        if (change instanceof InodeChange.Truncate t) {
-            cut(t.sequence(), t.cut(chunk));
-        } else if (change != null) {
-            cutTo(change.cut(chunk));
-        } else if (op.type() == DataOpType.WRITE) {
-            for (DataOp.Cut c : op.cuts()) {
-                cut(c.sequence(), c.lengthBytes());
-            }
-            truncateSequence = Math.max(truncateSequence, op.truncateSequence());
-            write(new Range(logged, op.offset(), op.offset() + op.length()));
-        }
+    private Judged judge(LoggedOp logged) {
+        return switch (logged.change()) {
+            case null -> judge(logged, logged.op().cuts());
+            case InodeChange.Truncate t ->
+                    judge(logged, List.of(new DataOp.Cut(t.sequence(), t.cut(chunk))));
+            // Truncations of what is deleted do not count any more, those in the index neither.
+            case InodeChange.Delete d -> new Judged(logged, d.cut(chunk), 0, false);
+        };
     }
 
-    private void cut(long sequence, int length) {
-        if (sequence > Math.max(truncateSequence, baseTruncateSequence.getAsLong())) {
-            truncateSequence = sequence;
-            cutTo(length);
+    /** Cuts count that are newer than all the chunk has seen. */
+    private Judged judge(LoggedOp logged, List<DataOp.Cut> cuts) {
+        Judged last = ops.peekLast();
+        long seen = last == null ? 0 : last.truncateSequence();
+        boolean indexCounts = last == null || last.indexCounts();
+        if (indexCounts && !cuts.isEmpty()) {
+            seen = Math.max(seen, baseTruncateSequence.getAsLong());
+            indexCounts = false;
+        }
+        int cutTo = NO_CUT;
+        for (DataOp.Cut c : cuts) {
+            if (c.sequence() > seen) {
+                seen = c.sequence();
+                cutTo = Math.min(cutTo, c.lengthBytes());
+            }
+        }
+        return new Judged(
+                logged, cutTo, Math.max(seen, logged.op().truncateSequence()), indexCounts);
+    }
+
+    private void apply(Judged judged) {
+        if (judged.cutTo() != NO_CUT) {
+            isCut = true;
+            cutTo(judged.cutTo());
+        }
+        DataOp op = judged.op().op();
+        if (op.type() == DataOpType.WRITE) {
+            write(new Range(judged.op(), op.offset(), op.offset() + op.length()));
         }
     }
 

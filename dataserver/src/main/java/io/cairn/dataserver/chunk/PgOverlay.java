@@ -76,10 +76,10 @@ public final class PgOverlay {
         return c == null ? ChunkOverlay.View.EMPTY : c.view(from, to);
     }
 
-    /** The newest truncation of the chunk among the operations here, 0 if none. */
+    /** The newest truncation of the chunk as far as it is known here; the index may know more. */
     public long truncateSequence(long inode, int chunk) {
         ChunkOverlay c = find(inode, chunk);
-        return c == null ? 0 : c.truncateSequence();
+        return c == null ? 0 : c.truncateSequence(0);
     }
 
     /** The inodes of which anything is here. */

@@ -103,10 +103,7 @@ final class ChunkMerge {
                     inode,
                     chunk,
                     new ChunkHead(
-                            newest.epoch(),
-                            newest.sequence(),
-                            Math.max(newest.truncateSequence(), stored.truncateSequence()),
-                            length));
+                            newest.epoch(), newest.sequence(), newest.truncateSequence(), length));
         }
         for (int g : changed) {
             update.putGroup(pg, inode, chunk, g, group(g * ChunkKeys.GROUP_BLOCKS));

@@ -85,7 +85,7 @@ final class FlushRound implements AutoCloseable {
         for (int chunk : chunks) {
             ChunkOverlay o = overlay.find(inode, chunk);
             if (o != null && addChunk(pg, inode, chunk, o) == 0) {
-                truncated = Math.max(truncated, o.truncateSequence());
+                truncated = Math.max(truncated, o.truncateSequence(0));
             }
         }
         boolean deleted = false;
@@ -129,7 +129,11 @@ final class FlushRound implements AutoCloseable {
                         freed,
                         payloads);
         ChunkHead newest =
-                new ChunkHead(version.epoch(), version.sequence(), overlay.truncateSequence(), 0);
+                new ChunkHead(
+                        version.epoch(),
+                        version.sequence(),
+                        overlay.truncateSequence(stored.truncateSequence()),
+                        0);
         int length = merge.run(update, pg, inode, chunk, newest);
         merge.damaged().forEach(block -> damaged.add(new DamagedBlock(pg, inode, chunk, block)));
         return length;

@@ -53,10 +53,33 @@ final class ModelPg {
         acknowledged = Math.min(acknowledged, last);
     }
 
+    /**
+     * What some part of the history, from its begin on, made of the chunks.
+     *
+     * @param inodeSequences the newest truncation of each inode as a whole
+     */
+    record State(Map<ChunkId, Content> chunks, Map<Long, Long> inodeSequences) {
+        byte[] bytes(long inode, int chunk) {
+            Content c = chunks.get(new ChunkId(inode, chunk));
+            return c == null ? new byte[0] : c.bytes;
+        }
+
+        /** The newest truncation of the chunk or its inode. */
+        long truncateSequence(long inode, int chunk) {
+            Content c = chunks.get(new ChunkId(inode, chunk));
+            return Math.max(
+                    c == null ? 0 : c.truncateSequence, inodeSequences.getOrDefault(inode, 0L));
+        }
+    }
+
     Map<ChunkId, Content> replay(TestLayout layout) {
+        return replay(layout, last()).chunks();
+    }
+
+    State replay(TestLayout layout, long lastSequence) {
         Map<ChunkId, Content> chunks = new HashMap<>();
         Map<Long, Long> inodeSequences = new HashMap<>();
-        for (Op op : history) {
+        for (Op op : history.subList(0, (int) lastSequence)) {
             DataOp head = op.entry().op();
             switch (head.type()) {
                 case WRITE -> {
@@ -96,6 +119,6 @@ final class ModelPg {
                 case NOOP, READ -> {}
             }
         }
-        return chunks;
+        return new State(chunks, inodeSequences);
     }
 }
