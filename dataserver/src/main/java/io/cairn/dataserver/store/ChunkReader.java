@@ -20,20 +20,27 @@ import java.nio.ByteBuffer;
 /**
  * Reads chunks: stored blocks with what the WAL lays over them, every piece verified. Any thread.
  *
- * <p>A read takes no lock while it reads: the flusher may overwrite a block, or a segment may be
- * recycled, under it. The overlay is looked at before the index, and whoever moves data removes it
- * from the overlay last, so what was looked up is right at that moment; if it changed before the
- * bytes were read, their checksum is wrong, and the read starts over.
+ * <p>A read shows the chunk as of one moment, whole operations only, and takes no lock for it. The
+ * overlay is looked at before the index, and whoever moves data removes it from the overlay last, so
+ * nothing is missed; should the index show something newer than the look at the overlay, both are
+ * looked at again. The flusher may overwrite a block, or a segment may be recycled, before the bytes
+ * are read: then their checksum is wrong, and the read starts over.
  */
 final class ChunkReader {
     private static final int BLOCK = DataFile.BLOCK_BYTES;
     private static final int ATTEMPTS = 8;
 
-    private final ChunkIndex index;
+    private final Lookup index;
     private final DataFile data;
     private final ThreadLocal<PayloadReader> payloads = ThreadLocal.withInitial(PayloadReader::new);
 
-    ChunkReader(ChunkIndex index, DataFile data) {
+    /** {@link ChunkIndex#read}. */
+    @FunctionalInterface
+    interface Lookup {
+        Stored read(int pg, long inode, int chunk, int firstBlock, int lastBlock);
+    }
+
+    ChunkReader(Lookup index, DataFile data) {
         this.index = index;
         this.data = data;
     }
@@ -98,8 +105,13 @@ final class ChunkReader {
             throws Mismatch, IOException {
         int from = offset & -BLOCK;
         int to = (offset + length + BLOCK - 1) & -BLOCK;
-        ChunkOverlay.View view = store.view(inode, chunk, from, to);
-        Stored stored = index.read(pg, inode, chunk, from / BLOCK, (to - 1) / BLOCK);
+        PgStore.Look look;
+        Stored stored;
+        do { // again only after a round of the flusher that began after the look
+            look = store.look(inode, chunk, from, to);
+            stored = index.read(pg, inode, chunk, from / BLOCK, (to - 1) / BLOCK);
+        } while (!store.fitsIndex(look));
+        ChunkOverlay.View view = look.view();
         int n = Math.min(length, view.length(stored.length()) - offset);
         if (n <= 0) {
             return new Result(Unpooled.EMPTY_BUFFER, new int[0]);

@@ -9,6 +9,7 @@ import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.wal.PayloadReader;
 import io.cairn.dataserver.wal.Wal;
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -23,6 +24,9 @@ import java.util.UUID;
 final class Flusher {
     /** Blocks staged in one round: 16 MiB. */
     private static final int ROUND_BLOCKS = 4096;
+
+    /** Operations forgotten under one hold of a PG's monitor: its owner must not wait long. */
+    private static final int FORGET_AT_ONCE = 64;
 
     private static final double INDEX_FLUSH_FILL = 0.4;
     private static final int ROUNDS_PER_INDEX_FLUSH = 256;
@@ -40,6 +44,7 @@ final class Flusher {
     private final PayloadReader payloads = new PayloadReader();
     private final FreshBlocks fresh = new FreshBlocks();
     private final FreedBlocks freed = new FreedBlocks();
+    private final ArrayDeque<Share> published = new ArrayDeque<>();
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
@@ -71,6 +76,19 @@ final class Flusher {
      * @return whether there were any
      */
     boolean round() throws IOException {
+        boolean worked = publish();
+        forgetPublished();
+        return worked;
+    }
+
+    /**
+     * The first half of a round: the operations are in the index, and still in the overlays of their
+     * PGs. Reads give the same with both as with either.
+     *
+     * @return whether there were any
+     */
+    boolean publish() throws IOException {
+        forgetPublished(); // or it would be published again
         long syncedLsn = wal.syncedLsn();
         List<Share> shares = collect(syncedLsn);
         long trimLsn = trimLsn(shares, syncedLsn);
@@ -84,14 +102,40 @@ final class Flusher {
             }
             round.writeBlocks();
             round.update().putDiskState(new DiskState(disk, trimLsn));
+            shares.forEach(s -> s.pg().entering(s.ops()));
             index.apply(round.update());
             freed.addAll(round.freed());
             round.report(damageListener);
         }
-        shares.forEach(s -> s.pg().flushed(s.ops()));
+        published.addAll(shares);
         appliedTrimLsn = trimLsn;
         roundsSinceIndexFlush++;
         return !shares.isEmpty();
+    }
+
+    private void forgetPublished() {
+        boolean some = true;
+        while (some) {
+            some = forgetSome(FORGET_AT_ONCE);
+        }
+    }
+
+    /**
+     * The second half of a round, again and again: an overlay forgets some of what was published.
+     *
+     * @return whether there was anything
+     */
+    boolean forgetSome(int atMost) {
+        Share s = published.poll();
+        if (s == null) {
+            return false;
+        }
+        int some = Math.min(atMost, s.ops().size());
+        s.pg().forget(s.ops().subList(0, some));
+        if (some < s.ops().size()) {
+            published.addFirst(new Share(s.pg(), s.ops().subList(some, s.ops().size())));
+        }
+        return true;
     }
 
     /** Any thread. */

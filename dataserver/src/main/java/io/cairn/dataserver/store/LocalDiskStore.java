@@ -64,7 +64,7 @@ public final class LocalDiskStore implements DiskStore {
         this.space = disk.space();
         this.pgs = disk.pgs();
         this.truncated = disk.truncated();
-        this.reader = new ChunkReader(index, data);
+        this.reader = new ChunkReader(index::read, data);
         String name = disk.name();
         this.readers =
                 Executors.newFixedThreadPool(
@@ -370,7 +370,11 @@ public final class LocalDiskStore implements DiskStore {
         return wal;
     }
 
-    private PgStore pg(int pg) {
+    DataFile data() {
+        return data;
+    }
+
+    PgStore pg(int pg) {
         return pgs.computeIfAbsent(pg, p -> new PgStore(PgStore.empty(p), index, space));
     }
 }

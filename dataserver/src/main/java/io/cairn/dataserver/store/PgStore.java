@@ -38,8 +38,6 @@ final class PgStore {
     /** Epoch starts kept: peering needs to tell histories apart only as far as members diverge. */
     private static final int MAX_EPOCH_STARTS = 256;
 
-    private static final int FORGET_AT_ONCE = 64;
-
     /** Blocks of large writes, which only the index has to be told of, in one round: 256 MiB. */
     private static final int MAX_PLACED_BLOCKS = 1 << 16;
 
@@ -66,6 +64,9 @@ final class PgStore {
     private long flushed;
     private long orphan = NO_ORPHAN;
     private long nextOrder;
+
+    /** Order of the newest operation that the index may show. */
+    private volatile long lastInIndex = -1;
 
     PgStore(PgLogState state, ChunkIndex index, SpaceAccount space) {
         this.pg = state.pg();
@@ -220,8 +221,24 @@ final class PgStore {
 
     // ---- reading
 
-    synchronized ChunkOverlay.View view(long inode, int chunk, int from, int to) {
-        return overlay.view(inode, chunk, from, to);
+    /**
+     * The overlay as it was at one moment.
+     *
+     * @param lastOrder of the newest operation logged by then
+     */
+    record Look(View view, long lastOrder) {}
+
+    synchronized Look look(long inode, int chunk, int from, int to) {
+        return new Look(overlay.view(inode, chunk, from, to), nextOrder - 1);
+    }
+
+    /**
+     * Whether the index, read by now and after the look, showed nothing that was logged after it:
+     * such an operation would be seen where the look has no older one, and nowhere else. What the
+     * look and the index both have does no harm.
+     */
+    boolean fitsIndex(Look look) {
+        return lastInIndex <= look.lastOrder();
     }
 
     synchronized long truncateSequence(long inode, int chunk) {
@@ -359,14 +376,13 @@ final class PgStore {
                 answered);
     }
 
-    /** These operations are in the index. Forgets them a few at a time: the owner must not wait. */
-    void flushed(List<LoggedOp> ops) {
-        for (int from = 0; from < ops.size(); from += FORGET_AT_ONCE) {
-            forget(ops.subList(from, Math.min(ops.size(), from + FORGET_AT_ONCE)));
-        }
+    /** The index is about to show these, the next operations. */
+    void entering(List<LoggedOp> ops) {
+        lastInIndex = ops.getLast().order();
     }
 
-    private synchronized void forget(List<LoggedOp> ops) {
+    /** The oldest operations, which are in the index. */
+    synchronized void forget(List<LoggedOp> ops) {
         for (LoggedOp o : ops) {
             unflushed.removeFirst();
             space.settle(o);

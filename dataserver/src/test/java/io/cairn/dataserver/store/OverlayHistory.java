@@ -105,7 +105,7 @@ final class OverlayHistory {
         for (long s = 1 + random.nextInt(firstPending(inode)); s <= known; s++) {
             cuts.add(new Cut(s, LAYOUT.cut(chunk, shrinks(inode).get((int) s - 1))));
         }
-        LogEntry e = Ops.write(PG, 1, next(), inode, chunk, offset, payload, known, cuts);
+        PgLogEntry e = Ops.write(PG, 1, next(), inode, chunk, offset, payload, known, cuts);
         append(new ModelPg.Op(e, inode, chunk, payload, 0, new long[0]), null);
     }
 
@@ -124,7 +124,7 @@ final class OverlayHistory {
         if (!shrinks(inode).isEmpty()) {
             int s = 1 + random.nextInt(shrinks(inode).size());
             long size = shrinks(inode).get(s - 1);
-            LogEntry e = Ops.truncate(PG, 1, next(), inode, s, size, LAYOUT);
+            PgLogEntry e = Ops.truncate(PG, 1, next(), inode, s, size, LAYOUT);
             append(
                     new ModelPg.Op(e, inode, 0, new byte[0], size, new long[0]),
                     new InodeChange.Truncate(inode, s, size, STRIPING));
@@ -133,7 +133,7 @@ final class OverlayHistory {
 
     private void delete() {
         long inode = randomInode();
-        LogEntry e = Ops.delete(PG, 1, next(), inode);
+        PgLogEntry e = Ops.delete(PG, 1, next(), inode);
         long[] deleted = {inode};
         append(
                 new ModelPg.Op(e, inode, 0, new byte[0], 0, deleted),
@@ -148,7 +148,7 @@ final class OverlayHistory {
             int from = random.nextInt(bytes.length) & -REPAIR_BYTES;
             int to = Math.min(bytes.length, from + REPAIR_BYTES);
             byte[] content = Arrays.copyOfRange(bytes, from, to);
-            LogEntry e = Ops.write(PG, 1, model.last(), inode, chunk, from, content, 0, List.of());
+            PgLogEntry e = Ops.write(PG, 1, model.last(), inode, chunk, from, content, 0, List.of());
             log(logged(e, true, null));
         }
     }
@@ -158,7 +158,7 @@ final class OverlayHistory {
         log(logged(op.entry(), false, change));
     }
 
-    private LoggedOp logged(LogEntry e, boolean repair, @Nullable InodeChange change) {
+    private LoggedOp logged(PgLogEntry e, boolean repair, @Nullable InodeChange change) {
         byte[] payload = ByteBufUtil.getBytes(e.payload());
         WalRecord record =
                 new WalRecord(

@@ -2,11 +2,14 @@ package io.cairn.dataserver.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.data.DataOp.Cut;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Callable;
@@ -15,19 +18,18 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Writers, readers and the flusher at once, on real files, while a small log wraps. A read sees
- * every half block as one write left it, and no older than the last one appended before the read.
+ * Writers, truncations, readers and the flusher at once, on real files, while a small log wraps. A
+ * read sees the chunk as one operation left it, no older than the last one appended before the read.
  */
 class StoreConcurrencyTest {
-    private static final int UNIT = 2048;
-    private static final int UNITS = 64;
-    private static final int WRITES = Integer.getInteger("cairn.test.writes", 3000);
+    private static final int PGS = 2;
+    private static final long INODE = 5;
+    private static final int OPERATIONS = Integer.getInteger("cairn.test.writes", 4000);
 
     @TempDir Path directory;
 
@@ -40,11 +42,11 @@ class StoreConcurrencyTest {
                         directory.resolve("wal"),
                         directory.resolve("index"),
                         8 << 20,
-                        24L * (64 << 10),
+                        64L * (64 << 10),
                         64 << 10,
                         256 << 10,
                         0,
-                        1,
+                        20,
                         2,
                         8 << 10);
         IndexDatabases databases = StoreHarness.databases();
@@ -55,19 +57,19 @@ class StoreConcurrencyTest {
                         DeviceFiles.system(),
                         (what, cause) -> fatal.set(what + ": " + cause),
                         true);
-        AtomicIntegerArray[] versions = {
-            new AtomicIntegerArray(UNITS), new AtomicIntegerArray(UNITS)
-        };
+        List<UnitHistory> histories = List.of(new UnitHistory(), new UnitHistory());
         try (LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime);
                 ExecutorService threads = Executors.newCachedThreadPool()) {
-            List<Future<Void>> writers =
-                    List.of(
-                            threads.submit(writer(store, 0, versions[0], seed)),
-                            threads.submit(writer(store, 1, versions[1], seed + 1)));
-            List<Future<Void>> readers =
-                    List.of(
-                            threads.submit(reader(store, 0, versions[0], writers, seed + 2)),
-                            threads.submit(reader(store, 1, versions[1], writers, seed + 3)));
+            List<Future<Void>> writers = new ArrayList<>();
+            for (int pg = 0; pg < PGS; pg++) {
+                writers.add(threads.submit(new Writer(store, pg, histories.get(pg), seed + pg)));
+            }
+            List<Future<Void>> readers = new ArrayList<>();
+            for (int pg = 0; pg < PGS; pg++) {
+                readers.add(
+                        threads.submit(
+                                reader(store, pg, histories.get(pg), writers, seed + PGS + pg)));
+            }
             for (Future<Void> f : writers) {
                 f.get();
             }
@@ -79,79 +81,131 @@ class StoreConcurrencyTest {
         }
         assertThat(fatal.get()).isNull();
         try (LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime)) {
-            for (int pg = 0; pg < 2; pg++) {
-                assertThat(store.logState(pg).lastSequence()).isEqualTo(WRITES);
-                check(store, pg, versions[pg], 0, UNITS);
+            for (int pg = 0; pg < PGS; pg++) {
+                assertThat(store.logState(pg).lastSequence()).isEqualTo(OPERATIONS);
+                check(store, pg, histories.get(pg), 0, UnitHistory.UNITS);
             }
         }
         databases.memory().close();
     }
 
-    private static Callable<Void> writer(
-            LocalDiskStore store, int pg, AtomicIntegerArray versions, long seed) {
-        return () -> {
-            Random random = new Random(seed);
-            Semaphore window = new Semaphore(16);
-            for (int sequence = 1; sequence <= WRITES; sequence++) {
-                int first = random.nextInt(UNITS);
-                int count = 1 + random.nextInt(Math.min(6, UNITS - first));
-                ByteBuffer payload = ByteBuffer.allocate(count * UNIT);
-                while (payload.hasRemaining()) {
-                    payload.putInt(sequence);
-                }
-                window.acquire();
-                long durable = sequence;
-                store.append(
-                        Ops.write(
-                                pg, 1, sequence, 5, 0, first * UNIT, payload.array(), 0, List.of()),
-                        () -> {
-                            store.commit(pg, durable);
-                            window.release();
-                        });
-                for (int u = first; u < first + count; u++) {
-                    versions.set(u, sequence);
-                }
+    /** The only client of a PG, and the MDS that truncates its file. */
+    private static final class Writer implements Callable<Void> {
+        private static final int WINDOW = 256;
+        private static final int MAX_PENDING = 4;
+        private static final TestLayout LAYOUT =
+                new TestLayout(UnitHistory.CHUNK_BYTES, 1, UnitHistory.CHUNK_BYTES);
+
+        private final LocalDiskStore store;
+        private final int pg;
+        private final UnitHistory history;
+        private final Random random;
+        private final Semaphore window = new Semaphore(WINDOW);
+        private final ArrayDeque<Cut> pending = new ArrayDeque<>();
+        private long newest;
+        private long applied;
+
+        Writer(LocalDiskStore store, int pg, UnitHistory history, long seed) {
+            this.store = store;
+            this.pg = pg;
+            this.history = history;
+            this.random = new Random(seed);
+        }
+
+        @Override
+        public Void call() throws InterruptedException {
+            for (int sequence = 1; sequence <= OPERATIONS; sequence++) {
+                append(next(sequence));
             }
-            window.acquire(16);
+            window.acquire(WINDOW);
             return null;
-        };
+        }
+
+        private PgLogEntry next(int sequence) {
+            int what = random.nextInt(100);
+            if (what < 10 && pending.size() < MAX_PENDING) {
+                int units = random.nextInt(UnitHistory.UNITS);
+                pending.add(new Cut(++newest, units * UnitHistory.UNIT_BYTES));
+            }
+            if (what == 99) {
+                applied = 0;
+                history.cut(sequence, 0);
+                return Ops.delete(pg, 1, sequence, INODE);
+            }
+            Cut oldest = what >= 90 ? pending.poll() : null;
+            if (oldest != null) {
+                cut(sequence, oldest);
+                return Ops.truncate(
+                        pg, 1, sequence, INODE, oldest.sequence(), oldest.lengthBytes(), LAYOUT);
+            }
+            return write(sequence);
+        }
+
+        private PgLogEntry write(int sequence) {
+            int first = random.nextInt(UnitHistory.UNITS);
+            int count = 1 + random.nextInt(Math.min(6, UnitHistory.UNITS - first));
+            ByteBuffer payload = ByteBuffer.allocate(count * UnitHistory.UNIT_BYTES);
+            while (payload.hasRemaining()) {
+                payload.putInt(sequence);
+            }
+            pending.forEach(c -> cut(sequence, c));
+            applied = Math.max(applied, newest);
+            history.fill(sequence, first, first + count);
+            return Ops.write(
+                    pg,
+                    1,
+                    sequence,
+                    INODE,
+                    0,
+                    first * UnitHistory.UNIT_BYTES,
+                    payload.array(),
+                    newest,
+                    List.copyOf(pending));
+        }
+
+        private void cut(int sequence, Cut cut) {
+            if (cut.sequence() > applied) {
+                applied = cut.sequence();
+                history.cut(sequence, cut.lengthBytes() / UnitHistory.UNIT_BYTES);
+            }
+        }
+
+        private void append(PgLogEntry e) throws InterruptedException {
+            int sequence = (int) e.sequence();
+            window.acquire();
+            history.begins(sequence);
+            store.append(
+                    e,
+                    () -> {
+                        store.commit(pg, sequence);
+                        window.release();
+                    });
+            history.appended(sequence);
+        }
     }
 
     private static Callable<Void> reader(
             LocalDiskStore store,
             int pg,
-            AtomicIntegerArray versions,
+            UnitHistory history,
             List<Future<Void>> writers,
             long seed) {
         return () -> {
             Random random = new Random(seed);
             while (!writers.stream().allMatch(Future::isDone)) {
-                int first = random.nextInt(UNITS);
-                check(store, pg, versions, first, 1 + random.nextInt(UNITS - first));
+                int first = random.nextInt(UnitHistory.UNITS);
+                check(store, pg, history, first, 1 + random.nextInt(UnitHistory.UNITS - first));
             }
             return null;
         };
     }
 
     private static void check(
-            LocalDiskStore store, int pg, AtomicIntegerArray versions, int first, int count)
+            LocalDiskStore store, int pg, UnitHistory history, int first, int count)
             throws CorruptBlockException {
-        int[] before = new int[count];
-        for (int i = 0; i < count; i++) {
-            before[i] = versions.get(first + i);
-        }
-        ByteBuffer bytes =
-                ByteBuffer.wrap(StoreHarness.read(store, pg, 5, 0, first * UNIT, count * UNIT));
-        for (int i = 0; i < count && bytes.hasRemaining(); i++) {
-            int version = bytes.getInt();
-            assertThat(version)
-                    .as("version of unit %d", first + i)
-                    .isGreaterThanOrEqualTo(before[i]);
-            for (int k = 4; k < UNIT; k += 4) {
-                if (bytes.getInt() != version) {
-                    throw new AssertionError("unit " + (first + i) + " is torn");
-                }
-            }
-        }
+        int oldest = history.appended();
+        int unit = UnitHistory.UNIT_BYTES;
+        byte[] bytes = StoreHarness.read(store, pg, INODE, 0, first * unit, count * unit);
+        history.check(bytes, first, count, oldest);
     }
 }

@@ -15,6 +15,7 @@ import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.netty.buffer.ByteBuf;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,9 +37,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class StoreHarness implements AutoCloseable {
     static final UUID CLUSTER = new UUID(1, 2);
-    private static final int PGS = 3;
-    private static final int INODES = 4;
-    private static final int CHUNKS = 4;
+    static final int PGS = 3;
+    static final int INODES = 4;
+    static final int CHUNKS = 4;
 
     final TestLayout layout = new TestLayout(4096 * 2, 2, 4096 * 8);
     final FaultDevices devices;
@@ -51,6 +52,10 @@ final class StoreHarness implements AutoCloseable {
     private final LinkedBlockingQueue<Runnable> durable = new LinkedBlockingQueue<>();
     private @Nullable LocalDiskStore store;
     private long epoch = 1;
+    private int pgs = PGS;
+    private int inodes = INODES;
+    private int chunks = CHUNKS;
+    private int writesPercent = 62;
     private boolean tolerant;
     private int refused;
 
@@ -158,12 +163,20 @@ final class StoreHarness implements AutoCloseable {
 
     // ---- random work
 
+    /** From now on all random work meets in two chunks of one inode, with many truncations. */
+    void crowd() {
+        writesPercent = 46;
+        pgs = 1;
+        inodes = 1;
+        chunks = 2;
+    }
+
     /** Does up to that many steps; ends early when power is cut. */
     void work(int steps) {
         for (int i = 0; i < steps && !devices.isCut(); i++) {
             int what = random.nextInt(100);
-            int pg = random.nextInt(PGS);
-            if (what < 62) {
+            int pg = random.nextInt(pgs);
+            if (what < writesPercent) {
                 write(pg);
             } else if (what < 67) {
                 truncate(pg);
@@ -178,19 +191,41 @@ final class StoreHarness implements AutoCloseable {
                 awaitDurable();
             } else if (what < 90) {
                 commit(pg);
-            } else if (what < 97) {
+            } else if (what < 94) {
                 store().flushThread().step();
+            } else if (what < 97) {
+                publish();
             } else if (what < 98) {
                 commitAll();
                 store().flushThread().flushAll();
             } else {
                 compareOne(pg);
             }
+            forgetSome();
             if (store().walFillRatio() > 0.6) {
                 relieve();
             }
             if (store().admissibleBytes() < 1 << 20) {
                 deleteAll();
+            }
+        }
+    }
+
+    /** A round of the flusher in the index, whose operations the overlays forget step by step. */
+    private void publish() {
+        try {
+            store().flushThread().flusher().publish();
+        } catch (IOException | RuntimeException e) {
+            devices.cutPower(); // as the flusher's thread would
+        }
+    }
+
+    /** Reads before and after some of what is in the index is forgotten, if there is any. */
+    private void forgetSome() {
+        if (random.nextBoolean()
+                && store().flushThread().flusher().forgetSome(1 + random.nextInt(3))) {
+            for (int pg = 0; pg < pgs; pg++) {
+                compareOne(pg);
             }
         }
     }
@@ -211,8 +246,8 @@ final class StoreHarness implements AutoCloseable {
     }
 
     void write(int pg) {
-        long inode = 1 + random.nextInt(INODES);
-        int chunk = random.nextInt(CHUNKS);
+        long inode = 1 + random.nextInt(inodes);
+        int chunk = random.nextInt(chunks);
         int max = layout.chunkSize();
         int offset = random.nextInt(max);
         int length = 1 + random.nextInt(random.nextInt(10) == 0 ? max - offset : 6000);
@@ -245,11 +280,11 @@ final class StoreHarness implements AutoCloseable {
     }
 
     private void truncate(int pg) {
-        long inode = 1 + random.nextInt(INODES);
+        long inode = 1 + random.nextInt(inodes);
         List<long[]> pending = pendingTruncations.computeIfAbsent(inode, k -> new ArrayList<>());
         if (pending.size() < 3 && random.nextBoolean()) {
             long sequence = truncateSequences.merge(inode, 1L, Long::sum);
-            pending.add(new long[] {sequence, random.nextInt(CHUNKS * layout.chunkSize())});
+            pending.add(new long[] {sequence, random.nextInt(chunks * layout.chunkSize())});
             return;
         }
         if (pending.isEmpty()) {
@@ -263,7 +298,7 @@ final class StoreHarness implements AutoCloseable {
     }
 
     private void delete(int pg) {
-        appendDelete(pg, 1 + random.nextInt(INODES));
+        appendDelete(pg, 1 + random.nextInt(inodes));
     }
 
     private void appendDelete(int pg, long inode) {
@@ -417,8 +452,8 @@ final class StoreHarness implements AutoCloseable {
         int offset = random.nextInt(layout.chunkSize());
         compare(
                 pg,
-                1 + random.nextInt(INODES),
-                random.nextInt(CHUNKS),
+                1 + random.nextInt(inodes),
+                random.nextInt(chunks),
                 offset,
                 1 + random.nextInt(20_000),
                 model(pg).replay(layout));
