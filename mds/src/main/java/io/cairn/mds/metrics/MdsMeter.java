@@ -34,7 +34,8 @@ public enum MdsMeter implements MeterSpec {
     RAFT_APPLY_LAG(Kind.GAUGE, "", "Committed log entries not applied yet"),
     RAFT_LOG_SIZE(Kind.GAUGE, "bytes", "Size of the Raft log's files"),
     RAFT_SINCE_CHECKPOINT(Kind.GAUGE, "", "Log entries applied since the last checkpoint"),
-    RAFT_DISK_FREE(Kind.GAUGE, "bytes", "Free space of the file system the Raft log is on");
+    RAFT_DISK_FREE(Kind.GAUGE, "bytes", "Free space of the file system the Raft log is on"),
+    RAFT_REFUSED(Kind.GAUGE, "", "Requests and connections at the Raft port that were no member's");
 
     private final Definition definition;
 

@@ -85,6 +85,18 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
         }
     }
 
+    /** One of a newer version is readable too: it is told from damage when it is applied. */
+    @Override
+    public boolean readable(ByteString bytes) {
+        try {
+            LogEntry entry = LogEntry.parseFrom(bytes);
+            return entry.getEntryCase() != LogEntry.EntryCase.ENTRY_NOT_SET
+                    || !entry.getUnknownFields().isEmpty();
+        } catch (InvalidProtocolBufferException e) {
+            return false;
+        }
+    }
+
     private static LogEntry parse(long index, ByteString bytes) {
         try {
             return LogEntry.parseFrom(bytes);

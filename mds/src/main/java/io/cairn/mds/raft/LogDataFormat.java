@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.function.Predicate;
 
 /**
  * What Cairn puts into the data of one Ratis log entry.
@@ -36,6 +37,15 @@ final class LogDataFormat {
     /** The index in the header; the data must be at least {@link #HEADER_BYTES} long. */
     static long committed(ByteBuffer data) {
         return data.duplicate().order(ByteOrder.LITTLE_ENDIAN).getLong(data.position());
+    }
+
+    /**
+     * Whether there are a header and an entry.
+     *
+     * @param entries whether an entry can be decoded
+     */
+    static boolean readable(ByteBuffer data, Predicate<ByteString> entries) {
+        return data.remaining() >= HEADER_BYTES && entries.test(entry(data));
     }
 
     /** The entry behind the header, not copied. */

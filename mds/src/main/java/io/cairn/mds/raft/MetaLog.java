@@ -9,6 +9,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.BindException;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -21,6 +22,7 @@ import org.apache.ratis.protocol.RaftClientReply;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.protocol.exceptions.ResourceUnavailableException;
+import org.apache.ratis.protocol.exceptions.StateMachineException;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.storage.RaftStorage.StartupOption;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +52,7 @@ public final class MetaLog implements AutoCloseable {
     private final RaftServer.Division division;
     private final DivisionSubmitter submitter;
     private final SpaceWatch space;
+    private final RaftPort port;
     private final ScheduledExecutorService timer =
             Executors.newScheduledThreadPool(
                     2, Thread.ofPlatform().name("mds-raft-timer-", 0).daemon().factory());
@@ -76,6 +79,7 @@ public final class MetaLog implements AutoCloseable {
         Path raft = directory.raft().resolve(config.clusterId().toString());
         LogTail.repair(raft);
         this.stateMachine = new RatisStateMachine(state, checkpoints, listener, this::roomForLog);
+        this.port = new RaftPort(config, memberAddresses(config), state, NanoClock.MONOTONIC);
         this.server =
                 RaftServer.newBuilder()
                         .setServerId(RaftSettings.peerId(config.memberId()))
@@ -85,6 +89,7 @@ public final class MetaLog implements AutoCloseable {
                         .setParameters(
                                 SyncedTransport.parameters(
                                         config.transport(),
+                                        port,
                                         new TermSync(
                                                 () -> Durable.sync(raft.resolve("current")),
                                                 listener::failed),
@@ -93,6 +98,14 @@ public final class MetaLog implements AutoCloseable {
                         .build();
         this.division = server.getDivision(RaftSettings.group(config).getGroupId());
         this.submitter = new DivisionSubmitter(division);
+    }
+
+    private static @Nullable MemberAddresses memberAddresses(MetaLogConfig config) {
+        return config.checkAddresses()
+                ? new MemberAddresses(
+                        config.members().stream().map(MetaLogConfig.Member::raftHost).toList(),
+                        InetAddress::getAllByName)
+                : null;
     }
 
     /**
@@ -140,7 +153,8 @@ public final class MetaLog implements AutoCloseable {
      *
      * @return what {@link ReplicatedState#apply} answered here, after the commit; fails with {@link
      *     LogUnavailableException}, in which case the entry may have been, or may yet be,
-     *     committed; with IllegalArgumentException for one that is too large. Never throws
+     *     committed; with IllegalArgumentException for one that is too large or cannot be decoded.
+     *     Never throws
      */
     public CompletableFuture<ByteString> submit(ByteString entry) {
         if (entry.size() > MAX_ENTRY_BYTES) {
@@ -173,6 +187,10 @@ public final class MetaLog implements AutoCloseable {
         }
         while (cause instanceof CompletionException && cause.getCause() != null) {
             cause = cause.getCause();
+        }
+        if (cause instanceof StateMachineException
+                && cause.getCause() instanceof IllegalArgumentException refused) {
+            throw new CompletionException(refused);
         }
         throw new CompletionException(
                 new LogUnavailableException(
@@ -217,7 +235,8 @@ public final class MetaLog implements AutoCloseable {
                 division.getInfo().getLastAppliedIndex(),
                 division.getRaftLog().getNextIndex() - 1,
                 bytes,
-                checkpoint == null ? 0 : checkpoint.index());
+                checkpoint == null ? 0 : checkpoint.index(),
+                port.refused());
     }
 
     /** Once a second: deletes old checkpoints, and takes one after so many entries. */
@@ -307,6 +326,13 @@ public final class MetaLog implements AutoCloseable {
      * @param last index of the last entry in the log
      * @param logBytes size of the log's files
      * @param checkpoint index the newest checkpoint reaches to, 0 without one
+     * @param refused requests and connections at the Raft port that were no member's
      */
-    public record Stats(long committed, long applied, long last, long logBytes, long checkpoint) {}
+    public record Stats(
+            long committed,
+            long applied,
+            long last,
+            long logBytes,
+            long checkpoint,
+            long refused) {}
 }

@@ -17,6 +17,7 @@ import java.util.UUID;
  * @param snapshotInterval and at the latest after this time, if anything was logged
  * @param softSpaceBytes below this much free space {@link SpaceWatch.Level#LOW} is reported
  * @param hardSpaceBytes below this much the member stops
+ * @param checkAddresses whether only connections from the members' Raft hosts are taken
  */
 public record MetaLogConfig(
         UUID clusterId,
@@ -27,7 +28,8 @@ public record MetaLogConfig(
         long snapshotEntries,
         Duration snapshotInterval,
         long softSpaceBytes,
-        long hardSpaceBytes) {
+        long hardSpaceBytes,
+        boolean checkAddresses) {
 
     public MetaLogConfig {
         members = List.copyOf(members);

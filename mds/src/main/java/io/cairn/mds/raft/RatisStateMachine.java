@@ -11,6 +11,7 @@ import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RoleInfoProto;
 import org.apache.ratis.protocol.Message;
+import org.apache.ratis.protocol.RaftClientRequest;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftGroupMemberId;
 import org.apache.ratis.protocol.RaftPeerId;
@@ -85,6 +86,19 @@ final class RatisStateMachine extends BaseStateMachine {
     @Override
     public StateMachineStorage getStateMachineStorage() {
         return checkpoints;
+    }
+
+    /** Before an entry is logged. Once it is, each member has to be able to apply it. */
+    @Override
+    public TransactionContext startTransaction(RaftClientRequest request) throws IOException {
+        TransactionContext transaction = super.startTransaction(request);
+        ByteString data = request.getMessage().getContent();
+        if (!LogDataFormat.readable(data.asReadOnlyByteBuffer(), state::readable)) {
+            transaction.setException(
+                    new IllegalArgumentException(
+                            data.size() + " bytes that are no entry of this log"));
+        }
+        return transaction;
     }
 
     @Override

@@ -12,6 +12,9 @@ public interface ReplicatedState extends AutoCloseable {
     /** Executes a {@code LogEntry}; deterministic. Returns an {@code ApplyReply}. */
     ByteString apply(long term, long index, ByteString entry);
 
+    /** Whether the bytes are an entry at all: asked before they are logged. Any thread. */
+    boolean readable(ByteString entry);
+
     /** Index of the last applied entry, 0 if none; entries up to it are not applied again. */
     long appliedIndex();
 

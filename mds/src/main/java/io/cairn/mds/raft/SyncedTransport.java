@@ -6,16 +6,22 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.apache.ratis.conf.Parameters;
+import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.grpc.GrpcFactory;
-import org.apache.ratis.netty.NettyFactory;
+import org.apache.ratis.grpc.server.GrpcLogAppender;
+import org.apache.ratis.grpc.server.GrpcServicesImpl;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
+import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotReplyProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotResult;
+import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.rpc.RpcFactory;
 import org.apache.ratis.rpc.RpcType;
+import org.apache.ratis.rpc.SupportedRpcType;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.RaftServerRpc;
 import org.apache.ratis.server.ServerFactory;
@@ -25,15 +31,17 @@ import org.apache.ratis.server.leader.LogAppender;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ratis's own transport with {@link TermSync} in front of it: no answer leaves this member before
- * the term and the vote it rests on are durable, and no candidate asks for votes before its own is.
- * Ratis has no hook between writing the vote and answering; its transport is what can be replaced.
- * It is also where a member learns that the leader has begun to send it a checkpoint.
+ * The transport between the members: what is not a member's is kept out ({@link RaftPort}), and no
+ * answer leaves this member before the term and the vote it rests on are durable, as no candidate
+ * asks for votes before its own is ({@link TermSync}). Ratis has no hook between writing the vote
+ * and answering; its transport is what can be replaced. It is also where a member learns that the
+ * leader has begun to send it a checkpoint.
  *
  * <p>Ratis makes one by its class name, hence public, and passes on the parameters. Stateless.
  */
 public final class SyncedTransport implements RpcType {
     private static final String TRANSPORT = "cairn.transport";
+    private static final String PORT = "cairn.port";
     private static final String TERM_SYNC = "cairn.term.sync";
     private static final String INCOMING = "cairn.incoming";
 
@@ -44,10 +52,12 @@ public final class SyncedTransport implements RpcType {
     }
 
     /** What has to be given to Ratis together with this type. */
-    static Parameters parameters(Transport transport, TermSync sync, Incoming incoming) {
+    static Parameters parameters(
+            Transport transport, RaftPort port, TermSync sync, Incoming incoming) {
         Parameters parameters = new Parameters();
         parameters.put(INCOMING, incoming, Incoming.class);
         parameters.put(TRANSPORT, transport, Transport.class);
+        parameters.put(PORT, port, RaftPort.class);
         parameters.put(TERM_SYNC, sync, TermSync.class);
         return parameters;
     }
@@ -59,66 +69,128 @@ public final class SyncedTransport implements RpcType {
 
     @Override
     public RpcFactory newFactory(Parameters parameters) {
+        RaftPort port = parameters.getNonNull(PORT, RaftPort.class);
         TermSync sync = parameters.getNonNull(TERM_SYNC, TermSync.class);
         Incoming incoming = parameters.getNonNull(INCOMING, Incoming.class);
         return switch (parameters.getNonNull(TRANSPORT, Transport.class)) {
-            case NETTY -> new Factory(new NettyFactory(parameters), sync, incoming, true);
-            // Its log appender needs the very class of the transport, so that what a candidate
-            // sends is not seen here; its vote for itself is durable with its first log entry.
-            case GRPC -> new Factory(new GrpcFactory(parameters), sync, incoming, false);
+            case NETTY -> new OverNetty(port, sync, incoming);
+            case GRPC -> new OverGrpc(port, sync, incoming);
         };
     }
 
-    private record Factory(
-            ServerFactory transport, TermSync sync, Incoming incoming, boolean outgoing)
+    private record OverNetty(RaftPort port, TermSync sync, Incoming incoming)
             implements ServerFactory {
         @Override
         public RaftServerRpc newRaftServerRpc(RaftServer server) {
-            RaftServerRpc rpc = transport.newRaftServerRpc(answering(server, sync, incoming));
-            return outgoing ? asking(rpc, sync) : rpc;
-        }
-
-        @Override
-        public LogAppender newLogAppender(
-                RaftServer.Division division, LeaderState state, FollowerInfo follower) {
-            return transport.newLogAppender(division, state, follower);
+            return asking(new NettyPort(answering(server, port, sync, incoming), port), sync);
         }
 
         @Override
         public RpcType getRpcType() {
-            return transport.getRpcType();
+            return SupportedRpcType.NETTY;
         }
     }
 
-    /** The server as the transport sees it: answers are held back until they are durable. */
+    private static final class OverGrpc implements ServerFactory {
+        private final GrpcFactory grpc;
+        private final RaftPort port;
+        private final TermSync sync;
+        private final Incoming incoming;
+        private volatile @Nullable GrpcServicesImpl services;
+
+        OverGrpc(RaftPort port, TermSync sync, Incoming incoming) {
+            Parameters parameters = new Parameters();
+            GrpcConfigKeys.Server.setServicesCustomizer(
+                    parameters, (builder, types) -> builder.intercept(new GrpcPort(port)));
+            this.grpc = new GrpcFactory(parameters);
+            this.port = port;
+            this.sync = sync;
+            this.incoming = incoming;
+        }
+
+        @Override
+        public RaftServerRpc newRaftServerRpc(RaftServer server) {
+            GrpcServicesImpl made =
+                    (GrpcServicesImpl)
+                            grpc.newRaftServerRpc(answering(server, port, sync, incoming));
+            services = made;
+            return asking(made, sync);
+        }
+
+        /** Ratis's wants the very class of its transport, which the server does not have here. */
+        @Override
+        public LogAppender newLogAppender(
+                RaftServer.Division division, LeaderState state, FollowerInfo follower) {
+            GrpcServicesImpl made = Objects.requireNonNull(services, "no transport yet");
+            return new GrpcLogAppender(division, state, follower) {
+                @Override
+                public GrpcServicesImpl getServerRpc() {
+                    return made;
+                }
+            };
+        }
+
+        @Override
+        public RpcType getRpcType() {
+            return grpc.getRpcType();
+        }
+    }
+
+    /**
+     * The server as the transport sees it: it takes what members send and nothing else, and its
+     * answers are held back until they are durable.
+     */
     @SuppressWarnings("FutureReturnValueIgnored") // its caller gets it, by way of the proxy
-    static RaftServer answering(RaftServer server, TermSync sync, Incoming incoming) {
+    static RaftServer answering(
+            RaftServer server, RaftPort port, TermSync sync, Incoming incoming) {
         Object installing = new Object();
         return wrapped(
                 RaftServer.class,
                 (method, arguments) -> {
-                    if (arguments != null
-                            && arguments.length == 1
-                            && arguments[0] instanceof InstallSnapshotRequestProto request) {
-                        // One at a time, as Ratis does it.
-                        synchronized (installing) {
-                            return install(server, method, request, sync, incoming);
-                        }
+                    if (arguments == null || method.getDeclaringClass().equals(Object.class)) {
+                        return invoke(server, method, arguments);
                     }
-                    Object answer = invoke(server, method, arguments);
                     switch (method.getName()) {
-                        case "requestVote" -> sync.sync();
-                        case "appendEntries" ->
-                                sync.syncTerm(((AppendEntriesReplyProto) answer).getTerm());
+                        case "requestVote" -> {
+                            port.admit(((RequestVoteRequestProto) arguments[0]).getServerRequest());
+                            Object answer = invoke(server, method, arguments);
+                            sync.sync();
+                            return answer;
+                        }
+                        case "appendEntries" -> {
+                            port.admit((AppendEntriesRequestProto) arguments[0]);
+                            return synced(
+                                    (AppendEntriesReplyProto) invoke(server, method, arguments),
+                                    sync);
+                        }
                         case "appendEntriesAsync" -> {
-                            return ((CompletableFuture<?>) answer)
+                            port.admit((AppendEntriesRequestProto) arguments[0]);
+                            return ((CompletableFuture<?>) invoke(server, method, arguments))
                                     .thenApply(
                                             reply -> synced((AppendEntriesReplyProto) reply, sync));
                         }
-                        default -> {}
+                        case "installSnapshot" -> {
+                            var request = (InstallSnapshotRequestProto) arguments[0];
+                            port.admit(request);
+                            // One at a time, as Ratis does it.
+                            synchronized (installing) {
+                                return install(server, method, request, sync, incoming);
+                            }
+                        }
+                        default -> {
+                            return refused(port, method);
+                        }
                     }
-                    return answer;
                 });
+    }
+
+    /** Requests that only clients, administrators or other uses of Ratis would send. */
+    private static Object refused(RaftPort port, Method method) throws IOException {
+        IOException refusal = port.stranger(method.getName());
+        if (method.getReturnType().equals(CompletableFuture.class)) {
+            return CompletableFuture.failedFuture(refusal);
+        }
+        throw refusal;
     }
 
     private static Object install(

@@ -126,7 +126,14 @@ public record MdsConfig(
                             defaultValue = "256MiB")
                     ByteSize softSpaceLimit,
             @Key(value = "Below this much the server stops.", defaultValue = "96MiB")
-                    ByteSize hardSpaceLimit) {
+                    ByteSize hardSpaceLimit,
+            @Key(
+                            value =
+                                    "Whether the Raft port takes connections only from the addresses that the members'"
+                                            + " `raft_address` have. Off where a member's connections come from"
+                                            + " another one (NAT, several networks).",
+                            defaultValue = "true")
+                    boolean checkAddresses) {
         public Raft {
             KeyException.require(
                     hardSpaceLimit.compareTo(softSpaceLimit) <= 0,

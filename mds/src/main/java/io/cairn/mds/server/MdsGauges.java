@@ -71,5 +71,6 @@ final class MdsGauges {
                     return Math.max(0, stats.applied() - stats.checkpoint());
                 });
         meters.gauge(MdsMeter.RAFT_DISK_FREE, () -> log.space().freeBytes());
+        meters.gauge(MdsMeter.RAFT_REFUSED, () -> log.stats().refused());
     }
 }

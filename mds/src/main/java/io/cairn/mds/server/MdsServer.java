@@ -282,6 +282,7 @@ public final class MdsServer implements AutoCloseable {
                 config.raft().checkpointEntries(),
                 config.raft().checkpointInterval(),
                 config.raft().softSpaceLimit().bytes(),
-                config.raft().hardSpaceLimit().bytes());
+                config.raft().hardSpaceLimit().bytes(),
+                config.raft().checkAddresses());
     }
 }

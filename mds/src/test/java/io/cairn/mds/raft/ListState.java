@@ -47,6 +47,11 @@ final class ListState implements ReplicatedState {
     }
 
     @Override
+    public boolean readable(ByteString entry) {
+        return entry.isValidUtf8();
+    }
+
+    @Override
     public synchronized long appliedIndex() {
         return index;
     }

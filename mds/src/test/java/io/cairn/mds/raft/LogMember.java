@@ -1,5 +1,8 @@
 package io.cairn.mds.raft;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import com.google.protobuf.ByteString;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -8,6 +11,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -15,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One member of a group under test: its log, its list, and what it was told. */
 final class LogMember implements AutoCloseable, MetaLogListener {
+    static final Duration PATIENCE = Duration.ofSeconds(30);
+
     final MetaLogConfig config;
     private final MemberDirectory directory;
     final ListState state;
@@ -61,9 +67,24 @@ final class LogMember implements AutoCloseable, MetaLogListener {
                             snapshotEntries,
                             Duration.ofHours(1),
                             0,
-                            0));
+                            0,
+                            true));
         }
         return configs;
+    }
+
+    static LogMember awaitLeader(List<LogMember> members) {
+        return await().atMost(PATIENCE)
+                .pollInterval(Duration.ofMillis(10))
+                .until(
+                        () -> members.stream().filter(LogMember::leads).findFirst(),
+                        Optional::isPresent)
+                .orElseThrow();
+    }
+
+    static void awaitEntries(LogMember member, List<String> entries) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(member.state.entries()).isEqualTo(entries));
     }
 
     CompletableFuture<String> submit(String entry) {

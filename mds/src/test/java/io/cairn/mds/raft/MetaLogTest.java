@@ -10,7 +10,6 @@ import io.cairn.mds.raft.MetaLogConfig.Transport;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -23,8 +22,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 final class MetaLogTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-
     @TempDir Path directory;
 
     @Test
@@ -32,7 +29,7 @@ final class MetaLogTest {
         MetaLogConfig config = LogMember.group(directory, 1, Transport.NETTY, 1_000_000).get(0);
         List<String> wanted = new ArrayList<>();
         try (LogMember member = new LogMember(config)) {
-            awaitLeader(List.of(member));
+            LogMember.awaitLeader(List.of(member));
             List<CompletableFuture<String>> answers = new ArrayList<>();
             for (int i = 0; i < 500; i++) {
                 wanted.add("e" + i);
@@ -47,7 +44,7 @@ final class MetaLogTest {
         // As after a kill: nothing of the list was flushed.
         Files.delete(directory.resolve("list-1"));
         try (LogMember member = new LogMember(config)) {
-            awaitLeader(List.of(member));
+            LogMember.awaitLeader(List.of(member));
             assertThat(member.state.entries()).isEqualTo(wanted);
             assertThat(member.submit("more").get(30, TimeUnit.SECONDS)).isEqualTo("501:more");
             assertThat(member.failure).hasNullValue();
@@ -58,7 +55,7 @@ final class MetaLogTest {
     void anEntryThatIsTooLargeFailsAndTheNextOneIsTaken() throws Exception {
         MetaLogConfig config = LogMember.group(directory, 1, Transport.NETTY, 1000).get(0);
         try (LogMember member = new LogMember(config)) {
-            awaitLeader(List.of(member));
+            LogMember.awaitLeader(List.of(member));
             CompletableFuture<String> large =
                     member.submit("x".repeat(MetaLog.MAX_ENTRY_BYTES + 1));
             assertThatThrownBy(() -> large.get(30, TimeUnit.SECONDS))
@@ -71,17 +68,32 @@ final class MetaLogTest {
     }
 
     @Test
+    void anEntryThatCannotBeDecodedIsNotLogged() throws Exception {
+        MetaLogConfig config = LogMember.group(directory, 1, Transport.NETTY, 1000).get(0);
+        try (LogMember member = new LogMember(config)) {
+            LogMember.awaitLeader(List.of(member));
+            CompletableFuture<ByteString> garbage =
+                    member.log.submit(ByteString.copyFrom(new byte[] {-1}));
+            assertThatThrownBy(() -> garbage.get(30, TimeUnit.SECONDS))
+                    .isInstanceOf(ExecutionException.class)
+                    .hasCauseInstanceOf(IllegalArgumentException.class);
+            assertThat(member.submit("next").get(30, TimeUnit.SECONDS)).isEqualTo("1:next");
+            assertThat(member.failure).hasNullValue();
+        }
+    }
+
+    @Test
     void theLogIsPurgedOnlyUpToWhatACheckpointHolds() throws Exception {
         MetaLogConfig config = LogMember.group(directory, 1, Transport.NETTY, 100).get(0);
         try (LogMember member = new LogMember(config)) {
-            awaitLeader(List.of(member));
+            LogMember.awaitLeader(List.of(member));
             for (int i = 0; i < 350; i++) {
                 member.submit("e" + i).get(30, TimeUnit.SECONDS);
             }
-            await().atMost(PATIENCE).until(() -> member.log.stats().checkpoint() >= 250);
+            await().atMost(LogMember.PATIENCE).until(() -> member.log.stats().checkpoint() >= 250);
         }
         try (LogMember member = new LogMember(config)) {
-            awaitLeader(List.of(member));
+            LogMember.awaitLeader(List.of(member));
             assertThat(member.state.entries()).hasSize(350).endsWith("e349");
             try (var left = Files.list(config.directory().resolve("checkpoints"))) {
                 assertThat(left).hasSize(1);
@@ -129,18 +141,19 @@ final class MetaLogTest {
             for (MetaLogConfig config : group) {
                 members.add(new LogMember(config));
             }
-            LogMember leader = awaitLeader(members);
+            LogMember leader = LogMember.awaitLeader(members);
             leader.submit("first").get(30, TimeUnit.SECONDS);
             LogMember follower =
                     members.stream().filter(m -> m != leader).findFirst().orElseThrow();
-            await().atMost(PATIENCE).until(() -> follower.log.leader() == leader.config.memberId());
+            await().atMost(LogMember.PATIENCE)
+                    .until(() -> follower.log.leader() == leader.config.memberId());
             assertThatThrownBy(() -> follower.submit("no").get(30, TimeUnit.SECONDS))
                     .isInstanceOf(ExecutionException.class)
                     .hasCauseInstanceOf(LogUnavailableException.class);
 
             leader.close();
             members.remove(leader);
-            LogMember second = awaitLeader(members);
+            LogMember second = LogMember.awaitLeader(members);
             assertThat(second.ledTerm).isGreaterThan(leader.ledTerm);
             assertThat(second.state.entries()).containsExactly("first");
             for (int i = 0; i < 200; i++) {
@@ -153,7 +166,7 @@ final class MetaLogTest {
             LogMember blank = new LogMember(leader.config);
             members.add(blank);
             second.submit("last").get(30, TimeUnit.SECONDS);
-            await().atMost(PATIENCE)
+            await().atMost(LogMember.PATIENCE)
                     .untilAsserted(() ->
                             assertThat(blank.state.entries())
                                     .isEqualTo(second.state.entries())
@@ -166,7 +179,7 @@ final class MetaLogTest {
             LogMember again = new LogMember(leader.config);
             members.add(again);
             second.submit("after").get(30, TimeUnit.SECONDS);
-            await().atMost(PATIENCE).until(() -> again.state.entries().size() == 203);
+            await().atMost(LogMember.PATIENCE).until(() -> again.state.entries().size() == 203);
             assertThat(members).allSatisfy(m -> assertThat(m.failure).hasNullValue());
         } finally {
             for (LogMember member : members) {
@@ -179,7 +192,7 @@ final class MetaLogTest {
     void entriesUnderWayEndWhenTheMemberCloses() throws Exception {
         List<MetaLogConfig> group = LogMember.group(directory, 1, Transport.NETTY, 1000);
         LogMember member = new LogMember(group.get(0));
-        awaitLeader(List.of(member));
+        LogMember.awaitLeader(List.of(member));
         List<CompletableFuture<ByteString>> answers = new ArrayList<>();
         for (int i = 0; i < 100; i++) {
             answers.add(member.log.submit(ByteString.copyFromUtf8("e" + i)));
@@ -187,15 +200,6 @@ final class MetaLogTest {
         member.close();
         assertThat(answers).allSatisfy(a -> assertThat(a).isDone());
         assertThat(member.failure).hasNullValue();
-    }
-
-    private static LogMember awaitLeader(List<LogMember> members) {
-        return await().atMost(PATIENCE)
-                .pollInterval(Duration.ofMillis(10))
-                .until(
-                        () -> members.stream().filter(LogMember::leads).findFirst(),
-                        java.util.Optional::isPresent)
-                .orElseThrow();
     }
 
     private static MetaLogConfig with(MetaLogConfig config, UUID cluster, int id) {
@@ -210,6 +214,7 @@ final class MetaLogTest {
                 config.snapshotEntries(),
                 config.snapshotInterval(),
                 0,
-                0);
+                0,
+                true);
     }
 }

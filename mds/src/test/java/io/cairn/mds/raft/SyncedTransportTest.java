@@ -3,13 +3,14 @@ package io.cairn.mds.raft;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.time.NanoClock;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
-import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotReplyProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotResult;
@@ -18,9 +19,14 @@ import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.RaftServerRpc;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What happens in which order. That Ratis goes through it is seen in {@link MetaLogTest}. */
 final class SyncedTransportTest {
+    private static final MetaLogConfig CONFIG = RaftMessages.threeMembers(Path.of("unused"));
+
+    @TempDir Path directory;
+
     private final List<String> events = new ArrayList<>();
     private final TermSync sync =
             new TermSync(() -> events.add("sync"), (reason, cause) -> events.add(reason));
@@ -29,22 +35,22 @@ final class SyncedTransportTest {
 
     @Test
     void aVoteIsDurableBeforeItIsAnswered() throws IOException {
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync, events::add);
-        server.requestVote(RequestVoteRequestProto.getDefaultInstance());
-        server.requestVote(RequestVoteRequestProto.getDefaultInstance());
+        RaftServer server = answering(sync);
+        server.requestVote(vote());
+        server.requestVote(vote());
         assertThat(events).containsExactly("requestVote", "sync", "requestVote", "sync");
     }
 
     @Test
     void aCandidatesOwnVoteIsDurableBeforeItAsks() throws IOException {
         RaftServerRpc rpc = SyncedTransport.asking(fake(RaftServerRpc.class), sync);
-        rpc.requestVote(RequestVoteRequestProto.getDefaultInstance());
+        rpc.requestVote(vote());
         assertThat(events).containsExactly("sync", "requestVote");
     }
 
     @Test
     void aTermIsDurableBeforeItsFirstEntriesAreAnswered() throws IOException {
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync, events::add);
+        RaftServer server = answering(sync);
         append(server);
         append(server);
         term = 8;
@@ -54,15 +60,15 @@ final class SyncedTransportTest {
     }
 
     @Test
-    void whatCannotBeSyncedIsNotAnswered() {
+    void whatCannotBeSyncedIsNotAnswered() throws IOException {
         TermSync failing =
                 new TermSync(
                         () -> {
                             throw new IOException("broken");
                         },
                         (reason, cause) -> events.add(cause.getMessage()));
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), failing, events::add);
-        assertThatThrownBy(() -> server.requestVote(RequestVoteRequestProto.getDefaultInstance()))
+        RaftServer server = answering(failing);
+        assertThatThrownBy(() -> server.requestVote(vote()))
                 .isInstanceOf(IOException.class)
                 .hasMessage("broken");
         assertThatThrownBy(() -> append(server)).hasRootCauseMessage("broken");
@@ -71,7 +77,7 @@ final class SyncedTransportTest {
 
     @Test
     void anAttemptToSendACheckpointIsToldOfOnceAndIfItIsTheLeaders() throws IOException {
-        RaftServer server = SyncedTransport.answering(fake(RaftServer.class), sync, events::add);
+        RaftServer server = answering(sync);
         server.installSnapshot(chunk("one", 0));
         server.installSnapshot(chunk("one", 1));
         installed = InstallSnapshotResult.NOT_LEADER;
@@ -84,6 +90,7 @@ final class SyncedTransportTest {
 
     private static InstallSnapshotRequestProto chunk(String attempt, int index) {
         return InstallSnapshotRequestProto.newBuilder()
+                .setServerRequest(RaftMessages.head(CONFIG, 2))
                 .setSnapshotChunk(
                         InstallSnapshotRequestProto.SnapshotChunkProto.newBuilder()
                                 .setRequestId(attempt)
@@ -92,7 +99,23 @@ final class SyncedTransportTest {
     }
 
     private static void append(RaftServer server) throws IOException {
-        server.appendEntriesAsync(AppendEntriesRequestProto.getDefaultInstance()).join();
+        server.appendEntriesAsync(RaftMessages.append(CONFIG, 2)).join();
+    }
+
+    private static RequestVoteRequestProto vote() {
+        return RequestVoteRequestProto.newBuilder()
+                .setServerRequest(RaftMessages.head(CONFIG, 2))
+                .build();
+    }
+
+    private RaftServer answering(TermSync by) throws IOException {
+        RaftPort port =
+                new RaftPort(
+                        CONFIG,
+                        null,
+                        new ListState(directory.resolve("list")),
+                        NanoClock.MONOTONIC);
+        return SyncedTransport.answering(fake(RaftServer.class), port, by, events::add);
     }
 
     private <T> T fake(Class<T> type) {
