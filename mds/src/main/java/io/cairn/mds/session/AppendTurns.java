@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * what it hears as a listener.
  */
 public final class AppendTurns implements StateListener {
-    static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    public static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     /** The longest a request is kept without an answer: clients take a silent leader for dead. */
     private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(3);

@@ -1,10 +1,9 @@
-package io.cairn.mds.session;
+package io.cairn.mds.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.cairn.mds.server.TestSession;
-import io.cairn.mds.server.TestGroup;
+import io.cairn.mds.session.AppendTurns;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.AwaitAppendReply;
@@ -17,7 +16,6 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
-import io.cairn.mds.server.TestGroup.Answer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
