@@ -1,8 +1,5 @@
 package io.cairn.cli;
 
-import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.protobuf.MessageLite;
-import com.google.protobuf.Parser;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Hello;
@@ -10,23 +7,21 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.proto.StatusRequest;
-import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.LeaderFinder;
+import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
+import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.StringJoiner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** Asks servers, as an administrator. Used by one thread. */
 public final class AdminClient implements AutoCloseable {
@@ -47,25 +42,18 @@ public final class AdminClient implements AutoCloseable {
      *     all are of another protocol version or cluster
      */
     public StatusReply status(List<HostPort> members) {
-        Deque<HostPort> candidates = new ArrayDeque<>(members);
-        Set<HostPort> asked = new HashSet<>();
+        LeaderFinder finder = new LeaderFinder(members.stream().map(RpcAddress::of).toList());
         StringJoiner failures = new StringJoiner("; ");
         boolean refused = true;
-        while (!candidates.isEmpty()) {
-            HostPort member = candidates.poll();
-            if (!asked.add(member)) {
-                continue;
-            }
-            Answer<StatusReply> answer = call(member, StatusReply.parser());
-            if (answer.status().ok()) {
+        while (finder.rounds() == 0) {
+            InetSocketAddress member = finder.current();
+            Answer answer = ask(member);
+            if (answer.reply() != null) {
                 return answer.reply();
             }
-            failures.add(member + ": " + answer.status().detail());
+            var _ = finder.failed(member, answer.status()); // no pause in the one round there is
+            failures.add(RpcAddress.format(member) + ": " + answer.status().detail());
             refused &= answer.status().errno() == Errno.EPROTO;
-            if (answer.status().advice() == Advice.NOT_LEADER
-                    && !answer.status().detail().isEmpty()) {
-                candidates.addFirst(HostPort.parse(answer.status().detail()));
-            }
         }
         if (refused) {
             throw new CommandException(ExitCode.CONFIGURATION, failures.toString());
@@ -75,41 +63,25 @@ public final class AdminClient implements AutoCloseable {
                 "no MDS leader answers (" + failures + "); is the cluster up? try 'cairn up'");
     }
 
-    /** A reply, or why there is none ({@code reply} is then the empty message). */
-    private record Answer<M extends MessageLite>(RpcStatus status, M reply) {}
+    private record Answer(RpcStatus status, @Nullable StatusReply reply) {}
 
-    private <M extends MessageLite> Answer<M> call(HostPort address, Parser<M> parser) {
-        CompletableFuture<Answer<M>> future = new CompletableFuture<>();
-        rpc.channel(address.toSocketAddress())
+    private Answer ask(InetSocketAddress member) {
+        CompletableFuture<Answer> future = new CompletableFuture<>();
+        rpc.channel(member)
                 .call(
                         Method.STATUS_VALUE,
                         StatusRequest.getDefaultInstance(),
                         System.nanoTime() + PER_CALL.toNanos(),
-                        (status, head, payload) -> {
-                            try {
-                                byte[] bytes = new byte[status.ok() ? head.readableBytes() : 0];
-                                head.readBytes(bytes);
-                                future.complete(new Answer<>(status, parser.parseFrom(bytes)));
-                            } catch (InvalidProtocolBufferException e) {
-                                future.completeExceptionally(e);
-                            }
-                        });
+                        Heads.reply(
+                                StatusReply.parser(),
+                                (status, reply) -> future.complete(new Answer(status, reply))));
         try {
-            return future.get(2 * PER_CALL.toMillis(), TimeUnit.MILLISECONDS);
-        } catch (TimeoutException | ExecutionException e) {
-            RpcStatus status = RpcStatus.fail(Errno.EHOSTUNREACH, String.valueOf(e.getMessage()));
-            return new Answer<>(status, empty(parser));
+            return future.get();
+        } catch (ExecutionException e) {
+            throw new IllegalStateException(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new CommandException(ExitCode.FAILURE, "interrupted");
-        }
-    }
-
-    private static <M extends MessageLite> M empty(Parser<M> parser) {
-        try {
-            return parser.parseFrom(new byte[0]);
-        } catch (InvalidProtocolBufferException e) {
-            throw new IllegalStateException(e);
         }
     }
 

@@ -16,7 +16,6 @@ import io.cairn.client.inode.Publisher;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
-import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
@@ -30,6 +29,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
@@ -94,7 +94,7 @@ final class ClientRuntime implements MetaEvents {
         meta =
                 new MetaClient(
                         new MetaOptions(
-                                config.mds().stream().map(HostPort::toString).toList(),
+                                config.mds().stream().map(RpcAddress::of).toList(),
                                 uuid(),
                                 config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
@@ -180,7 +180,7 @@ final class ClientRuntime implements MetaEvents {
             throw Async.failure(e);
         } catch (TimeoutException e) {
             throw new FsException(
-                    Errno.EHOSTUNREACH, "no MDS leader reached; last: " + meta.lastTrouble());
+                    Errno.EHOSTUNREACH, "no MDS leader reached; last: " + meta.lastFailure());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new FsException(Errno.EINTR, "interrupted while connecting");

@@ -9,25 +9,21 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
-import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.rpc.Advice;
-import io.cairn.common.rpc.BackOff;
-import io.cairn.common.rpc.Heads;
-import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.LeaderFinder;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
-import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The session with the metadata service: finds the leader and follows it, renews the session, and
- * carries what is sent in it.
+ * The session with the metadata service: finds the leader and follows it, opens and ends the
+ * session, and carries what is sent in it.
  *
  * <pre>
  *   SEARCHING --a leader knows the session--> CONNECTED --it is lost or fails--> SEARCHING
@@ -72,21 +68,16 @@ final class MdsSession {
     private final MetaOptions options;
     private final MetaEvents events;
     private final SessionCalls calls;
-    private final LongSupplier mapEpoch;
     private final Channels channels;
     private final CompletableFuture<Void> opened = new CompletableFuture<>();
-
     private final Traffic traffic;
-
-    private final MdsMembers members;
+    private final Renewals renewals;
+    private final LeaderFinder members;
     private State state = State.SEARCHING;
     private @Nullable RpcChannel leader;
     private @Nullable FsException deadReason;
     private long era;
     private long session;
-    private boolean refreshing;
-    private int troubles;
-    private String lastTrouble = "no MDS member was asked yet";
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -101,10 +92,10 @@ final class MdsSession {
         this.options = options;
         this.channels = channels;
         this.calls = calls;
-        this.mapEpoch = mapEpoch;
+        this.renewals = new Renewals(this, calls, mapEpoch);
         this.events = events;
         this.traffic = traffic;
-        this.members = new MdsMembers(options.members());
+        this.members = new LeaderFinder(options.members());
     }
 
     /** Begins to look for the leader; completes when the session is open. Once. */
@@ -137,20 +128,14 @@ final class MdsSession {
         return era;
     }
 
-    /** Why no MDS could be reached, for the message of whoever gives up. */
-    String lastTrouble() {
-        synchronized (calls.lock) {
-            return lastTrouble;
-        }
+    Renewals renewals() {
+        return renewals;
     }
 
-    /** Has the leader push the cluster map if it has a newer one. */
-    void refreshMap() {
+    /** Why no MDS could be reached, for the message of whoever gives up. */
+    String lastFailure() {
         synchronized (calls.lock) {
-            if (state == State.CONNECTED && !refreshing) {
-                refreshing = true;
-                renew();
-            }
+            return members.lastFailure();
         }
     }
 
@@ -161,14 +146,7 @@ final class MdsSession {
         if (state != State.SEARCHING || era != searchEra) {
             return;
         }
-        String address = members.current();
-        RpcChannel to;
-        try {
-            to = channels.channel(RpcAddress.parse(address));
-        } catch (IllegalArgumentException e) {
-            notFound(searchEra, RpcStatus.fail(Errno.EHOSTUNREACH, String.valueOf(e)));
-            return;
-        }
+        RpcChannel to = channels.channel(members.current());
         long deadline = calls.attemptDeadline();
         if (session == 0) {
             OpenSessionRequest request =
@@ -180,35 +158,24 @@ final class MdsSession {
                     to,
                     Method.OPEN_SESSION,
                     request,
+                    OpenSessionReply.parser(),
                     deadline,
-                    (status, head) -> sessionOpened(searchEra, to, status, head));
+                    (status, reply) -> sessionOpened(searchEra, to, status, reply));
         } else {
             calls.call(
                     to,
                     Method.RENEW_SESSION,
-                    renewal(),
+                    renewals.request(),
+                    RenewSessionReply.parser(),
                     deadline,
-                    (status, head) -> sessionFound(searchEra, to, status));
+                    (status, reply) -> sessionFound(searchEra, to, status));
         }
     }
 
-    private RenewSessionRequest renewal() {
-        return RenewSessionRequest.newBuilder()
-                .setSession(session)
-                .setMapEpoch(mapEpoch.getAsLong())
-                .build();
-    }
-
-    private void sessionOpened(long searchEra, RpcChannel from, RpcStatus status, ByteBuf head) {
-        if (!status.ok()) {
+    private void sessionOpened(
+            long searchEra, RpcChannel from, RpcStatus status, @Nullable OpenSessionReply reply) {
+        if (reply == null) {
             notFound(searchEra, status);
-            return;
-        }
-        OpenSessionReply reply;
-        try {
-            reply = Heads.parse(OpenSessionReply.parser(), head);
-        } catch (FsException e) {
-            notFound(searchEra, RpcStatus.fail(Errno.EPROTO, String.valueOf(e.getMessage())));
             return;
         }
         synchronized (calls.lock) {
@@ -220,7 +187,7 @@ final class MdsSession {
         events.sessionOpened(reply.getSession(), reply.getMap());
         learnMembers(reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         long interval = Math.max(50, reply.getRenewIntervalMillis());
-        calls.later(TimeUnit.MILLISECONDS.toNanos(interval), () -> renewEvery(interval));
+        renewals.every(interval);
         connected(searchEra, from);
         opened.complete(null);
     }
@@ -240,12 +207,12 @@ final class MdsSession {
             if (state != State.SEARCHING || era != searchEra) {
                 return;
             }
+            members.found(members.current());
             LOG.debug("MDS leader is {}", members.current());
             state = State.CONNECTED;
             leader = to;
             era++;
-            members.found();
-            refreshing = false;
+            renewals.connected();
             traffic.connected();
         }
     }
@@ -256,23 +223,11 @@ final class MdsSession {
             if (state != State.SEARCHING || era != searchEra) {
                 return;
             }
-            lastTrouble = members.current() + ": " + status.errno() + " " + status.detail();
-            if (status.advice() == Advice.NOT_LEADER) {
-                members.redirected(status.detail());
-            } else {
-                members.failed();
-            }
-            int rounds = members.rounds();
-            if (session == 0 && rounds > 0 && status.errno() == Errno.EPROTO) {
+            long pause = members.failed(members.current(), status);
+            if (session == 0 && members.rounds() > 0 && status.errno() == Errno.EPROTO) {
                 refused = status.toException();
             }
-            calls.later(
-                    rounds == 0 ? 0 : BackOff.REQUESTS.delayNanos(rounds),
-                    () -> {
-                        synchronized (calls.lock) {
-                            search(searchEra);
-                        }
-                    });
+            searchAfter(pause);
         }
         if (refused != null) {
             opened.completeExceptionally(refused); // wrong cluster or version: asking on is no use
@@ -286,26 +241,25 @@ final class MdsSession {
                 return;
             }
             events.retried();
-            lastTrouble = members.current() + ": " + status.errno() + " " + status.detail();
-            LOG.info("Lost the MDS leader {}; looking for it", lastTrouble);
+            long pause = members.failed(members.current(), status);
+            LOG.info("Lost the MDS leader ({}); looking for it", members.lastFailure());
             state = State.SEARCHING;
             leader = null;
             era++;
-            if (status.advice() == Advice.NOT_LEADER) {
-                members.redirected(status.detail());
-            } else if (status.errno() == Errno.EHOSTUNREACH || status.errno() == Errno.ETIMEDOUT) {
-                members.failed();
-            }
-            long searchEra = era;
-            int trouble = troubles++;
-            calls.later(
-                    trouble == 0 ? 0 : BackOff.REQUESTS.delayNanos(trouble),
-                    () -> {
-                        synchronized (calls.lock) {
-                            search(searchEra);
-                        }
-                    });
+            searchAfter(pause);
         }
+    }
+
+    /** Under the lock. */
+    private void searchAfter(long pauseNanos) {
+        long searchEra = era;
+        calls.later(
+                pauseNanos,
+                () -> {
+                    synchronized (calls.lock) {
+                        search(searchEra);
+                    }
+                });
     }
 
     /** The cluster map names the MDS members, which join the configured ones. */
@@ -315,53 +269,16 @@ final class MdsSession {
         }
     }
 
-    /** The leader serves: the next trouble is its first again. */
+    /** The leader did what it was asked for. */
     void healthy() {
         synchronized (calls.lock) {
             if (state == State.CONNECTED) {
-                troubles = 0;
+                members.served();
             }
         }
     }
 
     // ---- the session
-
-    private void renewEvery(long intervalMillis) {
-        synchronized (calls.lock) {
-            if (over() != null) {
-                return;
-            }
-            if (state == State.CONNECTED) {
-                renew();
-            }
-        }
-        calls.later(
-                TimeUnit.MILLISECONDS.toNanos(intervalMillis), () -> renewEvery(intervalMillis));
-    }
-
-    /** Under the lock, connected. */
-    private void renew() {
-        RpcChannel to = leader;
-        if (to == null) {
-            return;
-        }
-        long sentEra = era;
-        calls.call(
-                to,
-                Method.RENEW_SESSION,
-                renewal(),
-                calls.attemptDeadline(),
-                (status, head) -> {
-                    synchronized (calls.lock) {
-                        refreshing = false;
-                    }
-                    if (fatal(status)) {
-                        die(status.detail());
-                    } else if (!status.ok()) {
-                        lostLeader(sentEra, status);
-                    }
-                });
-    }
 
     /** Whether the cluster refuses the session for ever. */
     static boolean fatal(RpcStatus status) {

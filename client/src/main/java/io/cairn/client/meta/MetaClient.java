@@ -89,8 +89,8 @@ public final class MetaClient {
     }
 
     /** Why no MDS could be reached, for the message of whoever gives up. */
-    public String lastTrouble() {
-        return session.lastTrouble();
+    public String lastFailure() {
+        return session.lastFailure();
     }
 
     /** Asks the leader; repeated until the deadline, then ETIMEDOUT. */
@@ -120,7 +120,7 @@ public final class MetaClient {
 
     /** Has the leader push the cluster map if it has a newer one. */
     public void refreshMap() {
-        session.refreshMap();
+        session.renewals().refreshMap();
     }
 
     /** The cluster map names the MDS members, which join the configured ones. */
@@ -141,7 +141,7 @@ public final class MetaClient {
     /** Fails callers whose deadline has passed. */
     private void sweep() {
         long now = System.nanoTime();
-        FsException reason = Results.late(session.lastTrouble());
+        FsException reason = Results.late(session.lastFailure());
         mutations.sweep(now, reason);
         queries.sweep(now, reason);
     }

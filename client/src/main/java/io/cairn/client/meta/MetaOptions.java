@@ -1,5 +1,6 @@
 package io.cairn.client.meta;
 
+import java.net.InetSocketAddress;
 import java.util.List;
 
 /**
@@ -12,7 +13,7 @@ import java.util.List;
  * @param pipeline batches of mutations in flight at once
  */
 public record MetaOptions(
-        List<String> members,
+        List<InetSocketAddress> members,
         byte[] clientUuid,
         String description,
         long attemptNanos,

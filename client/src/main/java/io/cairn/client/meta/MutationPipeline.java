@@ -4,12 +4,11 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
-import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
-import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The mutations of a session: sends them in batches in the order of their numbers, several batches
@@ -112,12 +111,17 @@ final class MutationPipeline {
                 to,
                 Method.MUTATE,
                 batch.request(session.id(), queue.ackedBelow()),
+                MutateReply.parser(),
                 calls.attemptDeadline(),
-                (status, head) -> done(batch, sentEra, status, head));
+                (status, reply) -> done(batch, sentEra, status, reply));
     }
 
-    private void done(MutationQueue.Batch batch, long sentEra, RpcStatus status, ByteBuf head) {
-        if (!status.ok()) {
+    private void done(
+            MutationQueue.Batch batch,
+            long sentEra,
+            RpcStatus status,
+            @Nullable MutateReply reply) {
+        if (reply == null) {
             if (MdsSession.fatal(status)) {
                 session.die(status.detail());
             } else {
@@ -126,16 +130,10 @@ final class MutationPipeline {
             }
             return;
         }
-        MutateReply reply;
-        try {
-            reply = Heads.parse(MutateReply.parser(), head);
-        } catch (FsException e) {
-            malformed(sentEra, String.valueOf(e.getMessage()));
-            return;
-        }
         int sent = batch.mutations().size();
         if (reply.getResultsCount() != sent) {
-            malformed(sentEra, reply.getResultsCount() + " results for " + sent + " mutations");
+            String what = reply.getResultsCount() + " results for " + sent + " mutations";
+            session.lostLeader(sentEra, RpcStatus.fail(Errno.EPROTO, what));
             return;
         }
         synchronized (calls.lock) {
@@ -148,9 +146,5 @@ final class MutationPipeline {
         for (int i = 0; i < sent; i++) {
             batch.mutations().get(i).answered(reply.getResults(i));
         }
-    }
-
-    private void malformed(long sentEra, String what) {
-        session.lostLeader(sentEra, RpcStatus.fail(Errno.EPROTO, what));
     }
 }

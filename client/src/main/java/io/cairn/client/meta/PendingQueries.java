@@ -1,14 +1,14 @@
 package io.cairn.client.meta;
 
-import io.cairn.common.errno.Errno;
+import com.google.protobuf.MessageLite;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
-import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The queries of a session: each is asked of the leader, again after a failure that may pass, and
@@ -45,7 +45,9 @@ final class PendingQueries {
     void connected() {
         List<PendingQuery<?>> waited = List.copyOf(waiting);
         waiting.clear();
-        waited.forEach(this::send);
+        for (PendingQuery<?> query : waited) {
+            send(query);
+        }
     }
 
     /** Takes out what waits. Under the lock. */
@@ -65,7 +67,7 @@ final class PendingQueries {
     }
 
     /** Under the lock. */
-    private void send(PendingQuery<?> query) {
+    private <T extends MessageLite> void send(PendingQuery<T> query) {
         RpcChannel to = session.leader();
         if (to == null) {
             waiting.add(query);
@@ -78,13 +80,15 @@ final class PendingQueries {
                 to,
                 query.method,
                 query.request,
+                query.parser,
                 attempt - query.deadlineNanos < 0 ? attempt : query.deadlineNanos,
-                (status, head) -> done(query, sentEra, status, head));
+                (status, reply) -> done(query, sentEra, status, reply));
     }
 
-    private void done(PendingQuery<?> query, long sentEra, RpcStatus status, ByteBuf head) {
-        if (status.ok()) {
-            query.answered(head);
+    private <T extends MessageLite> void done(
+            PendingQuery<T> query, long sentEra, RpcStatus status, @Nullable T reply) {
+        if (reply != null) {
+            query.future.complete(reply);
             session.healthy();
         } else if (status.advice() == Advice.FENCED) {
             session.die(status.detail());
@@ -100,9 +104,7 @@ final class PendingQueries {
 
     private void again(PendingQuery<?> query, long sentEra, RpcStatus status) {
         events.retried();
-        if (status.advice() == Advice.NOT_LEADER
-                || status.errno() == Errno.EHOSTUNREACH
-                || status.errno() == Errno.ETIMEDOUT) {
+        if (status.advice() == Advice.NOT_LEADER || status.unanswered()) {
             session.lostLeader(sentEra, status);
             ask(query);
         } else {

@@ -4,8 +4,6 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
-import io.cairn.common.rpc.Heads;
-import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -15,9 +13,9 @@ import java.util.concurrent.CompletableFuture;
 final class PendingQuery<T extends MessageLite> {
     final Method method;
     final MessageLite request;
+    final Parser<T> parser;
     final long deadlineNanos;
     final CompletableFuture<T> future = new CompletableFuture<>();
-    private final Parser<T> parser;
     int attempts;
 
     PendingQuery(Method method, MessageLite request, Parser<T> parser, long deadlineNanos) {
@@ -25,14 +23,6 @@ final class PendingQuery<T extends MessageLite> {
         this.request = request;
         this.parser = parser;
         this.deadlineNanos = deadlineNanos;
-    }
-
-    void answered(ByteBuf head) {
-        try {
-            future.complete(Heads.parse(parser, head));
-        } catch (FsException e) {
-            failed(e);
-        }
     }
 
     void failed(FsException reason) {

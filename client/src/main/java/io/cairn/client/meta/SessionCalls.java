@@ -1,11 +1,10 @@
 package io.cairn.client.meta;
 
 import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import io.cairn.common.proto.Method;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcChannel;
-import io.cairn.common.rpc.RpcStatus;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -18,11 +17,6 @@ import org.slf4j.LoggerFactory;
  */
 final class SessionCalls {
     private static final Logger LOG = LoggerFactory.getLogger(SessionCalls.class);
-
-    /** What to do with the outcome of a call, not under the lock. */
-    interface Outcome {
-        void done(RpcStatus status, ByteBuf head);
-    }
 
     /** Guards the state of the session and of everything it carries. */
     final Object lock = new Object();
@@ -43,19 +37,29 @@ final class SessionCalls {
     /**
      * Calls under the lock. A channel that refuses at once calls back on this thread: that failure
      * is handled later, because futures must not complete under the lock.
+     *
+     * @param then not called under the lock
      */
-    void call(RpcChannel to, Method method, MessageLite request, long deadline, Outcome then) {
+    <T extends MessageLite> void call(
+            RpcChannel to,
+            Method method,
+            MessageLite request,
+            Parser<T> parser,
+            long deadline,
+            Heads.Reply<T> then) {
         to.call(
                 method.getNumber(),
                 request,
                 deadline,
-                (status, head, payload) -> {
-                    if (Thread.holdsLock(lock)) {
-                        later(0, () -> then.done(status, Unpooled.EMPTY_BUFFER));
-                    } else {
-                        then.done(status, head);
-                    }
-                });
+                Heads.reply(
+                        parser,
+                        (status, reply) -> {
+                            if (Thread.holdsLock(lock)) {
+                                later(0, () -> then.done(status, reply));
+                            } else {
+                                then.done(status, reply);
+                            }
+                        }));
     }
 
     /** Runs the step on the timer, not under the lock; never once the client is closed. */

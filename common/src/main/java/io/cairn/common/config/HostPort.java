@@ -8,7 +8,7 @@ import java.net.InetSocketAddress;
  */
 public record HostPort(String host, int port) implements Comparable<HostPort> {
     public HostPort {
-        if (host.isEmpty() || host.indexOf(' ') >= 0) {
+        if (host.isEmpty() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '[')) {
             throw new IllegalArgumentException("bad host");
         }
         if (port < 0 || port > 65535) {

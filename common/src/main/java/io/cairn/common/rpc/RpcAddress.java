@@ -1,5 +1,6 @@
 package io.cairn.common.rpc;
 
+import io.cairn.common.config.HostPort;
 import io.netty.util.NetUtil;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -41,6 +42,11 @@ public final class RpcAddress {
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("address '" + text + "' is not valid", e);
         }
+    }
+
+    /** As {@link #parse}: an address from a configuration, its host name not looked up. */
+    public static InetSocketAddress of(HostPort address) {
+        return parse(address.toString());
     }
 
     private static int port(String text, String digits) {

@@ -22,6 +22,11 @@ public record RpcStatus(Errno errno, Advice advice, String detail) {
         return errno == Errno.OK;
     }
 
+    /** Whether no answer came: the request may have been executed or not. */
+    public boolean unanswered() {
+        return errno == Errno.EHOSTUNREACH || errno == Errno.ETIMEDOUT;
+    }
+
     public FsException toException() {
         return new FsException(errno, detail);
     }

@@ -3,6 +3,8 @@ package io.cairn.common.rpc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.config.HostPort;
+import java.net.InetSocketAddress;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -38,5 +40,19 @@ class RpcAddressTest {
         assertThatThrownBy(() -> RpcAddress.parse(text))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("address '" + text + "'");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"127.0.0.1:80", "[::1]:65535", "mds-1.example:0"})
+    void whatAConfigurationTakesIsAnAddress(String text) {
+        InetSocketAddress address = RpcAddress.of(HostPort.parse(text));
+        assertThat(address.getPort()).isEqualTo(HostPort.parse(text).port());
+        assertThat(address.isUnresolved()).isEqualTo(text.startsWith("mds"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a b:1", "a/b:1", "a\t:1", "[[::1]]:1", ":1"})
+    void aConfigurationTakesNothingElse(String text) {
+        assertThatThrownBy(() -> HostPort.parse(text)).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -1,18 +1,22 @@
 package io.cairn.dataserver.mdslink;
 
 import com.google.protobuf.ByteString;
-import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatusRequest;
+import io.cairn.common.rpc.LeaderFinder;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -75,19 +79,17 @@ public final class ClusterIdentity {
                                 },
                                 RpcOptions.DEFAULT)) {
             LOG.info("Asking the metadata service at {} for the cluster's id", config.mds());
-            while (System.nanoTime() < deadline) {
-                for (HostPort member : config.mds()) {
-                    client.channel(member.toSocketAddress())
-                            .call(
-                                    Method.STATUS_VALUE,
-                                    StatusRequest.getDefaultInstance(),
-                                    System.nanoTime() + ATTEMPT_NANOS,
-                                    (status, head, payload) -> {});
-                }
+            LeaderFinder members =
+                    new LeaderFinder(config.mds().stream().map(RpcAddress::of).toList());
+            while (System.nanoTime() - deadline < 0) {
+                InetSocketAddress member = members.current();
+                CompletableFuture<RpcStatus> asked = ask(client.channel(member));
+                var _ = CompletableFuture.anyOf(answer, asked).get();
+                long pause = answer.isDone() ? 0 : members.failed(member, asked.get());
                 try {
-                    return answer.get(ATTEMPT_NANOS, TimeUnit.NANOSECONDS);
+                    return answer.get(pause, TimeUnit.NANOSECONDS);
                 } catch (TimeoutException e) {
-                    LOG.debug("No member answered yet", e);
+                    LOG.debug("No member answered yet: {}", members.lastFailure());
                 }
             }
         } catch (InterruptedException e) {
@@ -98,5 +100,16 @@ public final class ClusterIdentity {
         String why =
                 "no metadata server answers at " + config.mds() + ": start it, or correct 'mds'";
         throw new DataServerException(why, new TimeoutException(why));
+    }
+
+    /** Any call will do: the handshake comes before it. */
+    private static CompletableFuture<RpcStatus> ask(RpcChannel member) {
+        CompletableFuture<RpcStatus> asked = new CompletableFuture<>();
+        member.call(
+                Method.STATUS_VALUE,
+                StatusRequest.getDefaultInstance(),
+                System.nanoTime() + ATTEMPT_NANOS,
+                (status, head, payload) -> asked.complete(status));
+        return asked;
     }
 }

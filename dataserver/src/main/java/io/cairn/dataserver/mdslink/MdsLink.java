@@ -1,21 +1,21 @@
 package io.cairn.dataserver.mdslink;
 
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RegisterServerReply;
-import io.cairn.common.rpc.Advice;
-import io.cairn.common.rpc.RpcAddress;
-import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.LeaderFinder;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.Lease;
-import io.cairn.dataserver.pg.Messages;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,20 +29,17 @@ public final class MdsLink {
     private static final Logger LOG = LoggerFactory.getLogger(MdsLink.class);
 
     private static final long CALL_NANOS = 3_000_000_000L;
-    private static final long RETRY_MILLIS = 200;
+    private static final int ROUNDS_BEFORE_WARNING = 3;
 
     /** A heartbeat brings a newer map as a push; after this long it is asked for. */
-    private static final long MAP_PATIENCE_MILLIS = 200;
+    private static final long MAP_PATIENCE_NANOS = 200_000_000L;
 
     private final RpcLoop loop;
     private final RpcClient client;
-    private final List<InetSocketAddress> members;
-    private final long heartbeatMillis;
+    private final LeaderFinder members;
+    private final long heartbeatNanos;
     private final Lease lease;
     private final ServerRegistration registration;
-    private @Nullable InetSocketAddress leader;
-    private int next;
-    private int failures;
     private long leaseMillis;
     private boolean registering;
     private boolean mapWanted;
@@ -57,8 +54,8 @@ public final class MdsLink {
             ServerRegistration registration) {
         this.loop = loop;
         this.client = client;
-        this.members = List.copyOf(members);
-        heartbeatMillis = heartbeat.toMillis();
+        this.members = new LeaderFinder(members);
+        heartbeatNanos = heartbeat.toNanos();
         this.lease = lease;
         this.registration = registration;
     }
@@ -78,12 +75,20 @@ public final class MdsLink {
         }
     }
 
-    private RpcChannel channel() {
-        InetSocketAddress address = leader;
-        if (address == null) {
-            address = members.get(Math.floorMod(next, members.size()));
-        }
-        return client.channel(address, loop);
+    /** Asks the member that leads, or may lead; the answer comes on the loop. */
+    private <T extends MessageLite> void ask(
+            InetSocketAddress member,
+            Method method,
+            MessageLite request,
+            Parser<T> parser,
+            Heads.Reply<T> then) {
+        client.channel(member, loop)
+                .call(
+                        method.getNumber(),
+                        request,
+                        System.nanoTime() + CALL_NANOS,
+                        Heads.reply(
+                                parser, (status, reply) -> onLoop(() -> then.done(status, reply))));
     }
 
     // ---- registration -------------------------------------------------------------------------
@@ -93,31 +98,27 @@ public final class MdsLink {
             return;
         }
         registering = true;
-        channel()
-                .call(
-                        Method.REGISTER_SERVER_VALUE,
-                        registration.request(),
-                        System.nanoTime() + CALL_NANOS,
-                        (status, head, payload) -> {
-                            RegisterServerReply reply =
-                                    status.ok()
-                                            ? Messages.parse(RegisterServerReply.parser(), head)
-                                            : null;
-                            onLoop(() -> registerDone(status, reply));
-                        });
+        InetSocketAddress member = members.current();
+        ask(
+                member,
+                Method.REGISTER_SERVER,
+                registration.request(),
+                RegisterServerReply.parser(),
+                (status, reply) -> registerDone(member, status, reply));
     }
 
-    private void registerDone(RpcStatus status, @Nullable RegisterServerReply reply) {
+    private void registerDone(
+            InetSocketAddress member, RpcStatus status, @Nullable RegisterServerReply reply) {
         registering = false;
         if (stopped) {
             return;
         }
         if (reply == null) {
-            lookElsewhere("register", status);
-            after(retryMillis(status), this::register);
+            loop.after(failed("register with", member, status), this::register);
             return;
         }
-        found();
+        found(member);
+        members.learn(reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         boolean first = leaseMillis == 0;
         leaseMillis = reply.getLeaseMillis();
         try {
@@ -139,30 +140,26 @@ public final class MdsLink {
             return;
         }
         long sent = lease.now();
-        channel()
-                .call(
-                        Method.HEARTBEAT_VALUE,
-                        registration.heartbeat(),
-                        System.nanoTime() + CALL_NANOS,
-                        (status, head, payload) -> {
-                            HeartbeatReply reply =
-                                    status.ok()
-                                            ? Messages.parse(HeartbeatReply.parser(), head)
-                                            : null;
-                            onLoop(() -> heartbeatDone(sent, status, reply));
-                        });
+        InetSocketAddress member = members.current();
+        ask(
+                member,
+                Method.HEARTBEAT,
+                registration.heartbeat(),
+                HeartbeatReply.parser(),
+                (status, reply) -> heartbeatDone(sent, member, status, reply));
     }
 
-    private void heartbeatDone(long sent, RpcStatus status, @Nullable HeartbeatReply reply) {
+    private void heartbeatDone(
+            long sent, InetSocketAddress member, RpcStatus status, @Nullable HeartbeatReply reply) {
         if (stopped) {
             return;
         }
         if (reply == null) {
-            lookElsewhere("reach", status);
-            after(Math.min(heartbeatMillis, retryMillis(status)), this::heartbeat);
+            long pause = failed("reach", member, status);
+            loop.after(Math.min(heartbeatNanos, pause), this::heartbeat);
             return;
         }
-        found();
+        found(member);
         if (reply.getRegisterAgain()) {
             LOG.warn("The metadata service does not know this server's start; registering again");
             register();
@@ -172,7 +169,7 @@ public final class MdsLink {
                 awaitMap();
             }
         }
-        after(heartbeatMillis, this::heartbeat);
+        loop.after(heartbeatNanos, this::heartbeat);
     }
 
     // ---- map ----------------------------------------------------------------------------------
@@ -184,8 +181,8 @@ public final class MdsLink {
         }
         mapWanted = true;
         long epoch = registration.mapEpoch();
-        after(
-                MAP_PATIENCE_MILLIS,
+        loop.after(
+                MAP_PATIENCE_NANOS,
                 () -> {
                     mapWanted = false;
                     if (registration.mapEpoch() == epoch) {
@@ -196,43 +193,26 @@ public final class MdsLink {
 
     // ---- leader -------------------------------------------------------------------------------
 
-    private void lookElsewhere(String what, RpcStatus status) {
-        failures++;
-        leader = null;
-        if (status.advice() == Advice.NOT_LEADER && !status.detail().isEmpty()) {
-            try {
-                leader = RpcAddress.parse(status.detail());
-            } catch (IllegalArgumentException e) {
-                LOG.warn("A member names '{}' as leader, which is no address", status.detail());
-            }
+    private void found(InetSocketAddress member) {
+        if (members.rounds() >= ROUNDS_BEFORE_WARNING) {
+            LOG.info("The metadata service is reached again");
         }
-        if (leader == null) {
-            next++;
-        }
-        if (failures == members.size() * 3) {
+        members.found(member);
+        members.served();
+    }
+
+    /** Returns the nanoseconds to wait before the next attempt. */
+    private long failed(String what, InetSocketAddress member, RpcStatus status) {
+        int before = members.rounds();
+        long pause = members.failed(member, status);
+        if (before < ROUNDS_BEFORE_WARNING && members.rounds() == ROUNDS_BEFORE_WARNING) {
             LOG.warn(
                     "Cannot {} the metadata service at {} ({}); trying on",
                     what,
                     members,
-                    status.detail());
+                    members.lastFailure());
         }
-    }
-
-    /** A named leader is tried at once, unless the members keep pointing at each other. */
-    private long retryMillis(RpcStatus status) {
-        boolean named = status.advice() == Advice.NOT_LEADER && leader != null;
-        return named && failures <= members.size() ? 1 : RETRY_MILLIS;
-    }
-
-    private void found() {
-        if (failures >= members.size() * 3) {
-            LOG.info("The metadata service is reached again");
-        }
-        failures = 0;
-    }
-
-    private void after(long millis, Runnable task) {
-        loop.after(TimeUnit.MILLISECONDS.toNanos(millis), task);
+        return pause;
     }
 
     private void onLoop(Runnable task) {
