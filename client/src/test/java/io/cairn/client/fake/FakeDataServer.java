@@ -7,22 +7,14 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.ReadReply;
 import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Advice;
-import io.cairn.common.rpc.HelloPolicy;
-import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcLoops;
-import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcRequest;
-import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
@@ -32,29 +24,17 @@ import java.util.function.Function;
 /** One data server; the chunks are the cluster's, as if replicated without delay. */
 public final class FakeDataServer implements AutoCloseable {
     private final FakeCluster cluster;
-    private final RpcServer server;
-    private final List<RpcRequest> held = new ArrayList<>();
+    private final FakeEndpoint endpoint;
     private final List<DataOp> received = new CopyOnWriteArrayList<>();
     private volatile Function<DataOp, Fault> faults = op -> Fault.NONE;
 
     FakeDataServer(FakeCluster cluster, RpcLoops loops) throws IOException {
         this.cluster = cluster;
-        server =
-                RpcServer.bind(
-                        loops,
-                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                        () ->
-                                Hello.newBuilder()
-                                        .setRole(Role.ROLE_DATA_SERVER)
-                                        .setClusterId(cluster.id())
-                                        .build(),
-                        HelloPolicy.ACCEPT,
-                        this::handle,
-                        RpcOptions.DEFAULT);
+        endpoint = new FakeEndpoint(cluster, loops, Role.ROLE_DATA_SERVER, this::handle);
     }
 
     public String address() {
-        return RpcAddress.format(server.localAddress());
+        return endpoint.address();
     }
 
     public void faults(Function<DataOp, Fault> decide) {
@@ -67,18 +47,12 @@ public final class FakeDataServer implements AutoCloseable {
     }
 
     public int held() {
-        synchronized (held) {
-            return held.size();
-        }
+        return endpoint.held();
     }
 
     /** Handles the requests held, in an order drawn at random. */
     public void letGo(Random random) {
-        List<RpcRequest> all;
-        synchronized (held) {
-            all = new ArrayList<>(held);
-            held.clear();
-        }
+        List<RpcRequest> all = endpoint.takeHeld();
         Collections.shuffle(all, random);
         all.forEach(r -> serve(r, decode(r), false));
     }
@@ -91,26 +65,18 @@ public final class FakeDataServer implements AutoCloseable {
         DataOp op = decode(request);
         received.add(op);
         switch (faults.apply(op)) {
-            case CUT_BEFORE -> {
-                request.peer().close("test");
-                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
-            }
+            case CUT_BEFORE -> FakeEndpoint.cut(request);
             case CUT_AFTER -> {
                 if (op.type() == DataOpType.WRITE) {
                     var _ = cluster.chunks().write(op, request.payload());
                 }
-                request.peer().close("test");
-                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
+                FakeEndpoint.cut(request);
             }
             case RETRY -> request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "test"));
             case REFRESH_MAP ->
                     request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "test"));
             case FULL -> request.fail(RpcStatus.fail(Errno.ENOSPC, "test"));
-            case HOLD -> {
-                synchronized (held) {
-                    held.add(request);
-                }
-            }
+            case HOLD -> endpoint.hold(request);
             case CORRUPT -> serve(request, op, true);
             case NONE -> serve(request, op, false);
         }
@@ -151,10 +117,6 @@ public final class FakeDataServer implements AutoCloseable {
 
     @Override
     public void close() {
-        synchronized (held) {
-            held.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
-            held.clear();
-        }
-        server.close();
+        endpoint.close();
     }
 }

@@ -10,7 +10,6 @@ import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
-import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.MapUpdate;
@@ -28,17 +27,11 @@ import io.cairn.common.proto.WaitTruncatedReply;
 import io.cairn.common.proto.WaitTruncatedRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
-import io.cairn.common.rpc.HelloPolicy;
-import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcLoops;
-import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
-import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.rpc.RpcStatus;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -56,8 +49,7 @@ import java.util.function.Function;
 /** One member of a fake MDS; all members share the cluster's namespace. */
 public final class FakeMds implements AutoCloseable {
     private final FakeCluster cluster;
-    private final RpcServer server;
-    private final List<RpcRequest> held = new ArrayList<>();
+    private final FakeEndpoint endpoint;
     private final List<MutateRequest> received = new CopyOnWriteArrayList<>();
     private final List<RpcPeer> clients = new CopyOnWriteArrayList<>();
     private final Map<Long, RpcPeer> sessions = new ConcurrentHashMap<>();
@@ -71,24 +63,13 @@ public final class FakeMds implements AutoCloseable {
 
     FakeMds(FakeCluster cluster, RpcLoops loops) throws IOException {
         this.cluster = cluster;
-        server =
-                RpcServer.bind(
-                        loops,
-                        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                        () ->
-                                Hello.newBuilder()
-                                        .setRole(Role.ROLE_MDS)
-                                        .setClusterId(cluster.id())
-                                        .build(),
-                        HelloPolicy.ACCEPT,
-                        this::handle,
-                        RpcOptions.DEFAULT);
+        endpoint = new FakeEndpoint(cluster, loops, Role.ROLE_MDS, this::handle);
         // Recalls may get lost with their connections.
         var _ = timer.scheduleWithFixedDelay(this::serveLine, 50, 50, TimeUnit.MILLISECONDS);
     }
 
     public String address() {
-        return RpcAddress.format(server.localAddress());
+        return endpoint.address();
     }
 
     /** Decides about each request before it is looked at. */
@@ -107,23 +88,16 @@ public final class FakeMds implements AutoCloseable {
     }
 
     public int held() {
-        synchronized (held) {
-            return held.size();
-        }
+        return endpoint.held();
     }
 
     /** Handles the requests held, in the order of arrival. */
     public void letGo() {
-        List<RpcRequest> all;
-        synchronized (held) {
-            all = List.copyOf(held);
-            held.clear();
-        }
-        all.forEach(this::serve);
+        endpoint.takeHeld().forEach(this::serve);
     }
 
     public void cutConnections() {
-        server.peers().forEach(p -> p.close("test"));
+        endpoint.cutConnections();
     }
 
     private void handle(RpcRequest request) {
@@ -132,25 +106,17 @@ public final class FakeMds implements AutoCloseable {
             received.add(Heads.parse(MutateRequest.parser(), request.head()));
         }
         switch (faults.apply(method)) {
-            case CUT_BEFORE -> {
-                request.peer().close("test");
-                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
-            }
+            case CUT_BEFORE -> FakeEndpoint.cut(request);
             case CUT_AFTER -> {
                 try {
                     var _ = answer(request, method);
                 } catch (FsException e) {
                     // nobody hears of it
                 }
-                request.peer().close("test");
-                request.fail(RpcStatus.fail(Errno.EIO, "cut"));
+                FakeEndpoint.cut(request);
             }
             case RETRY -> request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "test"));
-            case HOLD -> {
-                synchronized (held) {
-                    held.add(request);
-                }
-            }
+            case HOLD -> endpoint.hold(request);
             default -> serve(request);
         }
     }
@@ -332,14 +298,10 @@ public final class FakeMds implements AutoCloseable {
     @Override
     public void close() {
         timer.shutdownNow();
-        synchronized (held) {
-            held.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
-            held.clear();
-        }
         synchronized (inLine) {
             inLine.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
             inLine.clear();
         }
-        server.close();
+        endpoint.close();
     }
 }
