@@ -18,6 +18,7 @@ import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.Attr;
@@ -34,10 +35,8 @@ import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.netty.buffer.ByteBuf;
-import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.Locale;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -95,7 +94,7 @@ final class ClientRuntime implements MetaEvents {
                 new MetaClient(
                         new MetaOptions(
                                 config.mds().stream().map(RpcAddress::of).toList(),
-                                uuid(),
+                                Uuids.random(),
                                 config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
                                 config.metadataPipeline()),
@@ -141,14 +140,6 @@ final class ClientRuntime implements MetaEvents {
         published.gauge(ClientMeter.OPEN_INODES, table::size);
         published.gauge(ClientMeter.UNPUBLISHED_INODES, () -> publisher.unpublished().size());
         published.gauge(ClientMeter.MAP_EPOCH, map::epoch);
-    }
-
-    private static byte[] uuid() {
-        UUID uuid = UUID.randomUUID();
-        return ByteBuffer.allocate(16)
-                .putLong(uuid.getMostSignificantBits())
-                .putLong(uuid.getLeastSignificantBits())
-                .array();
     }
 
     private Hello hello() {

@@ -1,6 +1,5 @@
 package io.cairn.client.meta;
 
-import com.google.protobuf.ByteString;
 import io.cairn.client.base.Channels;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -151,7 +150,7 @@ final class MdsSession {
         if (session == 0) {
             OpenSessionRequest request =
                     OpenSessionRequest.newBuilder()
-                            .setClientUuid(ByteString.copyFrom(options.clientUuid()))
+                            .setClientUuid(options.clientUuid())
                             .setDescription(options.description())
                             .build();
             calls.call(

@@ -1,5 +1,6 @@
 package io.cairn.client.meta;
 
+import com.google.protobuf.ByteString;
 import java.net.InetSocketAddress;
 import java.util.List;
 
@@ -14,7 +15,7 @@ import java.util.List;
  */
 public record MetaOptions(
         List<InetSocketAddress> members,
-        byte[] clientUuid,
+        ByteString clientUuid,
         String description,
         long attemptNanos,
         int pipeline) {}

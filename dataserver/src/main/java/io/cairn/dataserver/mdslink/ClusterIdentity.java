@@ -1,6 +1,7 @@
 package io.cairn.dataserver.mdslink;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
@@ -17,7 +18,6 @@ import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -48,8 +48,7 @@ public final class ClusterIdentity {
         if (state.clusterId().isEmpty()) {
             join(state, ask(config));
         }
-        ByteBuffer id = state.clusterId().asReadOnlyByteBuffer();
-        return new UUID(id.getLong(), id.getLong());
+        return Uuids.of(state.clusterId());
     }
 
     /** Throws DataServerException if the directory belongs to another cluster. */
