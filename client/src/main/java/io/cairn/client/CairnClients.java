@@ -6,15 +6,13 @@ import io.cairn.client.base.Async;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletionException;
 
 /** Makes clients. */
 public final class CairnClients {
-    private static final int TYPE_MASK = 0170000;
-    private static final int DIRECTORY = 0040000;
-
     private CairnClients() {}
 
     /** A client whose meters nobody publishes. */
@@ -57,7 +55,7 @@ public final class CairnClients {
                         cause.errno(),
                         "path " + path + ", at '" + name + "': " + cause.getMessage());
             }
-            if ((attr.getMode() & TYPE_MASK) != DIRECTORY) {
+            if (!Mode.isDirectory(attr.getMode())) {
                 throw new FsException(
                         Errno.ENOTDIR, "path " + path + ": '" + name + "' is not a directory");
             }

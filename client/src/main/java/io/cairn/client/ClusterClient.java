@@ -13,6 +13,7 @@ import io.cairn.client.inode.OpenHandle;
 import io.cairn.client.inode.Opens;
 import io.cairn.client.inode.SetAttrs;
 import io.cairn.client.meta.NewMutation;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.Credentials;
@@ -238,7 +239,7 @@ final class ClusterClient implements CairnClient {
             long parent, byte[] name, int mode, int rdev, Credentials who) {
         Mutation.Builder mutation = NewMutation.stamped().setCredentials(who);
         ByteString bytes = ByteString.copyFrom(name);
-        if ((mode & 0170000) == 0100000) {
+        if (Mode.isRegular(mode)) {
             mutation.setCreate(
                     CreateOp.newBuilder()
                             .setParent(parent)

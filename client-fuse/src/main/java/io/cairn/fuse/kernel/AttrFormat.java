@@ -1,5 +1,6 @@
 package io.cairn.fuse.kernel;
 
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Timespec;
 import java.lang.foreign.MemorySegment;
@@ -97,7 +98,7 @@ public final class AttrFormat {
 
     static int blksize(Attr attr) {
         int unit = attr.getLayout().getStripeUnit();
-        boolean regular = (attr.getMode() & FileMode.TYPE) == FileMode.REGULAR;
+        boolean regular = Mode.isRegular(attr.getMode());
         return regular && unit > BLKSIZE_MINIMUM
                 ? Math.min(unit, BLKSIZE_MAXIMUM)
                 : BLKSIZE_MINIMUM;

@@ -1,5 +1,6 @@
 package io.cairn.fuse.kernel;
 
+import io.cairn.common.posix.Mode;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -35,7 +36,7 @@ public final class DirentFormat {
         Native.u64(out, at, inode);
         Native.u64(out, at + 8, nextOffset);
         Native.u32(out, at + 16, name.length);
-        Native.u32(out, at + 20, (mode & FileMode.TYPE) >>> 12);
+        Native.u32(out, at + 20, Mode.type(mode) >>> 12);
         Native.bytes(out, at + SIZE, name);
         long end = at + SIZE + name.length;
         out.asSlice(end, at + bytes(name.length) - end).fill((byte) 0);

@@ -1,5 +1,6 @@
 package io.cairn.fuse.kernel;
 
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import java.lang.foreign.MemorySegment;
@@ -44,7 +45,7 @@ public final class SetAttrFormat {
         int valid = Native.u32(in, 0);
         SetAttrOp.Builder op = SetAttrOp.newBuilder().setInode(inode);
         if ((valid & MODE) != 0) {
-            op.setMode(Native.u32(in, 68) & FileMode.PERMISSIONS);
+            op.setMode(Mode.permissions(Native.u32(in, 68)));
         }
         if ((valid & UID) != 0) {
             op.setUid(Native.u32(in, 76));

@@ -4,8 +4,8 @@ import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
-import io.cairn.fuse.kernel.FileMode;
 import io.cairn.fuse.libc.Libc;
 import io.cairn.fuse.op.Operations;
 import io.cairn.fuse.session.FuseDevice;
@@ -114,7 +114,7 @@ public final class FuseMount implements AutoCloseable {
                 }
                 byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
                 Attr attr = client.lookup(inode, bytes).join();
-                if ((attr.getMode() & FileMode.TYPE) != FileMode.DIRECTORY) {
+                if (!Mode.isDirectory(attr.getMode())) {
                     throw new FsException(Errno.ENOTDIR, name);
                 }
                 inode = attr.getInode();

@@ -3,7 +3,7 @@ package io.cairn.fuse.op;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
 import io.cairn.fuse.kernel.FileFormat;
-import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.kernel.OpenFlag;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
@@ -51,7 +51,7 @@ final class DataOperations {
         OpenFile file = handles.get(FileFormat.handle(in)).file();
         long offset = FileFormat.offset(in);
         boolean kill = FileFormat.writeKillsPrivileges(in);
-        boolean sync = (FileFormat.writeFlags(in) & FileMode.O_DSYNC) != 0;
+        boolean sync = (FileFormat.writeFlags(in) & OpenFlag.O_DSYNC) != 0;
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
         int counted = mount.buffers().started(size);
         CompletableFuture<Void> written;

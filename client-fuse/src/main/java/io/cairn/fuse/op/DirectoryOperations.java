@@ -2,13 +2,13 @@ package io.cairn.fuse.op;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.fuse.kernel.AttrFormat;
 import io.cairn.fuse.kernel.DirentFormat;
 import io.cairn.fuse.kernel.FileFormat;
-import io.cairn.fuse.kernel.FileMode;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
@@ -81,12 +81,12 @@ final class DirectoryOperations {
         Listing listing = new Listing(answer, size, plus);
         boolean room = true;
         if (offset < 1) {
-            room = listing.add(DOT, inode, 1, FileMode.DIRECTORY, null);
+            room = listing.add(DOT, inode, 1, Mode.DIRECTORY, null);
         }
         if (offset < DOTS && room) {
             boolean root = inode == mount.nodes().rootInode() || entries.getParent() == 0;
             long parent = root ? inode : entries.getParent();
-            room = listing.add(DOT_DOT, parent, DOTS, FileMode.DIRECTORY, null);
+            room = listing.add(DOT_DOT, parent, DOTS, Mode.DIRECTORY, null);
         }
         for (int i = 0; room && i < entries.getEntriesCount(); i++) {
             room = listing.add(entries.getEntries(i));

@@ -1,8 +1,8 @@
 package io.cairn.fuse.op;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
-import io.cairn.fuse.kernel.FileMode;
 import io.cairn.fuse.kernel.NameFormat;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.RequestBody;
@@ -71,7 +71,7 @@ final class EntryOperations {
                         .mkdir(
                                 mount.inode(request),
                                 body.string(NameFormat.MKDIR_SIZE),
-                                FileMode.DIRECTORY | (mode & FileMode.PERMISSIONS),
+                                Mode.DIRECTORY | Mode.permissions(mode),
                                 MountContext.credentials(request));
         mount.then(request, made, attr -> mount.replyEntry(request, attr));
     }

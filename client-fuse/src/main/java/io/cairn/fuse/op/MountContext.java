@@ -1,10 +1,10 @@
 package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.fuse.kernel.AttrFormat;
-import io.cairn.fuse.kernel.FileMode;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.Notifier;
 import io.cairn.fuse.session.ReplyBuffer;
@@ -79,7 +79,7 @@ record MountContext(
 
     /** Only of what can be opened: directories and links have no pages to keep. */
     void told(Attr attr) {
-        if ((attr.getMode() & FileMode.TYPE) == FileMode.REGULAR) {
+        if (Mode.isRegular(attr.getMode())) {
             cache.told(attr);
         }
     }

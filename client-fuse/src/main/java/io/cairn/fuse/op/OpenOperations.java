@@ -3,10 +3,11 @@ package io.cairn.fuse.op;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.AttrFormat;
 import io.cairn.fuse.kernel.FileFormat;
-import io.cairn.fuse.kernel.FileMode;
+import io.cairn.fuse.kernel.OpenFlag;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
@@ -66,20 +67,20 @@ final class OpenOperations {
      */
     void create(FuseRequest request, RequestBody body) {
         int flags = FileFormat.openFlags(body.segment());
-        int mode = FileFormat.createMode(body.segment()) & FileMode.PERMISSIONS;
+        int mode = Mode.permissions(FileFormat.createMode(body.segment()));
         CompletableFuture<OpenFile> created =
                 mount.client()
                         .create(
                                 mount.inode(request),
                                 body.string(FileFormat.CREATE_SIZE),
-                                FileMode.REGULAR | mode,
+                                Mode.REGULAR | mode,
                                 true,
                                 MountContext.credentials(request));
         var _ =
                 created.whenComplete((file, failure) -> {
                     if (failure == null) {
                         replyCreate(request, file, flags);
-                    } else if ((flags & FileMode.O_EXCL) == 0 && isExisting(failure)) {
+                    } else if ((flags & OpenFlag.O_EXCL) == 0 && isExisting(failure)) {
                         request.fail(Errno.ESTALE);
                     } else {
                         request.fail(failure);
@@ -115,7 +116,7 @@ final class OpenOperations {
     }
 
     private static boolean direct(int flags) {
-        return (flags & FileMode.O_DIRECT) != 0;
+        return (flags & OpenFlag.O_DIRECT) != 0;
     }
 
     /**
@@ -130,7 +131,7 @@ final class OpenOperations {
         if (direct(flags) || mount.cache().pagesAreOf(attr)) {
             answer |= FileFormat.FOPEN_KEEP_CACHE;
         }
-        if ((flags & FileMode.O_ACCMODE) == FileMode.O_RDONLY) {
+        if ((flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY) {
             answer |= FileFormat.FOPEN_NOFLUSH;
         }
         return answer;

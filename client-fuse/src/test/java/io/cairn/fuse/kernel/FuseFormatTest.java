@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.SetAttrOp;
@@ -183,7 +184,7 @@ class FuseFormatTest {
         assertThat(FileFormat.offset(write)).isEqualTo(4096);
         assertThat(FileFormat.size(write)).isEqualTo(512);
         assertThat(FileFormat.writeKillsPrivileges(write)).isTrue();
-        assertThat(FileFormat.writeFlags(write)).isEqualTo(1 | FileMode.O_DSYNC);
+        assertThat(FileFormat.writeFlags(write)).isEqualTo(1 | OpenFlag.O_DSYNC);
         MemorySegment allocate =
                 read("0100000000000000 0200000000000000 0300000000000000 10000000 00000000");
         assertThat(FileFormat.fallocateLength(allocate)).isEqualTo(3);
@@ -197,7 +198,7 @@ class FuseFormatTest {
     @Test
     void directoryEntries() {
         memory.fill((byte) 0x55);
-        DirentFormat.put(memory, 0, 7, 12, FileMode.DIRECTORY, new byte[] {'a', (byte) 0xff});
+        DirentFormat.put(memory, 0, 7, 12, Mode.DIRECTORY, new byte[] {'a', (byte) 0xff});
         assertThat(DirentFormat.bytes(2)).isEqualTo(32);
         written(32, "0700000000000000 0c00000000000000 02000000 04000000 61ff 000000000000");
         assertThat(DirentFormat.bytes(8)).isEqualTo(32);

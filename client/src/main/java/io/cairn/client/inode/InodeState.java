@@ -5,6 +5,7 @@ import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Timespec;
@@ -32,10 +33,6 @@ import org.jspecify.annotations.Nullable;
 public final class InodeState implements DataTarget {
     private static final long NONE = -1;
     private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
-    private static final int TYPE_MASK = 0170000;
-    private static final int REGULAR = 0100000;
-    private static final int SUID = 04000;
-    private static final int SGID = 02000;
 
     private final long inode;
     private final RangeOrder order = new RangeOrder();
@@ -103,7 +100,7 @@ public final class InodeState implements DataTarget {
             }
             attr = received;
             attrNanos = System.nanoTime();
-            if (!received.hasLayout() || (received.getMode() & TYPE_MASK) != REGULAR) {
+            if (!received.hasLayout() || !Mode.isRegular(received.getMode())) {
                 return;
             }
             DataView old = view;
@@ -154,7 +151,7 @@ public final class InodeState implements DataTarget {
     }
 
     synchronized boolean hasPrivilegeBits() {
-        return (known().getMode() & (SUID | SGID)) != 0;
+        return Mode.hasPrivileges(known().getMode());
     }
 
     private Attr known() {

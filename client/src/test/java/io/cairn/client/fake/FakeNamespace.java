@@ -3,6 +3,7 @@ package io.cairn.client.fake;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.DirEntry;
@@ -164,7 +165,7 @@ public final class FakeNamespace {
                             add(
                                     m.getMkdir().getParent(),
                                     m.getMkdir().getName().toStringUtf8(),
-                                    0040000 | m.getMkdir().getMode()));
+                                    Mode.DIRECTORY | m.getMkdir().getMode()));
             case UNLINK -> {
                 Node parent = node(m.getUnlink().getParent());
                 Long inode = parent.children.remove(m.getUnlink().getName().toStringUtf8());
@@ -266,7 +267,7 @@ public final class FakeNamespace {
         }
         long inode = nextInode++;
         Attr.Builder attr = Attr.newBuilder().setInode(inode).setMode(mode).setNlink(1);
-        if ((mode & 0170000) == 0100000) {
+        if (Mode.isRegular(mode)) {
             attr.setLayout(layout)
                     .setSizeCeiling((long) layout.getChunkSize() * layout.getStripeCount());
         }
@@ -303,7 +304,7 @@ public final class FakeNamespace {
             attr.setSize(op.getSize()).setMtime(time);
         }
         if (op.hasMode()) {
-            attr.setMode((attr.getMode() & 0170000) | op.getMode());
+            attr.setMode(Mode.type(attr.getMode()) | op.getMode());
         }
         if (op.hasMtime()) {
             attr.setMtime(op.getMtime());
@@ -335,7 +336,7 @@ public final class FakeNamespace {
             }
         }
         if (op.getKillSuidSgid()) {
-            node.attr.setMode(node.attr.getMode() & ~06000);
+            node.attr.setMode(node.attr.getMode() & ~(Mode.SET_UID | Mode.SET_GID));
         }
         touched(node);
         return node;
