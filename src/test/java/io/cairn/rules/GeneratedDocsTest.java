@@ -2,7 +2,7 @@ package io.cairn.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.cairn.cli.ExitCode;
+import io.cairn.cli.command.ExitCode;
 import io.cairn.common.config.ConfigDoc;
 import io.cairn.common.metrics.MeterDoc;
 import io.cairn.common.metrics.MeterSpec;

@@ -1,5 +1,7 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
 import io.cairn.common.config.HostPort;
 import java.util.List;
 

@@ -1,5 +1,7 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Hello;

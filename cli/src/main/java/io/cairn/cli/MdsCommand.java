@@ -1,5 +1,9 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.part.PartStarter;
+import io.cairn.cli.part.ServerProcess;
 import io.cairn.common.config.Config;
 import io.cairn.mds.server.MdsConfig;
 import java.nio.file.Path;

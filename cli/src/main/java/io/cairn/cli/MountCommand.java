@@ -1,5 +1,11 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.part.MountConfig;
+import io.cairn.cli.part.PartStarter;
+import io.cairn.cli.part.ServerProcess;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
 import io.cairn.fuse.mount.FuseMount;

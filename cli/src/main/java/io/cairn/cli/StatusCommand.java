@@ -1,6 +1,10 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.local.ClusterDirectory;
+import io.cairn.cli.output.Output;
 import io.cairn.cli.output.StatusReport;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.StatusReply;

@@ -1,5 +1,7 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.output.Output;
 import io.cairn.cli.output.StatusReport;
 import io.cairn.common.proto.StatusReply;
 import java.io.PrintWriter;

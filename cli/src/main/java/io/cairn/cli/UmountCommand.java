@@ -1,5 +1,8 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.output.Output;
 import io.cairn.fuse.mount.FuseMount;
 import java.nio.file.Path;
 import java.util.Map;

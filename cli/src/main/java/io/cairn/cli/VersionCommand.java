@@ -1,5 +1,8 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.output.Output;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -2,6 +2,8 @@ package io.cairn.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
 import io.cairn.common.config.ConfigException;
 import io.cairn.common.file.InUseException;
 import io.cairn.dataserver.disk.FatalHandler;

@@ -1,7 +1,7 @@
 package io.cairn.cli.local;
 
-import io.cairn.cli.CommandException;
-import io.cairn.cli.ExitCode;
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;

@@ -1,10 +1,10 @@
 package io.cairn.cli.local;
 
-import io.cairn.cli.ExitCode;
-import io.cairn.cli.GlobalOptions;
-import io.cairn.cli.MountConfig;
-import io.cairn.cli.PartStarter;
-import io.cairn.cli.ServerProcess;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.part.MountConfig;
+import io.cairn.cli.part.PartStarter;
+import io.cairn.cli.part.ServerProcess;
 import io.cairn.common.config.Config;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountOptions;

@@ -1,8 +1,8 @@
 package io.cairn.cli.local;
 
-import io.cairn.cli.CommandException;
-import io.cairn.cli.ExitCode;
-import io.cairn.cli.MountConfig;
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.part.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
 import io.cairn.dataserver.ground.DataServerConfig;

@@ -1,6 +1,6 @@
 package io.cairn.cli.local;
 
-import io.cairn.cli.MountConfig;
+import io.cairn.cli.part.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
 import io.cairn.dataserver.ground.DataServerConfig;

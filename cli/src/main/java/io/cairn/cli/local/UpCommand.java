@@ -1,9 +1,9 @@
 package io.cairn.cli.local;
 
-import io.cairn.cli.CommandException;
-import io.cairn.cli.ExitCode;
-import io.cairn.cli.GlobalOptions;
-import io.cairn.cli.Output;
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.output.Output;
 import io.cairn.common.config.ByteSize;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountException;

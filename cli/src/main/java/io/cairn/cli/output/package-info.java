@@ -1,4 +1,7 @@
-/** How commands print. */
+/**
+ * How commands print: text for people, one JSON document for programs. Replies come in, lines go
+ * out, and nothing is asked of a server here. The main thread.
+ */
 @NullMarked
 package io.cairn.cli.output;
 

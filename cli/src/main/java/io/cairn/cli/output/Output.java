@@ -1,4 +1,4 @@
-package io.cairn.cli;
+package io.cairn.cli.output;
 
 import java.io.PrintWriter;
 import tools.jackson.databind.SerializationFeature;

@@ -1,5 +1,7 @@
-package io.cairn.cli;
+package io.cairn.cli.part;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.CountDownLatch;

@@ -1,5 +1,7 @@
-package io.cairn.cli;
+package io.cairn.cli.part;
 
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
 import io.cairn.client.CairnClients;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.ClientConfig;

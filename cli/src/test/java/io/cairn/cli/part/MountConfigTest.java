@@ -1,4 +1,4 @@
-package io.cairn.cli;
+package io.cairn.cli.part;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

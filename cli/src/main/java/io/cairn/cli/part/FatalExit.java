@@ -1,5 +1,6 @@
-package io.cairn.cli;
+package io.cairn.cli.part;
 
+import io.cairn.cli.command.ExitCode;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

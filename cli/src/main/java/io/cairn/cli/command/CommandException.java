@@ -1,4 +1,4 @@
-package io.cairn.cli;
+package io.cairn.cli.command;
 
 /** Ends a command with one clear line for its user and an exit code. */
 public final class CommandException extends RuntimeException {

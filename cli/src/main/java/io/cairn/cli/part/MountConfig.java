@@ -1,4 +1,4 @@
-package io.cairn.cli;
+package io.cairn.cli.part;
 
 import io.cairn.client.api.ClientConfig;
 import io.cairn.common.config.HostPort;

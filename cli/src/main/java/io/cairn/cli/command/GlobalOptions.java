@@ -1,4 +1,4 @@
-package io.cairn.cli;
+package io.cairn.cli.command;
 
 import picocli.CommandLine.Option;
 
