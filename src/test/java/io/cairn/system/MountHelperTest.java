@@ -72,10 +72,10 @@ class MountHelperTest {
         String out =
                 run(
                         """
-                        mount -t cairn $source $m -o noexec,relatime
+                        mount -t cairn $source $m -o noexec,nosuid,relatime
                         : >$m/new
-                        mount -o remount,ro $m; has ro noexec nosuid nodev relatime; refused
-                        mount -o remount,rw $m; lacks ro; has noexec nosuid nodev; touch $m/new
+                        mount -o remount,ro $m; has ro noexec nosuid relatime; lacks nodev; refused
+                        mount -o remount,rw $m; lacks ro; has noexec nosuid; touch $m/new
                         mount -t cairn -o remount,ro $source $m; refused
                         $repository/cairn mount -o remount,rw,exec $m; touch $m/new; lacks noexec
                         $repository/cairn mount $source $m -o remount,ro; refused

@@ -18,6 +18,9 @@ import org.junit.jupiter.api.TestInstance;
 /** What programs see while servers do not answer for a while: that it takes long, nothing else. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StallTest {
+    private static final String BLOCK = "bs=4k count=1 conv=notrunc";
+    private static final String EIO = "Input/output error";
+
     private final Cluster cluster = Cluster.temporary("--processes");
 
     @BeforeAll
@@ -99,6 +102,38 @@ class StallTest {
             await(List.of(command) + " waits").until(() -> waitsInFuse(process));
             process.destroyForcibly();
             assertThat(process.waitFor(20, TimeUnit.SECONDS)).as("killed %s", List.of(command)).isTrue();
+        }
+    }
+
+    /**
+     * The mount of {@code up} waits, one made with {@code soft} gives up; it also tells when the
+     * other one has waited longer than that.
+     */
+    @Test
+    void hardMountsWaitAndSoftOnesGiveUp() throws Exception {
+        Files.write(cluster.mnt().resolve("waits"), new byte[4096]);
+        try (Mount soft = cluster.mount("soft", "-o", "soft,timeo=20")) {
+            for (String[] stall :
+                    new String[][] {
+                        {"data-", "dd if=/dev/zero of=%s/waits oflag=direct " + BLOCK, EIO},
+                        {"data-", "dd if=%s/waits of=/dev/null iflag=direct " + BLOCK, EIO},
+                        {"mds-", "mkdir %s/made-$$", "Connection timed out"}
+                    }) {
+                Process waiting;
+                try (Stall _ = new Stall(cluster, stall[0])) {
+                    waiting =
+                            new ProcessBuilder(
+                                            "bash", "-c", "exec " + stall[1].formatted(cluster.mnt()))
+                                    .start();
+                    await("it waits").until(() -> waitsInFuse(waiting));
+                    Shell.Result given = Shell.bash(stall[1].formatted(soft.mnt()));
+                    assertThat(given.exitCode()).as(stall[1]).isEqualTo(1);
+                    assertThat(given.err()).contains(stall[2]);
+                    assertThat(waiting.isAlive()).as(stall[1]).isTrue();
+                }
+                assertThat(waiting.waitFor(120, TimeUnit.SECONDS)).isTrue();
+                assertThat(waiting.exitValue()).as(stall[1]).isZero();
+            }
         }
     }
 

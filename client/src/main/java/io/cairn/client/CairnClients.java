@@ -9,7 +9,9 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 
 /** Makes clients. */
 public final class CairnClients {
@@ -32,7 +34,7 @@ public final class CairnClients {
         try {
             runtime.start();
             ClusterClient client = new ClusterClient(runtime);
-            client.root(resolve(client, config.path()));
+            client.root(resolve(client, config.path(), config.connectTimeout()));
             return client;
         } catch (RuntimeException e) {
             runtime.close();
@@ -40,7 +42,8 @@ public final class CairnClients {
         }
     }
 
-    private static long resolve(CairnClient client, String path) {
+    private static long resolve(CairnClient client, String path, Duration limit) {
+        long deadline = System.nanoTime() + limit.toNanos();
         long inode = CairnClient.ROOT_INODE;
         for (String name : path.split("/", -1)) {
             if (name.isEmpty()) {
@@ -48,7 +51,10 @@ public final class CairnClients {
             }
             Attr attr;
             try {
-                attr = client.lookup(inode, name.getBytes(StandardCharsets.UTF_8)).join();
+                attr =
+                        client.lookup(inode, name.getBytes(StandardCharsets.UTF_8))
+                                .orTimeout(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+                                .join();
             } catch (CompletionException e) {
                 FsException cause = Async.failure(e);
                 throw new FsException(

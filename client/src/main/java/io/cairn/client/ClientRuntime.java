@@ -35,8 +35,10 @@ import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.netty.buffer.ByteBuf;
+import java.time.Duration;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -120,8 +122,8 @@ final class ClientRuntime implements MetaEvents {
                         new ByteBudget(config.maxInFlight().bytes()),
                         publisher,
                         meters,
-                        config.metadataTimeout().toNanos(),
-                        config.ioTimeout().toNanos(),
+                        nanos(config.metadataTimeout()),
+                        nanos(config.ioTimeout()),
                         config.attemptTimeout().toNanos() / 2,
                         ATTR_FRESH_NANOS);
         appends = new Appends(services, table);
@@ -140,6 +142,11 @@ final class ClientRuntime implements MetaEvents {
         published.gauge(ClientMeter.OPEN_INODES, table::size);
         published.gauge(ClientMeter.UNPUBLISHED_INODES, () -> publisher.unpublished().size());
         published.gauge(ClientMeter.MAP_EPOCH, map::epoch);
+    }
+
+    /** Without a limit: longer than anything lives, and no overflow where it is added to a time. */
+    private static long nanos(Optional<Duration> limit) {
+        return limit.map(Duration::toNanos).orElse(Long.MAX_VALUE / 2);
     }
 
     private Hello hello() {
@@ -196,7 +203,7 @@ final class ClientRuntime implements MetaEvents {
                         Method.GET_ATTR,
                         GetAttrRequest.newBuilder().setInode(inode).build(),
                         GetAttrReply.parser(),
-                        System.nanoTime() + config.metadataTimeout().toNanos()),
+                        System.nanoTime() + nanos(config.metadataTimeout())),
                 GetAttrReply::getAttr);
     }
 

@@ -74,7 +74,8 @@ public final class PartStarter {
     /** The process ends when the file system is unmounted. */
     public void mount(MountConfig config, Path mountPoint, MountOptions options) throws Exception {
         Meters meters = metrics.part("mount");
-        ClientConfig session = config.client().describedAs(description(mountPoint));
+        ClientConfig session =
+                options.session(config.client()).describedAs(description(mountPoint));
         MountOptions named = options.from(session.mds().getFirst().toString(), session.path());
         CairnClient client = process.add("client", CairnClients.connect(session, meters));
         FuseMount mount =

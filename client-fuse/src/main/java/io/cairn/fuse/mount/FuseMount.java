@@ -19,6 +19,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -113,7 +114,10 @@ public final class FuseMount implements AutoCloseable {
                     continue;
                 }
                 byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
-                Attr attr = client.lookup(inode, bytes).join();
+                Attr attr =
+                        client.lookup(inode, bytes)
+                                .orTimeout(INIT_TIMEOUT_MILLIS, TimeUnit.MILLISECONDS)
+                                .join();
                 if (!Mode.isDirectory(attr.getMode())) {
                     throw new FsException(Errno.ENOTDIR, name);
                 }

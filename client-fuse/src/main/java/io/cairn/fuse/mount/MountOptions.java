@@ -1,9 +1,12 @@
 package io.cairn.fuse.mount;
 
+import io.cairn.client.api.ClientConfig;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  *     when root mounts
  * @param nonEmpty {@code -o nonempty}: mount over a directory that has entries
  * @param debug {@code debug}: log every request of the kernel
+ * @param waiting {@code hard}, {@code soft}: whether operations end when servers do not answer
+ * @param timeoNanos {@code timeo=TENTHS}: when they end if {@code soft}, in tenths of a second as
+ *     the option of NFS
  * @param maxBackground {@code max_background=N}: asynchronous requests under way, 1 to 65,535
  * @param entryTimeoutNanos {@code entry_timeout=SECONDS}: how long the kernel may take a name for
  *     granted; above 0 another client's rename or removal shows late, and listings bring attributes
@@ -28,6 +34,8 @@ public record MountOptions(
         boolean allowOther,
         boolean nonEmpty,
         boolean debug,
+        Waiting waiting,
+        long timeoNanos,
         int maxBackground,
         long entryTimeoutNanos,
         long attrTimeoutNanos,
@@ -35,6 +43,13 @@ public record MountOptions(
         String subdir) {
     /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
     public static final String REMOUNT = "remount";
+
+    /** What becomes of operations that no server answers. */
+    public enum Waiting {
+        AS_CONFIGURED,
+        HARD,
+        SOFT
+    }
 
     private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
     private static final BigDecimal TIMEOUT_MAXIMUM = BigDecimal.valueOf(86_400);
@@ -81,6 +96,8 @@ public record MountOptions(
                     false,
                     false,
                     false,
+                    Waiting.AS_CONFIGURED,
+                    Duration.ofMinutes(2).toNanos(),
                     512,
                     0L,
                     1_000_000_000L,
@@ -107,11 +124,22 @@ public record MountOptions(
                 allowOther,
                 nonEmpty,
                 debug,
+                waiting,
+                timeoNanos,
                 maxBackground,
                 entryTimeoutNanos,
                 attrTimeoutNanos,
                 server + ":" + source,
                 subdir);
+    }
+
+    /** The client's configuration as these options change it. */
+    public ClientConfig session(ClientConfig configured) {
+        return switch (waiting) {
+            case AS_CONFIGURED -> configured;
+            case HARD -> configured.givingUpAfter(Optional.empty());
+            case SOFT -> configured.givingUpAfter(Optional.of(Duration.ofNanos(timeoNanos)));
+        };
     }
 
     /** These options for what they name below this directory. */
@@ -144,6 +172,8 @@ public record MountOptions(
         private boolean allowOther;
         private boolean nonEmpty;
         private boolean debug;
+        private Waiting waiting;
+        private long timeoNanos;
         private int maxBackground;
         private long entryTimeoutNanos;
         private long attrTimeoutNanos;
@@ -155,6 +185,8 @@ public record MountOptions(
             allowOther = from.allowOther;
             nonEmpty = from.nonEmpty;
             debug = from.debug;
+            waiting = from.waiting;
+            timeoNanos = from.timeoNanos;
             maxBackground = from.maxBackground;
             entryTimeoutNanos = from.entryTimeoutNanos;
             attrTimeoutNanos = from.attrTimeoutNanos;
@@ -186,11 +218,18 @@ public record MountOptions(
                 case "allow_other" -> allowOther = true;
                 case "nonempty" -> nonEmpty = true;
                 case "debug" -> debug = true;
+                case "hard" -> waiting = Waiting.HARD;
+                case "soft" -> waiting = Waiting.SOFT;
                 case REMOUNT ->
                         throw new MountException(
                                 "option remount changes a mount that is there: cairn mount -o"
                                         + " remount,ro MOUNTPOINT");
-                case "max_background", "entry_timeout", "attr_timeout", "fsname", "subdir" ->
+                case "timeo",
+                        "max_background",
+                        "entry_timeout",
+                        "attr_timeout",
+                        "fsname",
+                        "subdir" ->
                         throw new MountException("mount option '" + option + "' needs a value");
                 default -> throw unknown(option);
             }
@@ -198,6 +237,7 @@ public record MountOptions(
 
         private void applyValue(String key, String value) throws MountException {
             switch (key) {
+                case "timeo" -> timeoNanos = tenths(key, value);
                 case "max_background" -> maxBackground = count(key, value);
                 case "entry_timeout" -> entryTimeoutNanos = seconds(key, value);
                 case "attr_timeout" -> attrTimeoutNanos = seconds(key, value);
@@ -212,20 +252,28 @@ public record MountOptions(
                     "unknown mount option '"
                             + option
                             + "'; known: those of every file system (man 8 mount), and"
-                            + " allow_other nonempty debug max_background= entry_timeout="
+                            + " allow_other nonempty debug hard soft timeo= max_background= entry_timeout="
                             + " attr_timeout= fsname= subdir=");
         }
 
         private static int count(String key, String value) throws MountException {
+            return number(key, value, 65_535);
+        }
+
+        private static long tenths(String key, String value) throws MountException {
+            return Duration.ofMillis(100L * number(key, value, 864_000)).toNanos();
+        }
+
+        private static int number(String key, String value, int maximum) throws MountException {
             try {
                 int n = Integer.parseInt(value);
-                if (n >= 1 && n <= 65_535) {
+                if (n >= 1 && n <= maximum) {
                     return n;
                 }
             } catch (NumberFormatException e) {
                 // Said below.
             }
-            throw bad(key, value, "a number from 1 to 65535");
+            throw bad(key, value, "a number from 1 to " + maximum);
         }
 
         private static long seconds(String key, String value) throws MountException {
@@ -267,6 +315,8 @@ public record MountOptions(
                     allowOther,
                     nonEmpty,
                     debug,
+                    waiting,
+                    timeoNanos,
                     maxBackground,
                     entryTimeoutNanos,
                     attrTimeoutNanos,

@@ -3,7 +3,12 @@ package io.cairn.fuse.mount;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.client.api.ClientConfig;
+import io.cairn.common.config.HostPort;
 import io.cairn.fuse.libc.MountCalls;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,7 +20,7 @@ class MountOptionsTest {
     void allOptions() throws MountException {
         MountOptions options =
                 MountOptions.DEFAULT.with(
-                        "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,max_background=7,"
+                        "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,soft,timeo=5,max_background=7,"
                                 + "entry_timeout=0.5,attr_timeout=2,fsname=a:/b,subdir=/b,_netdev");
         MountFlags flags =
                 new MountFlags(
@@ -27,6 +32,8 @@ class MountOptionsTest {
                                 true,
                                 true,
                                 true,
+                                MountOptions.Waiting.SOFT,
+                                500_000_000L,
                                 7,
                                 500_000_000L,
                                 2_000_000_000L,
@@ -91,6 +98,19 @@ class MountOptionsTest {
     }
 
     @Test
+    void hardAndSoftDecideInsteadOfTheConfiguration() throws MountException {
+        ClientConfig waits = ClientConfig.of(List.of(new HostPort("mds", 7000)));
+        ClientConfig limited = waits.givingUpAfter(Optional.of(Duration.ofMinutes(5)));
+        assertThat(MountOptions.DEFAULT.session(limited)).isEqualTo(limited);
+        assertThat(MountOptions.DEFAULT.session(waits).ioTimeout()).isEmpty();
+        assertThat(MountOptions.DEFAULT.with("hard,timeo=100").session(limited)).isEqualTo(waits);
+        assertThat(MountOptions.DEFAULT.with("soft").session(limited).ioTimeout())
+                .contains(Duration.ofMinutes(2));
+        assertThat(MountOptions.DEFAULT.with("hard,soft,timeo=15").session(waits))
+                .isEqualTo(waits.givingUpAfter(Optional.of(Duration.ofMillis(1500))));
+    }
+
+    @Test
     void remountIsNoOptionOfANewMount() {
         assertThatThrownBy(() -> MountOptions.DEFAULT.with("remount,ro"))
                 .isInstanceOf(MountException.class)
@@ -120,6 +140,9 @@ class MountOptionsTest {
                 "fsname=",
                 "subdir=/a/../b",
                 "subdir=.",
+                "timeo",
+                "timeo=0",
+                "timeo=1.5",
                 "max_background=0",
                 "max_background=65536",
                 "max_background=x",

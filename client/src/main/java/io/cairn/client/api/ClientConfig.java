@@ -43,19 +43,20 @@ public record ClientConfig(
         @Key(
                         value =
                                 "How long an operation on metadata is repeated before it fails with"
-                                        + " ETIMEDOUT.",
-                        defaultValue = "60s",
+                                        + " ETIMEDOUT. Without it: until it is answered, as NFS"
+                                        + " mounted hard does.",
+                        example = "60s",
                         min = "100ms",
-                        max = "1h")
-                Duration metadataTimeout,
+                        max = "1d")
+                Optional<Duration> metadataTimeout,
         @Key(
                         value =
                                 "How long a read or write of data is repeated before it fails with"
-                                        + " EIO.",
-                        defaultValue = "120s",
+                                        + " EIO. Without it: until it is answered.",
+                        example = "120s",
                         min = "100ms",
-                        max = "1h")
-                Duration ioTimeout,
+                        max = "1d")
+                Optional<Duration> ioTimeout,
         @Key(
                         value =
                                 "How long one attempt at a request may take before it is repeated"
@@ -103,7 +104,7 @@ public record ClientConfig(
                 "cluster_id",
                 "must be 32 hexadecimal digits");
         KeyException.require(
-                attemptTimeout.compareTo(ioTimeout) <= 0,
+                ioTimeout.isEmpty() || attemptTimeout.compareTo(ioTimeout.get()) <= 0,
                 "attempt_timeout",
                 "must not be longer than io_timeout");
         mds = List.copyOf(mds);
@@ -111,24 +112,41 @@ public record ClientConfig(
 
     /** With this description, unless the configuration has one. */
     public ClientConfig describedAs(String text) {
-        return with(mds, Optional.of(description.orElse(text)));
+        return with(
+                mds,
+                Optional.of(description.orElse(text)),
+                metadataTimeout,
+                ioTimeout,
+                attemptTimeout);
     }
 
     /** With these MDS members instead of the configuration's. */
     public ClientConfig connectingTo(List<HostPort> members) {
-        return with(members, description);
+        return with(members, description, metadataTimeout, ioTimeout, attemptTimeout);
     }
 
-    private ClientConfig with(List<HostPort> members, Optional<String> text) {
+    /** Every operation is repeated this long instead of as configured; for ever if it is empty. */
+    public ClientConfig givingUpAfter(Optional<Duration> limit) {
+        Duration attempt =
+                limit.filter(l -> l.compareTo(attemptTimeout) < 0).orElse(attemptTimeout);
+        return with(mds, description, limit, limit, attempt);
+    }
+
+    private ClientConfig with(
+            List<HostPort> members,
+            Optional<String> text,
+            Optional<Duration> metadata,
+            Optional<Duration> io,
+            Duration attempt) {
         return new ClientConfig(
                 members,
                 clusterId,
                 path,
                 text,
                 connectTimeout,
-                metadataTimeout,
-                ioTimeout,
-                attemptTimeout,
+                metadata,
+                io,
+                attempt,
                 maxInFlight,
                 metadataPipeline,
                 publishInterval,

@@ -8,8 +8,8 @@ import io.cairn.client.meta.MetaClient;
 /**
  * What operations on files need of the client.
  *
- * @param metadataNanos how long a metadata operation may take
- * @param ioNanos how long a data operation may take
+ * @param metadataNanos how long a metadata operation may take; very long where there is no limit
+ * @param ioNanos how long a data operation may take; likewise
  * @param awaitNanos how long one request may be kept waiting at the MDS on purpose
  * @param attrFreshNanos attributes older than this are fetched again before a read ends at the size
  *     they name
