@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param waiting {@code hard}, {@code soft}: whether operations end when servers do not answer
  * @param timeoNanos {@code timeo=TENTHS}: when they end if {@code soft}, in tenths of a second as
  *     the option of NFS
- * @param maxBackground {@code max_background=N}: asynchronous requests under way, 1 to 65,535
+ * @param maxBackground {@code max_background=N}: asynchronous requests in flight, 1 to 65,535
  * @param entryTimeoutNanos {@code entry_timeout=SECONDS}: how long the kernel may take a name for
  *     granted; above 0 another client's rename or removal shows late, and listings bring attributes
  * @param attrTimeoutNanos {@code attr_timeout=SECONDS}: how long the kernel may take attributes for

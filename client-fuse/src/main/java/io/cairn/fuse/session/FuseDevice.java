@@ -19,7 +19,7 @@ public final class FuseDevice implements AutoCloseable {
 
     private final int descriptor;
 
-    /** Writers under way, plus one until {@link #close}. 0: closed for good. */
+    /** Writers that have begun and not ended, plus one until {@link #close}. 0: closed for good. */
     private final AtomicInteger users = new AtomicInteger(1);
 
     public FuseDevice(int descriptor) {

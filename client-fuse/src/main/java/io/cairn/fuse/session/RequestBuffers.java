@@ -6,7 +6,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The direct memory requests are read into, and the limit on data of writes under way. Any thread.
+ * The direct memory requests are read into, and the limit on data of writes in flight. Any thread.
  *
  * <p>The limit is soft at first: a reader that would exceed it waits for writes to finish, but not
  * long, because it must come back to the device to learn of interrupts. At twice the limit it waits
@@ -34,7 +34,7 @@ public final class RequestBuffers {
 
     /**
      * @param maxWriteBytes largest data of a WRITE
-     * @param limitBytes of memory of writes under way, more than one request takes
+     * @param limitBytes of memory of writes in flight, more than one request takes
      */
     public RequestBuffers(int maxWriteBytes, long limitBytes) {
         this.requestBytes = maxWriteBytes + OVERHEAD_BYTES;
@@ -73,7 +73,7 @@ public final class RequestBuffers {
         return allocator.directBuffer(capacityBytes, capacityBytes);
     }
 
-    /** Counts a write's memory; returns what {@link #finished} must be given when it is over. */
+    /** Counts a write's memory; returns what {@link #finished} must be given at its end. */
     public int started(int bytes) {
         int held = bytes < copyBelowBytes ? bytes : requestBytes;
         int wanted = (held + UNIT_BYTES - 1) / UNIT_BYTES;

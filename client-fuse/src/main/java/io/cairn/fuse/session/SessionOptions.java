@@ -4,7 +4,7 @@ package io.cairn.fuse.session;
  * How a session with the kernel is run.
  *
  * @param readers threads that take requests from the kernel, at least 1
- * @param maxBackground asynchronous requests the kernel lets be under way; direct asynchronous I/O
+ * @param maxBackground asynchronous requests the kernel lets be in flight; direct asynchronous I/O
  *     counts, so this bounds its depth. 1 to 65,535
  * @param maxWriteBytes largest READ and WRITE; a multiple of the page size
  * @param maxReadaheadBytes by which the kernel may read ahead

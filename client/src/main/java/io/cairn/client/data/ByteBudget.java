@@ -26,7 +26,7 @@ public final class ByteBudget {
 
     /**
      * Runs {@code start} once the bytes are taken; every one must be given back by release. A start
-     * that waited must not throw: there is nobody left to tell.
+     * that waited must not throw: its caller has gone.
      */
     public void acquire(long bytes, Runnable start) {
         synchronized (this) {

@@ -63,7 +63,7 @@ public final class InodeState implements DataTarget {
     /** Opens of this inode the MDS counts for this session. */
     int mdsOpens;
 
-    /** The ceiling mutation under way, and how far it will reach. */
+    /** The ceiling mutation in flight, and how far it will reach. */
     @Nullable CompletableFuture<Void> raising;
 
     long raisingTo;
@@ -134,8 +134,8 @@ public final class InodeState implements DataTarget {
     }
 
     /**
-     * As the MDS decides it: writes leave no mtime after the ctime, so one that is was set by
-     * somebody, and a write takes it back.
+     * As the MDS decides it: writes leave no mtime after the ctime, so an mtime after the ctime was
+     * set explicitly, and a write replaces it.
      */
     private static boolean replaces(long mtime, Attr known) {
         long before = nanos(known.getMtime());
@@ -288,7 +288,7 @@ public final class InodeState implements DataTarget {
         }
     }
 
-    /** A Grow failed; what it said must be said again. True: list the state for publication. */
+    /** A Grow failed: what it published is unsent again. True: list the state for publication. */
     synchronized boolean growFailed(GrowOp grow) {
         unsentSize = Math.max(unsentSize, sentSize);
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);

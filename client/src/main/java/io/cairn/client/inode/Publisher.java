@@ -22,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the MDS the sizes and times this client's writes made: at once where somebody waits for it,
+ * Tells the MDS the sizes and times this client's writes made: at once where a caller waits for it,
  * else at the next tick. Any thread.
  */
 public final class Publisher {
@@ -102,7 +102,7 @@ public final class Publisher {
 
     private CompletableFuture<Void> queued(InodeState state, GrowOp grow, PendingMutation pending) {
         CompletableFuture<Void> done = new CompletableFuture<>();
-        // What a failed one had to say is said again by this one.
+        // This one publishes what a failed one did not.
         CompletableFuture<Void> before =
                 state.lastGrow.isCompletedExceptionally()
                         ? CompletableFuture.completedFuture(null)
@@ -152,7 +152,7 @@ public final class Publisher {
         return failure;
     }
 
-    /** Publishes everything listed, except where an earlier publication is still under way. */
+    /** Publishes everything listed, except where an earlier publication is still in flight. */
     public void tick() {
         for (InodeState state : List.copyOf(dirty)) {
             if (!state.lastGrow().isDone()) {

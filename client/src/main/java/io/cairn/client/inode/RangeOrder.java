@@ -38,7 +38,9 @@ public final class RangeOrder {
             this.change = change;
         }
 
-        /** Begins the work; must not block or throw. {@link #finish} is due once it is over. */
+        /**
+         * Begins the work; must not block or throw. Whoever ends the work calls {@link #finish}.
+         */
         protected abstract void start();
 
         /** Tells one that still waits the time; it may fail its caller, but stays in line. */
@@ -158,7 +160,7 @@ public final class RangeOrder {
         entries.forEach(e -> e.waitingAt(nowNanos));
     }
 
-    /** True when no change is under way or waiting. */
+    /** True when no change has started or waits. */
     public synchronized boolean idle() {
         return first == null;
     }

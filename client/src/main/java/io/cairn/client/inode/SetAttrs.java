@@ -81,7 +81,7 @@ public final class SetAttrs {
             var _ =
                     pending.answer()
                             .whenComplete((result, thrown) -> answered(number, result, thrown));
-            // Later writes wait for the answer in truth; only the caller is told that it is late.
+            // Later writes wait for the MDS's answer; only the caller hears that it is late.
             var _ =
                     pending.reply()
                             .whenComplete((result, thrown) -> {

@@ -1,4 +1,9 @@
-/** What this client knows of inodes it has open, and the order of operations on each. */
+/**
+ * The files this client has open: the newest attributes of each, the order of its operations, and
+ * what its writes made of size and times until the MDS knows. A read or write waits for its turn,
+ * is cut into pieces for {@code data}, and leaves size and times to be published by {@code meta}.
+ * Any thread; each inode is guarded by its own monitor, and no future completes under it.
+ */
 @NullMarked
 package io.cairn.client.inode;
 

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The mutations of a session in their order: first without a number, waiting; then numbered, in a
  * batch, outstanding until answered. A batch keeps its numbers and its members for ever, so that it
- * can be sent again after a reconnect. Not thread-safe: guarded by the {@link MetaClient}'s lock.
+ * can be sent again after a reconnect. Not thread-safe: guarded by the session's lock.
  */
 final class MutationQueue {
     /** Mutations with consecutive numbers that travel in one request. */

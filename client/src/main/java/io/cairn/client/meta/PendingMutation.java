@@ -7,9 +7,9 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * A mutation from the moment it is queued to its answer. It has two ends: {@link #reply()} is for
- * the caller and fails when the deadline passes; {@link #answer()} says what became of it in truth,
- * because a mutation that has a number stays outstanding, and may still be executed, until the MDS
- * answers or the session is lost. Any thread.
+ * the caller and fails when the deadline passes; {@link #answer()} completes when the MDS has
+ * answered, because a mutation that has a number stays outstanding, and may still be executed,
+ * until then or until the session is lost. Any thread.
  */
 public final class PendingMutation {
     private final Mutation mutation;
@@ -53,7 +53,7 @@ public final class PendingMutation {
         }
     }
 
-    /** It will not be executed, or nobody will ever know. */
+    /** It will not be executed, or its outcome will never be known. */
     void lost(FsException why) {
         answer.completeExceptionally(why);
         reply.completeExceptionally(why);
