@@ -46,7 +46,7 @@ public final class AppendTurns implements StateListener {
     private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     /** How long the place in line is kept for a session that was told to ask again. */
-    static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    public static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** A recall may get lost with its connection. */
     private static final long RECALL_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

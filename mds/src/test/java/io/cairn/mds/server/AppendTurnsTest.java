@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.cairn.mds.session.AppendTurns;
+import io.cairn.mds.server.TestGroup.Answer;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.AwaitAppendReply;
