@@ -1,5 +1,6 @@
 package io.cairn.cli;
 
+import io.cairn.cli.output.Output;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.local.DownCommand;
 import io.cairn.cli.local.EmbeddedCommand;

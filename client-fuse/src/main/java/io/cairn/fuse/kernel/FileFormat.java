@@ -50,6 +50,7 @@ public final class FileFormat {
     /** Direct writes within the file's size need no exclusive lock on the inode. */
     public static final int FOPEN_PARALLEL_DIRECT_WRITES = 1 << 6;
 
+    private static final int WRITE_CACHE = 1;
     private static final int WRITE_KILL_SUIDGID = 1 << 2;
 
     private FileFormat() {}
@@ -82,6 +83,15 @@ public final class FileFormat {
     /** The writer lacks CAP_FSETID, so set-user-id and set-group-id go. */
     public static boolean writeKillsPrivileges(MemorySegment in) {
         return (Native.u32(in, 20) & WRITE_KILL_SUIDGID) != 0;
+    }
+
+    /**
+     * Whether a program wrote it to a file that is O_APPEND at this moment: the offset is then what
+     * the kernel takes for the size. Pages written back have their place.
+     */
+    public static boolean writeAppends(MemorySegment in) {
+        return (Native.u32(in, 20) & WRITE_CACHE) == 0
+                && (writeFlags(in) & OpenFlag.O_APPEND) != 0;
     }
 
     /** open(2) flags of the written file, O_DSYNC also where only this write asked for it. */

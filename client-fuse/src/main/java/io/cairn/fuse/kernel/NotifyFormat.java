@@ -20,10 +20,19 @@ public final class NotifyFormat {
 
     /** The whole message, header included, that forgets an inode's attributes but no pages. */
     public static int putInvalidateAttributes(MemorySegment out, long node) {
+        return putInvalidate(out, node, -1);
+    }
+
+    /** The same, of an inode's attributes and all of its pages. */
+    public static int putInvalidatePages(MemorySegment out, long node) {
+        return putInvalidate(out, node, 0);
+    }
+
+    private static int putInvalidate(MemorySegment out, long node, long offset) {
         int length = HeaderFormat.OUT_SIZE + INVAL_INODE_SIZE;
         HeaderFormat.putOut(out, length, -INVAL_INODE, 0);
         Native.u64(out, HeaderFormat.OUT_SIZE, node);
-        Native.u64(out, HeaderFormat.OUT_SIZE + 8, -1);
+        Native.u64(out, HeaderFormat.OUT_SIZE + 8, offset);
         Native.u64(out, HeaderFormat.OUT_SIZE + 16, 0);
         return length;
     }

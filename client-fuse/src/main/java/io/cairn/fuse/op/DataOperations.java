@@ -13,6 +13,8 @@ import java.util.concurrent.CompletableFuture;
 
 /** Reading, writing and making durable. Any thread. */
 final class DataOperations {
+    private static final int PAGE_BYTES = 4096;
+
     private final MountContext mount;
     private final FileHandles handles;
 
@@ -48,6 +50,10 @@ final class DataOperations {
             request.fail(Errno.EINVAL);
             return;
         }
+        if (FileFormat.writeAppends(in)) {
+            append(request, body, size);
+            return;
+        }
         OpenFile file = handles.get(FileFormat.handle(in)).file();
         long offset = FileFormat.offset(in);
         boolean kill = FileFormat.writeKillsPrivileges(in);
@@ -70,6 +76,46 @@ final class DataOperations {
                         replyWritten(request, size);
                     } else {
                         request.fail(failure);
+                    }
+                });
+    }
+
+    /**
+     * To the end of the file, wherever other clients have moved it. The kernel has chosen an offset
+     * by what it takes for the size; where that is another one, it has put the data into the wrong
+     * pages. Those are dropped after the answer, because until then it holds them locked.
+     */
+    private void append(FuseRequest request, RequestBody body, int size) {
+        MemorySegment in = body.segment();
+        OpenFile file = handles.get(FileFormat.handle(in)).file();
+        long expected = FileFormat.offset(in);
+        boolean kill = FileFormat.writeKillsPrivileges(in);
+        boolean sync = (FileFormat.writeFlags(in) & OpenFlag.O_DSYNC) != 0;
+        // The kernel cuts what is larger into pieces of this size, or a part of a page less.
+        boolean goesOn = size > mount.buffers().maxWriteBytes() - PAGE_BYTES;
+        ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
+        int counted = mount.buffers().started(size);
+        CompletableFuture<Long> appended;
+        try {
+            appended = file.append(data, kill, goesOn);
+        } catch (RuntimeException e) {
+            mount.buffers().finished(counted);
+            throw e;
+        }
+        CompletableFuture<Long> done =
+                sync
+                        ? appended.thenCompose(at -> file.fsync().thenApply(nothing -> at))
+                        : appended;
+        var _ =
+                done.whenComplete((at, failure) -> {
+                    mount.buffers().finished(counted);
+                    if (failure != null) {
+                        request.fail(failure);
+                        return;
+                    }
+                    replyWritten(request, size);
+                    if (at != expected) {
+                        mount.notifier().dropPages(request.node());
                     }
                 });
     }

@@ -32,7 +32,7 @@ final class OpenOperations {
         int flags = FileFormat.openFlags(body.segment());
         mount.then(
                 request,
-                mount.client().open(mount.inode(request)),
+                mount.client().open(mount.inode(request), appends(flags)),
                 file -> opened(request, file, flags));
     }
 
@@ -52,9 +52,10 @@ final class OpenOperations {
     }
 
     private void replyOpen(FuseRequest request, OpenFile file, Attr attr, int flags) {
-        long handle = handles.add(new FileHandle(file, attr, !direct(flags)));
+        boolean uncached = direct(flags) || appendsShared(file, flags);
+        long handle = handles.add(new FileHandle(file, attr, !uncached));
         ReplyBuffer reply = ReplyBuffer.ofThread();
-        FileFormat.putOpenOut(reply.body(), 0, handle, answerFlags(attr, flags));
+        FileFormat.putOpenOut(reply.body(), 0, handle, answerFlags(file, attr, flags));
         if (!request.reply(reply, FileFormat.OPEN_OUT_SIZE)) {
             abandon(handle);
         }
@@ -75,6 +76,7 @@ final class OpenOperations {
                                 body.string(FileFormat.CREATE_SIZE),
                                 Mode.REGULAR | mode,
                                 true,
+                                appends(flags),
                                 MountContext.credentials(request));
         var _ =
                 created.whenComplete((file, failure) -> {
@@ -108,7 +110,7 @@ final class OpenOperations {
                 mount.entryTimeoutNanos(),
                 mount.attrTimeoutNanos());
         FileFormat.putOpenOut(
-                reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(attr, flags));
+                reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(file, attr, flags));
         mount.told(attr);
         if (!request.reply(reply, AttrFormat.ENTRY_OUT_SIZE + FileFormat.OPEN_OUT_SIZE)) {
             abandon(handle);
@@ -119,14 +121,29 @@ final class OpenOperations {
         return (flags & OpenFlag.O_DIRECT) != 0;
     }
 
+    private static boolean appends(int flags) {
+        return (flags & OpenFlag.O_APPEND) != 0
+                && (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_RDONLY;
+    }
+
+    /**
+     * What others append moves the offsets of what is appended here, so that the kernel would put it
+     * into the wrong pages.
+     */
+    private static boolean appendsShared(OpenFile file, int flags) {
+        return appends(flags) && file.shared();
+    }
+
     /**
      * O_DIRECT files bypass the page cache in the FUSE layer itself, which lets writes run in
      * parallel; the kernel's generic way would hold the inode's lock during each.
      */
-    private int answerFlags(Attr attr, int flags) {
+    private int answerFlags(OpenFile file, Attr attr, int flags) {
         int answer = 0;
         if (direct(flags)) {
             answer |= FileFormat.FOPEN_DIRECT_IO | FileFormat.FOPEN_PARALLEL_DIRECT_WRITES;
+        } else if (appendsShared(file, flags)) {
+            answer |= FileFormat.FOPEN_DIRECT_IO;
         }
         if (direct(flags) || mount.cache().pagesAreOf(attr)) {
             answer |= FileFormat.FOPEN_KEEP_CACHE;

@@ -4,7 +4,7 @@ import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
-import io.cairn.fuse.kernel.FileMode;
+import io.cairn.common.posix.Mode;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -24,7 +24,7 @@ final class Subtree {
 
     /** Completes with the attributes again; fails with ESTALE where a directory lies outside. */
     CompletableFuture<Attr> require(Attr attr) {
-        boolean directory = (attr.getMode() & FileMode.TYPE) == FileMode.DIRECTORY;
+        boolean directory = Mode.isDirectory(attr.getMode());
         if (!directory || nodes.rootInode() == CairnClient.ROOT_INODE) {
             return CompletableFuture.completedFuture(attr);
         }

@@ -19,6 +19,7 @@ public final class Notifier {
     private record Invalidation(long node, Runnable afterwards) {}
 
     private final FuseDevice device;
+    private final PageNotifier pages;
     private final LinkedBlockingQueue<Invalidation> queue = new LinkedBlockingQueue<>();
     private final MemorySegment message = Arena.ofAuto().allocate(64, 8);
     private final Thread thread =
@@ -26,14 +27,25 @@ public final class Notifier {
 
     Notifier(FuseDevice device) {
         this.device = device;
+        this.pages = new PageNotifier(device);
     }
 
     void start() {
         thread.start();
+        pages.start();
     }
 
     void close() {
         thread.interrupt();
+        pages.close();
+    }
+
+    /**
+     * Makes the kernel drop the node's pages and ask again for its attributes, soon. Not before a
+     * request is answered that holds pages of it.
+     */
+    public void dropPages(long node) {
+        pages.drop(node);
     }
 
     /**

@@ -63,6 +63,11 @@ public final class RequestBuffers {
         return allocator.directBuffer(length, length).writeBytes(from, start, length);
     }
 
+    /** The largest data of one WRITE. */
+    public int maxWriteBytes() {
+        return requestBytes - OVERHEAD_BYTES;
+    }
+
     /** The largest answer the kernel may ask for. */
     public int answerMaximumBytes() {
         return requestBytes;

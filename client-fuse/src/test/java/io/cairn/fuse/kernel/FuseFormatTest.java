@@ -185,6 +185,13 @@ class FuseFormatTest {
         assertThat(FileFormat.size(write)).isEqualTo(512);
         assertThat(FileFormat.writeKillsPrivileges(write)).isTrue();
         assertThat(FileFormat.writeFlags(write)).isEqualTo(1 | OpenFlag.O_DSYNC);
+        assertThat(FileFormat.writeAppends(write)).isFalse();
+        String zeros = "00".repeat(20);
+        assertThat(FileFormat.writeAppends(read(zeros + "00000000" + zeros.substring(24) + "01040000 00000000")))
+                .isTrue();
+        assertThat(FileFormat.writeAppends(read(zeros + "01000000" + zeros.substring(24) + "01040000 00000000")))
+                .as("a page written back")
+                .isFalse();
         MemorySegment allocate =
                 read("0100000000000000 0200000000000000 0300000000000000 10000000 00000000");
         assertThat(FileFormat.fallocateLength(allocate)).isEqualTo(3);
@@ -233,6 +240,11 @@ class FuseFormatTest {
                 40,
                 "28000000 02000000 0000000000000000"
                         + "0900000000000000 ffffffffffffffff 0000000000000000");
+        assertThat(NotifyFormat.putInvalidatePages(memory, 9)).isEqualTo(40);
+        written(
+                40,
+                "28000000 02000000 0000000000000000"
+                        + "0900000000000000 0000000000000000 0000000000000000");
     }
 
     @Test

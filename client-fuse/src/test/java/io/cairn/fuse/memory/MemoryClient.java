@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,11 +27,16 @@ import org.jspecify.annotations.Nullable;
  * is held back ({@link #holdBack}).
  */
 public final class MemoryClient implements CairnClient {
+    /** What the mount asked for. */
+    public record Append(int bytes, boolean goesOn) {}
+
     private final Map<Long, MemoryNode> nodes = new HashMap<>();
     private final Map<Long, Integer> opens = new HashMap<>();
     private final Map<String, CompletableFuture<Void>> gates = new ConcurrentHashMap<>();
     private final Map<String, Integer> waiting = new ConcurrentHashMap<>();
     private final AtomicInteger syncs = new AtomicInteger();
+    private final List<Append> appends = new CopyOnWriteArrayList<>();
+    private volatile boolean shared;
     private long lastInode = ROOT_INODE;
     private volatile long mounted = ROOT_INODE;
 
@@ -213,7 +219,12 @@ public final class MemoryClient implements CairnClient {
 
     @Override
     public CompletableFuture<OpenFile> create(
-            long parent, byte[] name, int mode, boolean exclusive, Credentials who) {
+            long parent,
+            byte[] name,
+            int mode,
+            boolean exclusive,
+            boolean append,
+            Credentials who) {
         return run(
                 "create",
                 () -> {
@@ -224,7 +235,7 @@ public final class MemoryClient implements CairnClient {
     }
 
     @Override
-    public CompletableFuture<OpenFile> open(long inode) {
+    public CompletableFuture<OpenFile> open(long inode, boolean append) {
         return run(
                 "open",
                 () -> {
@@ -500,6 +511,24 @@ public final class MemoryClient implements CairnClient {
         node.contentChanged();
     }
 
+    /** Appends to a file as another client would. */
+    public synchronized void appendElsewhere(byte[] nameInRoot, byte[] content) {
+        MemoryNode node = child(directory(ROOT_INODE), nameInRoot);
+        node.content.write(node.size, Unpooled.wrappedBuffer(content));
+        node.size += content.length;
+        node.contentChanged();
+    }
+
+    /** Whether files that are opened from now on are said to be open elsewhere too. */
+    public void openElsewhere(boolean shared) {
+        this.shared = shared;
+    }
+
+    /** All appends in the order of their coming. */
+    public List<Append> appends() {
+        return appends;
+    }
+
     /** Creates a file as another client would. */
     public synchronized void createElsewhere(byte[] nameInRoot, int mode) {
         make(ROOT_INODE, nameInRoot, MemoryNode.REGULAR | mode, Credentials.getDefaultInstance());
@@ -542,6 +571,26 @@ public final class MemoryClient implements CairnClient {
         @Override
         public CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges) {
             return run("write", () -> store(offset, data, killPrivileges));
+        }
+
+        @Override
+        public CompletableFuture<Long> append(
+                ByteBuf data, boolean killPrivileges, boolean goesOn) {
+            appends.add(new Append(data.readableBytes(), goesOn));
+            return run(
+                    "append",
+                    () -> {
+                        synchronized (MemoryClient.this) {
+                            long at = node.size;
+                            store(at, data, killPrivileges);
+                            return at;
+                        }
+                    });
+        }
+
+        @Override
+        public boolean shared() {
+            return shared;
         }
 
         @Override

@@ -52,6 +52,8 @@ class InterruptTest {
         SIGTERM + ",read,dd if=a of=/dev/null iflag=direct bs=4096",
         SIGINT + ",read,cat a",
         SIGKILL + ",write,dd if=/dev/zero of=a bs=4096 count=1",
+        SIGKILL + ",append,dd if=/dev/zero of=a bs=4096 count=1 oflag=append conv=notrunc",
+        SIGTERM + ",append,'dd if=/dev/zero of=a bs=4M count=1 oflag=append,direct conv=notrunc'",
         SIGINT + ",create,touch b",
         SIGTERM + ",mkdir,mkdir d",
     })
@@ -68,9 +70,9 @@ class InterruptTest {
     void killedProcessEndsThoughItsCloseIsNotAnswered() throws Exception {
         memory.client().holdBack("flush");
         Process process =
-                blocked("write", "perl", "-e", "open(F, '>>', 'a'); syswrite(F, 'x'); close(F)");
+                blocked("append", "perl", "-e", "open(F, '>>', 'a'); syswrite(F, 'x'); close(F)");
         endedBy(process, SIGKILL);
-        memory.client().letGo("write");
+        memory.client().letGo("append");
         memory.client().letGo("flush");
     }
 

@@ -1,0 +1,157 @@
+package io.cairn.fuse.posix;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.fuse.posix.Posix.Stat;
+import java.util.Arrays;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Files that are O_APPEND, while another client makes them longer behind the kernel's back. */
+class AppendMountTest {
+    private static final int MIB = 1 << 20;
+    private static final int F_SETFL = 4;
+    private static final byte[] NAME = "a".getBytes(UTF_8);
+
+    @RegisterExtension final MountedMemory memory = new MountedMemory();
+
+    private int open(int flags) {
+        return Posix.open(memory.path("a"), flags | Posix.O_CREAT, 0644);
+    }
+
+    private static void append(int fd, String text) {
+        assertThat(Posix.write(fd, text.getBytes(UTF_8))).isEqualTo(text.length());
+    }
+
+    private static String read(int fd) {
+        return new String(Posix.pread(fd, 4096, 0).bytes(), UTF_8);
+    }
+
+    private void elsewhere(String text) {
+        memory.client().appendElsewhere(NAME, text.getBytes(UTF_8));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, Posix.O_DSYNC})
+    void recordsFollowEachOtherWhoeverAppends(int flags) {
+        int fd = open(Posix.O_RDWR | Posix.O_APPEND | flags);
+        int cached = open(Posix.O_RDONLY);
+        StringBuilder expected = new StringBuilder();
+        for (int i = 0; i < 50; i++) {
+            append(fd, "here " + i + ";");
+            elsewhere("there " + i + ";");
+            expected.append("here ").append(i).append(";there ").append(i).append(';');
+            if (i % 7 == 0) {
+                read(cached); // pages for the kernel to put things into
+            }
+        }
+        append(fd, "end");
+        String whole = expected + "end";
+        // The answer does not wait until the kernel has dropped the pages that were wrong.
+        Awaitility.await().untilAsserted(() -> assertThat(read(cached)).isEqualTo(whole));
+        assertThat(read(fd)).isEqualTo(whole);
+        Stat stat = Posix.fstat(fd);
+        assertThat(stat.size()).isEqualTo(whole.length());
+        Posix.close(fd);
+        Posix.close(cached);
+    }
+
+    @Test
+    void aFlagThatIsSetLaterCountsAndOneThatIsTakenAwayDoesNot() {
+        int fd = open(Posix.O_RDWR);
+        append(fd, "abc");
+        elsewhere("DEF");
+        assertThat(Posix.call("fcntl", fd, F_SETFL, Posix.O_APPEND)).isZero();
+        append(fd, "ghi");
+        assertThat(Posix.call("fcntl", fd, F_SETFL, 0)).isZero();
+        assertThat(Posix.pwrite(fd, "x".getBytes(UTF_8), 1)).isEqualTo(1);
+        Awaitility.await().untilAsserted(() -> assertThat(read(fd)).isEqualTo("axcDEFghi"));
+        assertThat(memory.client().appends()).hasSize(1);
+        Posix.close(fd);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {0, Posix.O_DSYNC})
+    void theLargePiecesOfOneWriteFollowEachOther(int flags) {
+        int fd = open(Posix.O_WRONLY | Posix.O_APPEND | flags);
+        append(fd, "abc");
+        elsewhere("DEF");
+        byte[] large = pattern(3 * MIB + 5000);
+        assertThat(Posix.write(fd, large)).isEqualTo(large.length);
+        checkContent("abcDEF", large);
+        System.out.println(memory.client().appends());
+        Posix.close(fd);
+    }
+
+    @Test
+    void uncachedOnesToo() {
+        int fd = open(Posix.O_WRONLY | Posix.O_APPEND | Posix.O_DIRECT);
+        byte[] large = pattern(4 * MIB);
+        for (int i = 0; i < 3; i++) {
+            assertThat(Posix.write(fd, large)).isEqualTo(large.length);
+        }
+        elsewhere("DEF");
+        assertThat(Posix.write(fd, large)).isEqualTo(large.length);
+        int check = open(Posix.O_RDONLY);
+        for (int i = 0; i < 4; i++) {
+            long at = i * (long) large.length + (i == 3 ? 3 : 0);
+            assertThat(Arrays.equals(Posix.pread(check, large.length, at).bytes(), large)).isTrue();
+        }
+        Posix.close(check);
+        Posix.close(fd);
+    }
+
+    private void checkContent(String before, byte[] large) {
+        int check = open(Posix.O_RDONLY);
+        byte[] content = Posix.pread(check, before.length() + large.length + 1, 0).bytes();
+        assertThat(content).hasSize(before.length() + large.length);
+        assertThat(new String(content, 0, before.length(), UTF_8)).isEqualTo(before);
+        assertThat(Arrays.equals(content, before.length(), content.length, large, 0, large.length))
+                .isTrue();
+        Posix.close(check);
+    }
+
+    /** No two MiB of it are alike. */
+    private static byte[] pattern(int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (i * 31 + (i >>> 12) * 7 + (i >>> 20));
+        }
+        return bytes;
+    }
+
+    @Test
+    void anAppendingFileThatIsOpenElsewhereHasNoPages() {
+        int alone = open(Posix.O_RDWR | Posix.O_APPEND);
+        append(alone, "old");
+        assertThat(read(alone)).isEqualTo("old");
+        memory.client().overwriteElsewhere(NAME, "new".getBytes(UTF_8));
+        assertThat(read(alone)).as("from its pages").isEqualTo("old");
+        memory.client().openElsewhere(true);
+        int shared = open(Posix.O_RDWR | Posix.O_APPEND);
+        assertThat(read(shared)).isEqualTo("new");
+        memory.client().overwriteElsewhere(NAME, "wow".getBytes(UTF_8));
+        assertThat(read(shared)).isEqualTo("wow");
+        append(shared, "!");
+        assertThat(read(shared)).isEqualTo("wow!");
+        Posix.close(alone);
+        Posix.close(shared);
+    }
+
+    @Test
+    void aLoneAppenderKeepsItsPages() {
+        int fd = open(Posix.O_RDWR | Posix.O_APPEND);
+        append(fd, "abc");
+        assertThat(read(fd)).isEqualTo("abc");
+        append(fd, "def");
+        memory.client().holdBack("read");
+        assertThat(read(fd)).isEqualTo("abcdef");
+        assertThat(memory.client().heldBack("read")).isZero();
+        memory.client().letGo("read");
+        Posix.close(fd);
+    }
+}
