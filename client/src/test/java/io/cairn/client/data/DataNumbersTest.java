@@ -3,7 +3,7 @@ package io.cairn.client.data;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.cairn.client.model.TestSeed;
+import io.cairn.common.seed.TestSeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

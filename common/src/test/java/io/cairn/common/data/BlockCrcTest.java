@@ -2,6 +2,7 @@ package io.cairn.common.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
@@ -38,9 +39,7 @@ class BlockCrcTest {
 
     @Test
     void agreesWithTheNaiveWayWhereverTheDataStarts() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("BlockCrcTest");
         for (int i = 0; i < 300; i++) {
             int offset = random.nextInt(20_000);
             byte[] bytes = new byte[random.nextInt(20_000)];

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.data.DataOp.Cut;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -145,9 +146,7 @@ class DataOpFormatTest {
 
     @Test
     void hostileBytesAreRefusedOrMakeAPossibleOperation() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("DataOpFormatTest");
         for (int i = 0; i < 50_000; i++) {
             byte[] bytes = encoded(WRITE);
             for (int flips = random.nextInt(4); flips >= 0; flips--) {

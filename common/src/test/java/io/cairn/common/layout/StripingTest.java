@@ -3,6 +3,7 @@ package io.cairn.common.layout;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.seed.TestSeed;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -90,9 +91,7 @@ class StripingTest {
 
     @Test
     void randomOffsetsUpToTheEndOfLongGoThereAndBack() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("StripingTest.randomOffsetsUpToTheEndOfLongGoThereAndBack");
         for (int i = 0; i < 20_000; i++) {
             Striping s = randomStriping(random);
             long offset = random.nextLong() >>> (1 + random.nextInt(63));
@@ -121,9 +120,7 @@ class StripingTest {
 
     @Test
     void piecesCoverARangeWithoutGapOrOverlap() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("StripingTest.piecesCoverARangeWithoutGapOrOverlap");
         for (int i = 0; i < 2_000; i++) {
             Striping s = randomStriping(random);
             long length = random.nextInt(1 << random.nextInt(23));

@@ -11,6 +11,7 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.common.seed.TestSeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -145,9 +146,7 @@ class ClusterMapTest {
     /** The difference of any two epochs leads to the same map. */
     @Test
     void randomHistories() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("ClusterMapTest");
         List<ClusterMap> history = new ArrayList<>(List.of(ClusterMap.of(full())));
         for (int i = 0; i < 200; i++) {
             ClusterMap last = history.getLast();

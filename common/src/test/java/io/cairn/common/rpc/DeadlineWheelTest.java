@@ -3,6 +3,7 @@ package io.cairn.common.rpc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.proto.Hello;
+import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
 import java.time.Duration;
@@ -41,9 +42,7 @@ class DeadlineWheelTest {
     @Test
     void expiresEachOnceAfterItsDeadlineAndNotLong() throws Exception {
         onLoop(() -> {
-            long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-            System.out.println("seed " + seed);
-            Random random = new Random(seed);
+            Random random = TestSeed.random("DeadlineWheelTest");
             long start = System.nanoTime() + Duration.ofHours(1).toNanos();
             var wheel = new DeadlineWheel(loop, start);
             List<Long> expired = new ArrayList<>();

@@ -2,6 +2,7 @@ package io.cairn.common.rpc;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.seed.TestSeed;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -38,9 +39,7 @@ public final class FrameAttacks {
     public FrameAttacks(InetSocketAddress address, Hello hello) {
         this.address = address;
         this.hello = Handshake.local(hello);
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("FrameAttacks seed " + seed);
-        this.random = new Random(seed);
+        this.random = TestSeed.random("FrameAttacks");
     }
 
     /** All attacks, at the same time; fails unless all end as they should. */

@@ -2,6 +2,7 @@ package io.cairn.common.rpc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
@@ -92,9 +93,7 @@ class FrameReceiverTest implements FrameReceiver.Sink {
 
     @Test
     void randomStreamsReadInPlaceWithPayloadsHeld() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("FrameReceiverTest");
         keep = 5;
         for (int round = 0; round < 60; round++) {
             var stream = new ByteArrayOutputStream();

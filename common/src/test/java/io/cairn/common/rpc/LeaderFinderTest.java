@@ -3,6 +3,7 @@ package io.cairn.common.rpc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.common.time.ManualClock;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -195,9 +196,7 @@ class LeaderFinderTest {
      */
     @Test
     void anyLeaderIsFound() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("LeaderFinderTest: -Dcairn.test.seed=" + seed);
-        Random random = new Random(seed);
+        Random random = TestSeed.random("LeaderFinderTest");
         for (int run = 0; run < 2000; run++) {
             int count = 1 + random.nextInt(5);
             LeaderFinder wanted =

@@ -14,6 +14,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
+import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
@@ -287,8 +288,7 @@ abstract class RpcEndToEndContract {
     void manyThreadsPipelineLargeAndSmall() throws Exception {
         RpcServer server = server(0);
         RpcChannel channel = client().channel(server.localAddress());
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("seed " + seed);
+        long seed = TestSeed.of("RpcEndToEndContract");
         int threads = 4;
         int callsEach = 500;
         var failure = new AtomicReference<String>();
