@@ -4,6 +4,7 @@ import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.common.config.ConfigException;
 import io.cairn.common.errno.BindFailures;
+import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.file.InUseException;
@@ -14,8 +15,6 @@ import java.nio.channels.UnresolvedAddressException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
@@ -57,7 +56,7 @@ final class Failures {
 
     /** One line, without the names of classes where the message says enough. */
     static String message(Throwable thrown) {
-        Throwable cause = cause(thrown);
+        Throwable cause = Causes.of(thrown);
         String message =
                 cause.getMessage() == null
                         ? ""
@@ -71,15 +70,5 @@ final class Failures {
             case UnknownHostException e -> "unknown host " + message;
             default -> message.isEmpty() ? cause.getClass().getSimpleName() : message;
         };
-    }
-
-    /** The exception that was meant, without what only carried it from one thread to another. */
-    private static Throwable cause(Throwable thrown) {
-        Throwable cause = thrown;
-        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
-                && cause.getCause() != null) {
-            cause = cause.getCause();
-        }
-        return cause;
     }
 }

@@ -1,6 +1,7 @@
 package io.cairn.fuse.mount;
 
 import io.cairn.client.api.CairnClient;
+import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
@@ -125,12 +126,11 @@ public final class FuseMount implements AutoCloseable {
             }
             return inode;
         } catch (CompletionException | FsException e) {
-            @Nullable Throwable cause = e instanceof CompletionException ? e.getCause() : e;
             throw new MountException(
                     "directory "
                             + subdir
                             + " of the file system cannot be mounted: "
-                            + (cause == null ? e.getMessage() : cause.getMessage()),
+                            + Causes.of(e).getMessage(),
                     e);
         }
     }

@@ -1,6 +1,7 @@
 package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
@@ -12,7 +13,6 @@ import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -91,11 +91,8 @@ final class OpenOperations {
     }
 
     private static boolean isExisting(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null
-                        ? failure.getCause()
-                        : failure;
-        return cause instanceof FsException expected && expected.errno() == Errno.EEXIST;
+        return Causes.of(failure) instanceof FsException expected
+                && expected.errno() == Errno.EEXIST;
     }
 
     private void replyCreate(FuseRequest request, OpenFile file, int flags) {

@@ -1,11 +1,11 @@
 package io.cairn.fuse.session;
 
+import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.libc.LinuxError;
 import io.netty.buffer.ByteBuf;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -112,10 +112,7 @@ public final class FuseRequest {
 
     /** The one place where a failure becomes a kernel error number. */
     public boolean fail(Throwable failure) {
-        Throwable cause = failure;
-        while (cause instanceof CompletionException && cause.getCause() != null) {
-            cause = cause.getCause();
-        }
+        Throwable cause = Causes.of(failure);
         if (cause instanceof FsException expected) {
             LOG.debug("{} node {}: {}", opcode.label(), node, expected.getMessage());
             return fail(expected.errno());

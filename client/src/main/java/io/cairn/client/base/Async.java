@@ -1,11 +1,11 @@
 package io.cairn.client.base;
 
+import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -18,11 +18,7 @@ public final class Async {
 
     /** The failure behind a future's exception; anything unexpected becomes EIO. */
     public static FsException failure(Throwable thrown) {
-        Throwable t = thrown;
-        while ((t instanceof CompletionException || t instanceof ExecutionException)
-                && t.getCause() != null) {
-            t = t.getCause();
-        }
+        Throwable t = Causes.of(thrown);
         if (t instanceof TimeoutException) {
             return new FsException(Errno.ETIMEDOUT, "not done in time");
         }
@@ -40,18 +36,7 @@ public final class Async {
     public static <T, R> CompletableFuture<R> map(
             CompletableFuture<T> from, Function<? super T, ? extends R> step) {
         CompletableFuture<R> to = new CompletableFuture<>();
-        var _ =
-                from.whenComplete((value, thrown) -> {
-                    if (thrown != null) {
-                        to.completeExceptionally(failure(thrown));
-                        return;
-                    }
-                    try {
-                        to.complete(step.apply(value));
-                    } catch (RuntimeException e) {
-                        to.completeExceptionally(failure(e));
-                    }
-                });
+        onValue(from, to, value -> to.complete(step.apply(value)));
         return to;
     }
 
@@ -59,6 +44,18 @@ public final class Async {
     public static <T, R> CompletableFuture<R> then(
             CompletableFuture<T> from, Function<? super T, CompletableFuture<R>> step) {
         CompletableFuture<R> to = new CompletableFuture<>();
+        onValue(
+                from,
+                to,
+                value -> {
+                    var _ = step.apply(value).whenComplete((r, t) -> settle(to, r, t));
+                });
+        return to;
+    }
+
+    /** Fails {@code to} as {@code from} fails, or as the use of its value does. */
+    private static <T> void onValue(
+            CompletableFuture<T> from, CompletableFuture<?> to, Consumer<? super T> use) {
         var _ =
                 from.whenComplete((value, thrown) -> {
                     if (thrown != null) {
@@ -66,12 +63,11 @@ public final class Async {
                         return;
                     }
                     try {
-                        var _ = step.apply(value).whenComplete((r, t) -> settle(to, r, t));
+                        use.accept(value);
                     } catch (RuntimeException e) {
                         to.completeExceptionally(failure(e));
                     }
                 });
-        return to;
     }
 
     /** Completes {@code to} as another future completed. */

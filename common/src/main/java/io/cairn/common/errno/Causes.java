@@ -1,0 +1,19 @@
+package io.cairn.common.errno;
+
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+
+/** Why something failed that was done by another thread. Stateless. */
+public final class Causes {
+    private Causes() {}
+
+    /** The exception that was thrown, without those that futures wrapped around it. */
+    public static Throwable of(Throwable failure) {
+        Throwable cause = failure;
+        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
+                && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        return cause;
+    }
+}
