@@ -47,6 +47,7 @@ import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.UnlinkOp;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /**
  * The operations of {@link CairnClient} as queries and mutations; what concerns open files is done
@@ -88,35 +89,32 @@ final class ClusterClient implements CairnClient {
                         .setParent(parent)
                         .setName(ByteString.copyFrom(name))
                         .build();
-        return timed(
+        return ask(
                 Op.LOOKUP,
-                Async.map(
-                        query(Method.LOOKUP, request, LookupReply.parser()),
-                        reply -> table.merge(reply.getAttr())));
+                Method.LOOKUP,
+                request,
+                LookupReply.parser(),
+                reply -> table.merge(reply.getAttr()));
     }
 
     @Override
     public CompletableFuture<Attr> getAttr(long inode) {
-        return timed(
+        return ask(
                 Op.GETATTR,
-                Async.map(
-                        query(
-                                Method.GET_ATTR,
-                                GetAttrRequest.newBuilder().setInode(inode).build(),
-                                GetAttrReply.parser()),
-                        reply -> table.merge(reply.getAttr())));
+                Method.GET_ATTR,
+                GetAttrRequest.newBuilder().setInode(inode).build(),
+                GetAttrReply.parser(),
+                reply -> table.merge(reply.getAttr()));
     }
 
     @Override
     public CompletableFuture<byte[]> readLink(long inode) {
-        return timed(
+        return ask(
                 Op.READLINK,
-                Async.map(
-                        query(
-                                Method.READ_LINK,
-                                ReadLinkRequest.newBuilder().setInode(inode).build(),
-                                ReadLinkReply.parser()),
-                        reply -> reply.getTarget().toByteArray()));
+                Method.READ_LINK,
+                ReadLinkRequest.newBuilder().setInode(inode).build(),
+                ReadLinkReply.parser(),
+                reply -> reply.getTarget().toByteArray());
     }
 
     @Override
@@ -129,11 +127,12 @@ final class ClusterClient implements CairnClient {
                         .setMaxBytes(maxBytes)
                         .setWithAttributes(withAttributes)
                         .build();
-        return timed(
+        return ask(
                 Op.READDIR,
-                Async.map(
-                        query(Method.READ_DIR, request, ReadDirReply.parser()),
-                        reply -> withAttributes ? withOwnWrites(reply) : reply));
+                Method.READ_DIR,
+                request,
+                ReadDirReply.parser(),
+                reply -> withAttributes ? withOwnWrites(reply) : reply);
     }
 
     /** Puts size and mtime of this client's own writes into the entries of open files. */
@@ -157,33 +156,32 @@ final class ClusterClient implements CairnClient {
                         .setInode(inode)
                         .setName(ByteString.copyFrom(name))
                         .build();
-        return timed(
+        return ask(
                 Op.GETXATTR,
-                Async.map(
-                        query(Method.GET_XATTR, request, GetXattrReply.parser()),
-                        reply -> reply.getValue().toByteArray()));
+                Method.GET_XATTR,
+                request,
+                GetXattrReply.parser(),
+                reply -> reply.getValue().toByteArray());
     }
 
     @Override
     public CompletableFuture<List<byte[]>> listXattr(long inode) {
-        return timed(
+        return ask(
                 Op.LISTXATTR,
-                Async.map(
-                        query(
-                                Method.LIST_XATTR,
-                                ListXattrRequest.newBuilder().setInode(inode).build(),
-                                ListXattrReply.parser()),
-                        reply ->
-                                reply.getNamesList().stream()
-                                        .map(ByteString::toByteArray)
-                                        .toList()));
+                Method.LIST_XATTR,
+                ListXattrRequest.newBuilder().setInode(inode).build(),
+                ListXattrReply.parser(),
+                reply -> reply.getNamesList().stream().map(ByteString::toByteArray).toList());
     }
 
     @Override
     public CompletableFuture<StatFsReply> statFs() {
-        return timed(
+        return ask(
                 Op.STATFS,
-                query(Method.STAT_FS, StatFsRequest.getDefaultInstance(), StatFsReply.parser()));
+                Method.STAT_FS,
+                StatFsRequest.getDefaultInstance(),
+                StatFsReply.parser(),
+                Function.identity());
     }
 
     // ---- mutations
@@ -352,10 +350,14 @@ final class ClusterClient implements CairnClient {
                 .reply();
     }
 
-    private <T extends MessageLite> CompletableFuture<T> query(
-            Method method, MessageLite request, Parser<T> parser) {
-        return services.meta()
-                .query(method, request, parser, System.nanoTime() + services.metadataNanos());
+    private <T extends MessageLite, R> CompletableFuture<R> ask(
+            Op op,
+            Method method,
+            MessageLite request,
+            Parser<T> parser,
+            Function<? super T, ? extends R> use) {
+        long deadline = System.nanoTime() + services.metadataNanos();
+        return timed(op, Async.map(services.meta().query(method, request, parser, deadline), use));
     }
 
     private <T> CompletableFuture<T> timed(Op op, CompletableFuture<T> future) {
