@@ -29,25 +29,10 @@ public interface DiskOpener {
     static DiskOpener local(IndexDatabases databases) {
         return (disk, cluster) -> {
             try {
-                return LocalDiskStore.open(config(disk), cluster, DiskRuntime.of(databases));
+                return LocalDiskStore.open(DiskConfig.of(disk), cluster, DiskRuntime.of(databases));
             } catch (DiskOpenException | IllegalArgumentException e) {
                 throw new DataServerException(String.valueOf(e.getMessage()), e);
             }
         };
-    }
-
-    private static DiskConfig config(DataServerConfig.DiskTable disk) {
-        return new DiskConfig(
-                disk.data(),
-                disk.wal(),
-                disk.index(),
-                disk.capacity().bytes(),
-                disk.walSize().bytes(),
-                Math.toIntExact(disk.walSegment().bytes()),
-                DiskConfig.SHARE_OF_CAPACITY,
-                disk.minimumFree().bytes(),
-                disk.flushInterval().toMillis(),
-                disk.ioThreads(),
-                Math.toIntExact(disk.directWrite().bytes()));
     }
 }

@@ -34,13 +34,8 @@ public record DiskConfig(
         long flushIntervalMillis,
         int ioThreads,
         int directWriteBytes) {
+    /** As headroom: a share of the size that the disk turns out to have. */
     public static final long SHARE_OF_CAPACITY = -1;
-    public static final int DEFAULT_WAL_SEGMENT_BYTES = 64 << 20;
-    public static final long DEFAULT_WAL_BYTES = 1L << 30;
-    public static final long DEFAULT_MINIMUM_FREE_BYTES = 64 << 20;
-    public static final long DEFAULT_FLUSH_INTERVAL_MILLIS = 500;
-    public static final int DEFAULT_IO_THREADS = 4;
-    public static final int DEFAULT_DIRECT_WRITE_BYTES = 256 << 10;
 
     public DiskConfig {
         DiskTable.checkSizes(capacityBytes, walBytes, walSegmentBytes, directWriteBytes);
@@ -51,20 +46,20 @@ public record DiskConfig(
         KeyException.require(ioThreads >= 1 && ioThreads <= 256, "io_threads", "must be 1 to 256");
     }
 
-    /** All defaults, everything below one directory. */
-    public static DiskConfig in(Path directory, long capacityBytes) {
+    /** What the administrator wrote; what has no key of its own gets its default. */
+    public static DiskConfig of(DiskTable table) {
         return new DiskConfig(
-                directory.resolve("data"),
-                directory.resolve("wal"),
-                directory.resolve("index"),
-                capacityBytes,
-                DEFAULT_WAL_BYTES,
-                DEFAULT_WAL_SEGMENT_BYTES,
+                table.data(),
+                table.wal(),
+                table.index(),
+                table.capacity().bytes(),
+                table.walSize().bytes(),
+                Math.toIntExact(table.walSegment().bytes()),
                 SHARE_OF_CAPACITY,
-                DEFAULT_MINIMUM_FREE_BYTES,
-                DEFAULT_FLUSH_INTERVAL_MILLIS,
-                DEFAULT_IO_THREADS,
-                DEFAULT_DIRECT_WRITE_BYTES);
+                table.minimumFree().bytes(),
+                table.flushInterval().toMillis(),
+                table.ioThreads(),
+                Math.toIntExact(table.directWrite().bytes()));
     }
 
     /**
@@ -77,36 +72,6 @@ public record DiskConfig(
         return headroomBytes == SHARE_OF_CAPACITY
                 ? Math.clamp(diskBytes / 100, 256L << 10, 1L << 30)
                 : headroomBytes;
-    }
-
-    public DiskConfig withWal(long bytes, int segmentBytes) {
-        return new DiskConfig(
-                data,
-                wal,
-                index,
-                capacityBytes,
-                bytes,
-                segmentBytes,
-                headroomBytes,
-                minimumFreeBytes,
-                flushIntervalMillis,
-                ioThreads,
-                directWriteBytes);
-    }
-
-    public DiskConfig withDirectWrite(int bytes) {
-        return new DiskConfig(
-                data,
-                wal,
-                index,
-                capacityBytes,
-                walBytes,
-                walSegmentBytes,
-                headroomBytes,
-                minimumFreeBytes,
-                flushIntervalMillis,
-                ioThreads,
-                bytes);
     }
 
     public int walSegments() {

@@ -27,7 +27,7 @@ final class AppendBenchmark {
     public static void main(String[] args) throws Exception {
         Path directory = Files.createTempDirectory(Path.of(args[0]), "append");
         double seconds = args.length > 1 ? Double.parseDouble(args[1]) : 3;
-        DiskConfig config = DiskConfig.in(directory, 4L << 30).withWal(1L << 30, 64 << 20);
+        DiskConfig config = TestDisks.in(directory, "capacity = '4GiB'");
         DiskRuntime runtime = DiskRuntime.of(StoreHarness.databases());
         try (LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime)) {
             Run run = new Run(store);

@@ -51,9 +51,8 @@ final class LargeWriteBenchmark {
     /** Seconds until acknowledged and until flushed. Eight PGs, as of several files. */
     private static double[] round(Path directory, boolean direct, int chunks) throws Exception {
         DiskConfig config =
-                DiskConfig.in(directory, 4L << 30)
-                        .withWal(1L << 30, 64 << 20)
-                        .withDirectWrite(direct ? DiskConfig.DEFAULT_DIRECT_WRITE_BYTES : 0);
+                TestDisks.in(
+                        directory, "capacity = '4GiB'" + (direct ? "" : "\ndirect_write = '0B'"));
         ByteBuf payload = Unpooled.directBuffer(CHUNK);
         while (payload.isWritable()) {
             payload.writeLong(payload.writerIndex() * 0x9E3779B97F4A7C15L);

@@ -92,7 +92,7 @@ class StoreLogFullTest {
     void theHeadroomIsOfTheSizeTheDiskHas() throws Exception {
         int size = 40 << 20;
         FaultDevices devices = new FaultDevices(4);
-        DiskConfig all = DiskConfig.in(directory, 0).withWal(256 << 10, 64 << 10);
+        DiskConfig all = TestDisks.in(directory, "wal_size = '32MiB'\nwal_segment = '8MiB'");
         devices.create(all.data(), size).close();
         DiskRuntime runtime =
                 new DiskRuntime(StoreHarness.databases(), devices, (what, cause) -> {}, false);
