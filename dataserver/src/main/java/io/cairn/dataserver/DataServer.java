@@ -170,15 +170,15 @@ public final class DataServer implements AutoCloseable {
         return Thread.ofPlatform().daemon().name("cairn-data-blocking").unstarted(task);
     }
 
-    /** Where it really listens. */
+    /** The address it listens on, with the port that it got. */
     public HostPort address() {
         InetSocketAddress bound = server.localAddress();
         return new HostPort(bound.getAddress().getHostAddress(), bound.getPort());
     }
 
     /**
-     * Completes when the metadata service has taken this server, with a {@link DataServerException}
-     * when it never will.
+     * Completes when the metadata service has accepted this server, with a {@link
+     * DataServerException} when it never will.
      */
     public CompletableFuture<DataServer> registered() {
         return registration.registered().thenApply(done -> this);
@@ -231,7 +231,7 @@ public final class DataServer implements AutoCloseable {
     }
 
     /**
-     * Stops serving and closes the disks; what was acknowledged is durable anyhow. Requests in
+     * Stops serving and closes the disks; what was acknowledged is durable already. Requests in
      * flight go unanswered. Not on an event loop.
      */
     @Override

@@ -15,7 +15,7 @@ record ServerGauges(
         Meters meters, List<LocalDisk> disks, PgLoops loops, ServerParts parts, MapFollower maps) {
 
     void register() {
-        meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().underWayBytes());
+        meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().inFlightBytes());
         meters.gauge(DataServerMeter.MAP_EPOCH, () -> maps.epoch());
         meters.gauge(DataServerMeter.LEASE, () -> parts.lease().remainingNanos() / 1e9);
         for (PgState state : PgState.values()) {

@@ -4,7 +4,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.wal.WalRecord;
 import org.jspecify.annotations.Nullable;
 
-/** An operation that is in the WAL, or on its way there, and not yet in the index. Any thread. */
+/** An operation that is logged, or about to be, and not yet in the index. Any thread. */
 public final class LoggedOp {
     private final @Nullable InodeChange change;
     private final long order;

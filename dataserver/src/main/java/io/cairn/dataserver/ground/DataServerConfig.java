@@ -62,7 +62,7 @@ public record DataServerConfig(
                 Duration heartbeat,
         @Key(
                         value =
-                                "Operations that may be under way in this process at once, in bytes"
+                                "Operations that may be in flight in this process at once, in bytes"
                                         + " of their data; beyond it clients are told to retry. The"
                                         + " process needs about eight times as much direct memory"
                                         + " (its own operations and those of other primaries, each"
@@ -74,7 +74,7 @@ public record DataServerConfig(
         @Key(
                         value =
                                 "Space of every disk that is not given out, for what other servers"
-                                        + " have under way to it.",
+                                        + " have in flight to it.",
                         defaultValue = "4MiB",
                         min = "0B",
                         max = "16GiB")

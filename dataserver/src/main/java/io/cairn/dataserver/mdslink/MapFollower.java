@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the newest cluster map this server was sent, as a whole or as what changed, and hands it to
+ * Keeps the newest cluster map that this server was sent, whole or as increments, and hands it to
  * the loops. Any thread; maps are applied one at a time.
  */
 public final class MapFollower {

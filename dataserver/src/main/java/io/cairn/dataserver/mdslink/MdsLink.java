@@ -68,7 +68,7 @@ public final class MdsLink {
         stopped = true;
     }
 
-    /** Somebody knows a newer map. */
+    /** A request or a member showed that a newer map exists. Any thread. */
     public void needMap() {
         if (!stopped) {
             loop.execute(this::awaitMap);

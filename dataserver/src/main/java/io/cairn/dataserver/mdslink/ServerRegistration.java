@@ -16,9 +16,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * This server's place in the cluster: what it reports of itself and its disks, and what becomes of
- * it when the metadata service takes it or refuses it. {@link MdsLink} calls it on its loop; what
- * is public may be called by any thread.
+ * What this server reports of itself and its disks to the metadata service, and what follows from
+ * the answer: ids and a map, or the end of the server. {@link MdsLink} calls it on its loop; public
+ * methods may be called by any thread.
  */
 public final class ServerRegistration {
     private static final Logger LOG = LoggerFactory.getLogger(ServerRegistration.class);
@@ -52,8 +52,8 @@ public final class ServerRegistration {
     }
 
     /**
-     * Completes when the metadata service has taken this server, with a {@link DataServerException}
-     * when it never will.
+     * Completes when the metadata service has accepted this server, with a {@link
+     * DataServerException} when it never will.
      */
     public CompletableFuture<Void> registered() {
         return registered.copy();

@@ -6,8 +6,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Carries what became durable from the disks' sync threads to one event loop: all of a sync batch
- * in one task. {@link #add} any thread; entries added by one thread arrive in its order.
+ * Hands what became durable from the disks' sync threads to one event loop, one task for a whole
+ * sync batch. Any thread adds; entries added by one thread arrive in its order.
  */
 final class DurableInbox implements Runnable {
     private final Executor loop;

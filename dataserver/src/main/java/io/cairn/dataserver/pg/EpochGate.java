@@ -4,10 +4,10 @@ import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests under way on one loop, and up to which map epoch this loop has nothing left of the
- * sessions that the map refuses: what a server confirms to the MDS in its heartbeat. Requests of
- * other sessions do not hold an epoch up, however long a placement group makes them wait. All
- * methods on the loop but {@link #confirmed}.
+ * The requests in flight on one loop, and the map epoch that the loop confirms: the newest one
+ * under which it has no request in flight of a session that the map refuses. The server reports it
+ * to the MDS in its heartbeat. Requests of other sessions do not delay an epoch, however long a
+ * placement group makes them wait. Called on the loop, except {@link #confirmed}.
  */
 public final class EpochGate {
     private @Nullable Entry first;
@@ -75,7 +75,7 @@ public final class EpochGate {
         confirm();
     }
 
-    /** Nothing of a session refused in this epoch's map is under way. Any thread. */
+    /** No request of a session that the map of this epoch refuses is in flight. Any thread. */
     long confirmed() {
         return confirmed;
     }

@@ -3,9 +3,9 @@ package io.cairn.dataserver.pg;
 import io.cairn.common.time.NanoClock;
 
 /**
- * The right to serve, from the MDS. It counts from when the heartbeat that renewed it was
- * <em>sent</em>, on a clock that goes on while the machine sleeps, and ends 2 % early for drift.
- * Any thread.
+ * The right to serve, granted by the MDS. It lasts from when the heartbeat that renewed it was
+ * <em>sent</em>, on a clock that goes on while the machine sleeps, and ends 2 % early because
+ * clocks drift. Any thread.
  */
 public final class Lease {
     private final NanoClock clock;

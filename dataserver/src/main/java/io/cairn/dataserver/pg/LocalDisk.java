@@ -5,9 +5,12 @@ import io.cairn.common.proto.DiskStatus;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.store.DiskStore;
 
-/** A disk this process serves, with what the whole process needs to know of it. Any thread. */
+/**
+ * A disk that this process serves: its store, the id that the MDS gave it, and how much it slows
+ * writers down. Any thread.
+ */
 public final class LocalDisk {
-    /** Below this share of the log, nobody is slowed. */
+    /** Below this fill ratio of the log no write is delayed. */
     private static final double SLOW_ABOVE = 0.6;
 
     private static final long MAX_DELAY_NANOS = 250_000_000L;
@@ -51,9 +54,10 @@ public final class LocalDisk {
     }
 
     /**
-     * How much later than durable an operation is acknowledged. Grows with the square of the log's
-     * fill above 60 %, so that writers slow down to the flusher's pace instead of meeting a wall;
-     * every replica does this for its own log, and the slowest one sets the pace.
+     * How long an operation is durable before it is acknowledged. Grows with the square of the
+     * log's fill above 60 %, so that writers slow down to the flusher's pace instead of stopping
+     * when the log is full. Every replica delays by the fill of its own log; the slowest one sets
+     * the pace.
      */
     public long delayNanos() {
         return delayNanos;

@@ -19,7 +19,7 @@ import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Protobuf messages between members to and from the replication's types. Stateless. */
+/** Translates between the protobuf messages of members and the types of replication. Stateless. */
 public final class Messages {
     private Messages() {}
 

@@ -16,8 +16,8 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The placement groups one event loop owns, and the map they live by. All methods on that loop,
- * unless they say otherwise.
+ * The placement groups that one event loop owns, and the cluster map it applied last. Called on
+ * that loop, unless a method says otherwise.
  */
 public final class PgLoop {
     private static final long TICK_NANOS = 20_000_000;
@@ -58,7 +58,10 @@ public final class PgLoop {
         loop.execute(() -> run(task));
     }
 
-    /** What a replica throws is a broken invariant: the process stops, see {@link ServerParts}. */
+    /**
+     * Runs the task now. An exception is a broken invariant of a replica: it stops the process, see
+     * {@link ServerParts}.
+     */
     public void run(Runnable task) {
         try {
             task.run();

@@ -10,8 +10,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The loops of a server, each with the placement groups it owns: where a request or a map finds the
- * one that is to have it. Any thread.
+ * All loops of a server: which one owns a placement group, and how a map reaches them all. Any
+ * thread.
  */
 public final class PgLoops {
     private final List<PgLoop> loops = new ArrayList<>();
@@ -43,7 +43,7 @@ public final class PgLoops {
         }
     }
 
-    /** The map epoch of which every loop says what {@link EpochGate#confirmed} says. */
+    /** The oldest of the map epochs that the loops confirm, see {@link EpochGate#confirmed}. */
     public long confirmedEpoch() {
         return loops.stream().mapToLong(PgLoop::confirmedEpoch).min().orElse(Long.MAX_VALUE);
     }

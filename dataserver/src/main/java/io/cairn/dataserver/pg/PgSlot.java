@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Joins one {@link PgReplica} to its disk and to the other members. Everything happens on the loop
- * that owns the PG; answers that come elsewhere are handed over.
+ * Connects one {@link PgReplica} to its disk and to the other members. Everything happens on the
+ * loop that owns the PG; answers that arrive on other threads are handed to it.
  */
 public final class PgSlot implements PgOutputs {
     private static final Logger LOG = LoggerFactory.getLogger(PgSlot.class);
@@ -168,7 +168,10 @@ public final class PgSlot implements PgOutputs {
         }
     }
 
-    /** Handed over always: a call may fail before it returns. */
+    /**
+     * Always as a later task: a call may fail before it returns, and the replica must not be
+     * entered from its own output.
+     */
     private void peerFailed(int to, long pgEpoch, RpcStatus status) {
         if (status.advice() == Advice.REFRESH_MAP) {
             parts.needMap().run();

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param peers makes channels to other data servers
  * @param blocking for the few store calls that wait for a device
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
- * @param needMap somebody has a newer map than this server
+ * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
         Map<Integer, LocalDisk> disks,

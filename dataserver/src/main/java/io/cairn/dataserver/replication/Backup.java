@@ -7,7 +7,10 @@ import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
-/** A backup's side: takes the primary's history, in order, exactly. Owner's thread only. */
+/**
+ * A backup's side: appends the primary's operations in the primary's order, without gaps. Owner's
+ * thread only.
+ */
 final class Backup {
     private final PgOutputs out;
     private final PgLog log;

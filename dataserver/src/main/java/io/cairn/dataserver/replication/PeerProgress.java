@@ -6,22 +6,22 @@ import org.jspecify.annotations.Nullable;
 final class PeerProgress {
     final int disk;
 
-    /** Its history as it told it, null until it did. */
+    /** The history it reported, null before. */
     @Nullable PgHistory history;
 
     /** Durable there and equal to the primary's history, up to here. */
     long durable;
 
-    /** Sequence to send next; everything between durable and this is under way. */
+    /** Sequence to send next; everything between durable and this is in flight. */
     long next;
 
     /** Highest committed sequence it was told. */
     long toldCommitted;
 
-    /** When something was last heard of it, or sent with nothing under way. */
+    /** When it last answered, or something was sent to it with nothing in flight. */
     long progressNanos;
 
-    /** What is under way was lost: send again at the next tick. */
+    /** What was in flight is lost: send again at the next tick. */
     boolean lost;
 
     PeerProgress(int disk, long nowNanos) {

@@ -62,7 +62,7 @@ final class PgLog {
         lastSequence = sequence;
     }
 
-    /** Returns false for the late word of an operation that was dropped meanwhile. */
+    /** Returns false if the operation was dropped before it became durable. */
     boolean becameDurable(long epoch, long sequence) {
         if (sequence <= durable || epochAt(sequence) != epoch) {
             return false;
@@ -78,7 +78,7 @@ final class PgLog {
         }
     }
 
-    /** The store is dropping the tail: nothing may be appended or said until it has. */
+    /** The store is dropping the tail: until it has, nothing may be appended or reported. */
     boolean dropping() {
         return dropping;
     }

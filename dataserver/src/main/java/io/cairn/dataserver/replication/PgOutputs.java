@@ -4,8 +4,8 @@ import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
 
 /**
- * What a {@link PgReplica} wants done. Called by the PG's owner, from inside an input; none may
- * call back into the replica before it returns.
+ * The actions of a {@link PgReplica}. Called by the PG's owner, from inside an input; none may call
+ * back into the replica before it returns.
  */
 public interface PgOutputs {
     /** Logs the entry; {@link PgReplica#onDurable} follows, in order. */
@@ -44,7 +44,7 @@ public interface PgOutputs {
     /** {@link PgReplica#onPeerLost} follows if it was not answered. */
     void sendCommit(int disk, long pgEpoch, long committedSequence);
 
-    /** Somebody knows a newer epoch of this PG: get the map. */
+    /** A member is in a newer epoch of this PG: the server must get the map. */
     void needMap();
 
     /** The server holds its lease from the MDS. */

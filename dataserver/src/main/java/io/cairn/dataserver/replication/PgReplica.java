@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  * the membership decided elsewhere, in the cluster map. No threads, clock or I/O: inputs are method
  * calls, outputs go to {@link PgOutputs} and the answer objects.
  *
- * <p>All methods are called by the one thread that owns the PG. Inputs that speak of another epoch
- * than the map this replica was told last are refused: older ones because their primary is deposed,
+ * <p>All methods are called by the one thread that owns the PG. Inputs of another PG epoch than the
+ * newest map gave this replica are refused: of older ones because their primary is deposed, of
  * newer ones until the map arrives.
  *
  * <p>Truncations: a write carries the inode's open cuts, and the store applies those newer than the
@@ -52,7 +52,7 @@ public final class PgReplica {
     // ---- map and time -------------------------------------------------------------------------
 
     /**
-     * The map says who the members are in this epoch; older words are ignored.
+     * The map says who the members are in this epoch; older maps are ignored.
      *
      * @param members disks, the primary first
      * @param mapEpoch epoch of the whole map
@@ -89,7 +89,7 @@ public final class PgReplica {
         }
     }
 
-    /** Drives everything that is repeated; a few times per second or more often. */
+    /** Drives retries; to be called a few times per second or more often. */
     public void tick(long nowNanos) {
         this.nowNanos = nowNanos;
         if (primary != null) {
@@ -97,7 +97,7 @@ public final class PgReplica {
         }
     }
 
-    /** Fails whatever waits. The replica is not used afterwards. */
+    /** Fails every operation and read that waits. The replica is not used afterwards. */
     public void close() {
         if (primary != null) {
             primary.close(refuse(Advice.RETRY, "the data server stops"));

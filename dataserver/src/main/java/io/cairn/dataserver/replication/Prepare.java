@@ -3,9 +3,9 @@ package io.cairn.dataserver.replication;
 import io.cairn.dataserver.store.PgLogEntry;
 
 /**
- * One operation on its way from the primary to a backup (layout: {@link PrepareFormat}).
+ * One operation as the primary sends it to a backup (layout: {@link PrepareFormat}).
  *
- * @param pgEpoch epoch the primary speaks in; the entry's own epoch may be older when it is sent
+ * @param pgEpoch epoch of the sending primary; the entry's own epoch may be older when it is sent
  *     again
  * @param previousEpoch epoch of the operation before this one: where it differs at the receiver,
  *     the histories differ (the consistency check of Raft's AppendEntries, Ongaro and Ousterhout,

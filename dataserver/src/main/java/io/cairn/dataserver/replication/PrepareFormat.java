@@ -19,8 +19,8 @@ import io.netty.buffer.ByteBuf;
  *  ├ head of the operation (DataOpFormat) ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ─ ┤
  * </pre>
  *
- * The PG epoch is the one the primary speaks in; the entry's own epoch is older when the operation
- * is sent again after peering. The previous epoch is that of the operation before this one.
+ * The PG epoch is that of the sending primary; the entry's own epoch is older when the operation is
+ * sent again after peering. The previous epoch is that of the operation before this one.
  */
 public final class PrepareFormat {
     public static final int FIXED_LENGTH = 48;

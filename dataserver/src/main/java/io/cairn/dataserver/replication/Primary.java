@@ -134,14 +134,14 @@ final class Primary {
                 || ring.bytes() >= limits.maxInFlightBytes()
                 || !ledger.withinBound(bytes)
                 || (op.session() != 0 && windows.full(op.session()))) {
-            return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too much under way");
+            return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
         }
         return null;
     }
 
     /**
-     * What the backups' disks take is known from their answers only: without an operation under
-     * way, one that changes nothing asks them, so that space that became free is heard of.
+     * The space on the backups' disks is known from their answers only. While no operation is in
+     * flight there are none, and freed space would stay unknown: a NOOP asks for it.
      */
     private void askForSpace() {
         if (ring.size() == 0 && nowNanos - askedNanos >= limits.resendNanos()) {
@@ -280,8 +280,8 @@ final class Primary {
             return;
         }
         for (PeerProgress peer : peers) {
-            boolean underWay = peer.durable < peer.next - 1;
-            if (underWay && nowNanos - peer.progressNanos > limits.resendNanos()) {
+            boolean inFlight = peer.durable < peer.next - 1;
+            if (inFlight && nowNanos - peer.progressNanos > limits.resendNanos()) {
                 peer.sendAgainFrom(peer.durable + 1);
             }
             if (peer.lost) {

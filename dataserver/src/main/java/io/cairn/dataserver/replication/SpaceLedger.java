@@ -4,45 +4,45 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What each disk of the cluster still takes, as this server knows it: the last word of the disk
- * less what this server has under way to it. Writes are admitted against it before they get a
- * sequence, because once they have one every replica must take them. Any thread; shared by all PGs
- * of a server.
+ * The free space of each disk of the cluster, as this server knows it: what the disk reported last,
+ * less what this server has in flight to it. Writes are admitted against it before they get a
+ * sequence, because every replica must take an operation that has one. Any thread; shared by all
+ * PGs of a server.
  */
 public final class SpaceLedger {
     private final ConcurrentHashMap<Integer, Account> accounts = new ConcurrentHashMap<>();
-    private final AtomicLong underWay = new AtomicLong();
+    private final AtomicLong inFlight = new AtomicLong();
     private final long reserveBytes;
-    private final long maxUnderWayBytes;
+    private final long maxInFlightBytes;
     private volatile long limitBytes = Long.MAX_VALUE;
 
     /**
-     * @param reserveBytes kept back on every disk for what other servers have under way to it
-     * @param maxUnderWayBytes of all uncommitted operations of this server
+     * @param reserveBytes kept back on every disk for what other servers have in flight to it
+     * @param maxInFlightBytes of all uncommitted operations of this server
      */
-    public SpaceLedger(long reserveBytes, long maxUnderWayBytes) {
+    public SpaceLedger(long reserveBytes, long maxInFlightBytes) {
         this.reserveBytes = reserveBytes;
-        this.maxUnderWayBytes = maxUnderWayBytes;
+        this.maxInFlightBytes = maxInFlightBytes;
     }
 
-    /** A disk said what it takes. */
+    /** A disk reported its free space. */
     public void report(int disk, long admissibleBytes) {
         account(disk).admissible = admissibleBytes;
     }
 
     /**
-     * Whether so many bytes more under way are within this server's bound; the first ones always
-     * are.
+     * Whether so many bytes more in flight are within this server's bound; with nothing in flight
+     * they always are.
      */
     public boolean withinBound(long bytes) {
-        long before = underWay.get();
-        return before == 0 || before + bytes <= Math.min(maxUnderWayBytes, limitBytes);
+        long before = inFlight.get();
+        return before == 0 || before + bytes <= Math.min(maxInFlightBytes, limitBytes);
     }
 
     /**
-     * Bounds what is under way by the logs too. Uncommitted operations cannot leave a log: if those
-     * of all servers did not fit into the log of every disk at once, two disks could wait for each
-     * other, each full of what the other one has no room for.
+     * Bounds the bytes in flight by the logs too. Uncommitted operations cannot leave a log: if
+     * those of all servers did not fit into the log of every disk at once, two disks could wait for
+     * each other, each full of what the other one has no room for.
      *
      * @param logBytes of a disk that operations may fill
      * @param servers whose operations it takes
@@ -56,7 +56,7 @@ public final class SpaceLedger {
     public boolean fits(int[] disks, long bytes) {
         for (int disk : disks) {
             Account a = account(disk);
-            if (a.admissible - a.underWay.get() - reserveBytes < bytes) {
+            if (a.admissible - a.inFlight.get() - reserveBytes < bytes) {
                 return false;
             }
         }
@@ -64,9 +64,9 @@ public final class SpaceLedger {
     }
 
     void charge(int[] disks, long bytes) {
-        underWay.addAndGet(bytes);
+        inFlight.addAndGet(bytes);
         for (int disk : disks) {
-            account(disk).underWay.addAndGet(bytes);
+            account(disk).inFlight.addAndGet(bytes);
         }
     }
 
@@ -75,8 +75,8 @@ public final class SpaceLedger {
     }
 
     /** Bytes of uncommitted operations of this server. */
-    public long underWayBytes() {
-        return underWay.get();
+    public long inFlightBytes() {
+        return inFlight.get();
     }
 
     private Account account(int disk) {
@@ -85,7 +85,7 @@ public final class SpaceLedger {
     }
 
     private static final class Account {
-        private final AtomicLong underWay = new AtomicLong();
+        private final AtomicLong inFlight = new AtomicLong();
         private volatile long admissible;
     }
 }

@@ -20,9 +20,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves a read whose block is damaged on the primary's disk from a backup. The backup has every
- * committed operation and perhaps some that are not; what the read may show is decided at the
- * primary as for any other, after the data is here; then the damage is repaired. On the PG's loop.
+ * Serves a read from a backup when a block is damaged on the primary's disk. The backup has every
+ * committed operation and perhaps uncommitted ones; when its data has arrived, the primary decides
+ * as for any other read what may be shown. Then the block is repaired. On the PG's loop.
  */
 final class CorruptReads {
     private static final Logger LOG = LoggerFactory.getLogger(CorruptReads.class);
@@ -88,7 +88,10 @@ final class CorruptReads {
                 });
     }
 
-    /** Also of a range that no replica has as a whole: one may have each block. */
+    /**
+     * Also when no replica could serve the whole range: each of its blocks may be intact on one of
+     * them.
+     */
     private void repair(PgLoop owner, PgSlot primary, DataOp op) {
         repairs.found(
                 owner,

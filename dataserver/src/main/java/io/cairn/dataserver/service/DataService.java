@@ -27,7 +27,7 @@ import java.util.function.Supplier;
 
 /**
  * Decodes and checks every request on the loop of its connection and hands it to the loop that owns
- * its placement group (the same one, often enough, and then without a hop).
+ * its placement group. Often that is the same loop, and the request goes on at once.
  */
 public final class DataService implements RpcHandler {
     private final PgLoops loops;
@@ -61,7 +61,7 @@ public final class DataService implements RpcHandler {
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
     }
 
-    /** Has the blocks repaired that the flusher of this disk finds damaged. */
+    /** From now on blocks are repaired that the flusher of this disk finds damaged. */
     public void repairDamageOf(LocalDisk disk) {
         disk.store()
                 .onDamage((pg, inode, chunk, block) ->

@@ -22,8 +22,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 
 /**
- * What the MDS leader asks of a PG's primary, turned into logged operations of session 0. They are
- * repeated harmlessly and so need no place in the table of executed numbers. Any loop.
+ * Turns the MDS leader's requests to a PG's primary into logged operations of session 0. Repeating
+ * one is harmless, so they need no place in the table of executed numbers. Any loop.
  */
 final class MdsService {
     private final PgLoops loops;

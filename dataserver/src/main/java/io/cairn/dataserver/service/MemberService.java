@@ -37,8 +37,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the primary of a PG asks of a member that this server has. Called on the connection's loop;
- * handed to the owner's.
+ * Answers what one member of a PG asks of another one, whose replica is on this server. Called on
+ * the connection's loop; the work is handed to the loop that owns the PG.
  */
 final class MemberService {
     private static final int MAX_FETCH_BYTES = 8 << 20;
@@ -159,7 +159,7 @@ final class MemberService {
                 });
     }
 
-    /** A primary reads what is damaged on its own disk. */
+    /** A primary reads here what is damaged on its own disk. */
     void read(RpcRequest request) {
         PgReadFormat.PgRead r = PgReadFormat.decode(request.head());
         if (r.op().type() != DataOpType.READ || r.op().length() > Requests.MAX_IO_BYTES) {

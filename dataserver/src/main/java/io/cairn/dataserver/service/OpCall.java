@@ -13,8 +13,8 @@ import io.cairn.dataserver.replication.OpAnswer;
 import io.netty.buffer.ByteBuf;
 
 /**
- * One request on its way through the loop that owns its PG: counted in the epoch gate from
- * admission to answer, and timed. {@link #run} and the answers on that loop.
+ * One request, from admission to answer: counted in the epoch gate of the loop that owns its PG,
+ * and timed. {@link #run} and the answers happen on that loop.
  */
 abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
     protected final RpcRequest request;
@@ -53,7 +53,7 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
             return;
         }
         if (op.session() != 0 && op.mapEpoch() < owner.map().sessionFloor()) {
-            // Of a session that was refused and is forgotten, for all this server knows.
+            // Since that map its session may have been refused and forgotten.
             fail(
                     RpcStatus.fail(
                             Errno.EAGAIN,
@@ -89,13 +89,13 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
         timer.recordSince(startNanos, ok);
     }
 
-    /** A mutation; answered with a head that its kind decides. */
+    /** A mutation; what it is answered with depends on its kind. */
     static final class Mutation extends OpCall {
         private final ByteBuf payload;
         private final Runnable reply;
 
         /**
-         * @param payload taken over
+         * @param payload released here
          * @param reply answers the request
          */
         Mutation(

@@ -20,8 +20,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client read at the primary: admitted, read from the store, shown when everything in it is
- * committed. The store calls back on its own threads; all else on the owner's loop.
+ * One client read at the primary: admitted, read from the store, answered when everything in it is
+ * committed. The store calls back on its own threads; the rest happens on the loop that owns the
+ * PG.
  */
 final class ReadCall extends OpCall implements DiskStore.ReadCallback {
     private final CorruptReads corruptReads;
@@ -80,7 +81,7 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
     /**
      * The data is here, from this disk or another replica's.
      *
-     * @param bytes taken over
+     * @param bytes released here
      */
     void shown(PgSlot primary, ByteBuf bytes, int[] crcs) {
         data = bytes;

@@ -26,9 +26,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Repairs blocks that are damaged on a disk of this server from other replicas, whatever the role
- * of the replica here. A range in which damage was met is read; the first bad block is fetched,
- * with the version of its chunk, from a member that has it, and handed to the store, which takes it
- * only over the same version; then the range is read again, until it is clean. Each PG's repairs
+ * of the replica here. A range with damage is read; its first bad block is fetched, with the
+ * version of its chunk, from a member that has it; the store takes the block only while its own
+ * chunk has the same version. Then the range is read again, until it is clean. Each PG's repairs
  * run on its loop; {@link #found} may be called by any thread.
  */
 final class Repairs {
@@ -44,7 +44,7 @@ final class Repairs {
     private final Counter corrupt;
     private final Counter repaired;
     private final Counter failed;
-    private final Set<Damage> underWay = ConcurrentHashMap.newKeySet();
+    private final Set<Damage> active = ConcurrentHashMap.newKeySet();
 
     /** A range of blocks in which something is bad. */
     private record Damage(int disk, int pg, long inode, int chunk, int firstBlock, int blocks) {}
@@ -55,16 +55,16 @@ final class Repairs {
         failed = meters.counter(DataServerMeter.BLOCK_REPAIR_FAILED);
     }
 
-    /** Somewhere in these bytes of the chunk damage was met. */
+    /** A block somewhere in these bytes of the chunk is damaged. Any thread. */
     void found(PgLoop owner, int disk, int pg, long inode, int chunk, int offset, int lengthBytes) {
         int first = offset / BlockCrc.BLOCK_BYTES;
         int blocks = BlockCrc.count(offset, lengthBytes);
         Damage damage = new Damage(disk, pg, inode, chunk, first, blocks);
-        if (blocks > 0 && underWay.add(damage)) {
+        if (blocks > 0 && active.add(damage)) {
             owner.execute(() -> {
                 PgSlot slot = owner.slot(pg, disk);
                 if (slot == null) {
-                    underWay.remove(damage);
+                    active.remove(damage);
                 } else {
                     new Repair(owner, slot, damage).read();
                 }
@@ -72,7 +72,7 @@ final class Repairs {
         }
     }
 
-    /** One range on its way to being clean. On the PG's loop. */
+    /** The repair of one range. On the PG's loop. */
     private final class Repair {
         private final PgLoop owner;
         private final PgSlot slot;
@@ -108,7 +108,7 @@ final class Repairs {
 
         private void wasRead(@Nullable CorruptBlockException failure) {
             if (failure == null) {
-                underWay.remove(damage);
+                active.remove(damage);
                 return;
             }
             cause = String.valueOf(failure.getMessage());
@@ -214,7 +214,7 @@ final class Repairs {
         }
 
         private void fail(String why) {
-            underWay.remove(damage);
+            active.remove(damage);
             failed.increment();
             LOG.error(
                     "{} is damaged ({}) and was not repaired: {}. It is tried again when the block"
@@ -236,7 +236,7 @@ final class Repairs {
         }
     }
 
-    /** Null if the answer is none. */
+    /** Null unless the answer is an intact block. */
     private static @Nullable ChunkVersion verified(
             RpcStatus status, ByteBuf reply, ByteBuf content) {
         if (!status.ok()) {

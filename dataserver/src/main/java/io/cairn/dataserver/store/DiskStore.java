@@ -62,8 +62,8 @@ public interface DiskStore extends AutoCloseable {
     void repair(int pg, BlockRepair repair, Consumer<RepairOutcome> outcome);
 
     /**
-     * Told of blocks whose damage was found when an operation was to be merged into them; reads say
-     * it to their callers. Called by the flusher.
+     * Sets who is told of blocks that the flusher finds damaged when it merges an operation into
+     * them; a read reports damage to its caller. The listener is called by the flusher.
      */
     void onDamage(DamageListener listener);
 

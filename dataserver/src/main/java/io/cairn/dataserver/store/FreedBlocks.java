@@ -29,7 +29,7 @@ final class FreedBlocks {
         return runs.isEmpty();
     }
 
-    /** What its memory goes with: up to about 40 bytes for each. */
+    /** Number of runs; each takes up to about 40 bytes of heap. */
     int runs() {
         return runs.size();
     }

@@ -8,9 +8,9 @@ import java.util.ArrayDeque;
 import java.util.List;
 
 /**
- * Operations of a PG that are not in the WAL yet: large writes whose payload is on its way to the
- * data file, and what came after them, because the WAL has a PG's operations in their order. Under
- * the monitor of its {@link PgStore}.
+ * Operations of a PG that are not in the WAL yet: large writes whose payload is being written to
+ * the data file, and what came after them, because the WAL has a PG's operations in their order.
+ * Under the monitor of its {@link PgStore}.
  */
 final class HeldOps {
     private final ArrayDeque<Held> waiting = new ArrayDeque<>();

@@ -17,7 +17,7 @@ final class HeldPayload implements PayloadSource {
     private @Nullable WalRecord movedTo;
 
     /**
-     * @param bytes taken over
+     * @param bytes released here
      */
     HeldPayload(ByteBuf bytes) {
         this.bytes = bytes;

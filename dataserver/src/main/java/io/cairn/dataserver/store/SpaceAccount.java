@@ -48,8 +48,8 @@ final class SpaceAccount {
     }
 
     /**
-     * Below so much admissible, freed blocks are made free at once: others keep some of it back for
-     * what they have under way, so that writes are refused before it is 0.
+     * Below this many admissible bytes, freed blocks are made free at once: other servers keep a
+     * reserve for what they have in flight, so they refuse writes before it is 0.
      */
     long shortageBytes() {
         return Math.min(MAX_SHORTAGE_BYTES, allocator.blocks() / 8 * DataFile.BLOCK_BYTES);

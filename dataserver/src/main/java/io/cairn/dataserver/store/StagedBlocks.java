@@ -8,8 +8,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Images of blocks on their way to the data file, written in the order of the disk and in large
- * pieces. Keeps its memory from round to round. For the flusher.
+ * Images of blocks for the data file, written in the order of the disk and in large pieces. Keeps
+ * its memory from round to round. For the flusher.
  */
 final class StagedBlocks {
     private static final int BLOCK = DataFile.BLOCK_BYTES;

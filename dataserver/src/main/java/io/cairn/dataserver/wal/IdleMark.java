@@ -1,8 +1,8 @@
 package io.cairn.dataserver.wal;
 
 /**
- * Notices when a log has been idle for a while with a last batch of which it does not say yet that
- * it was synced. For one thread; no clock of its own.
+ * Notices when a log has been idle for a while and does not record yet that its last batch was
+ * synced. For one thread; no clock of its own.
  */
 final class IdleMark {
     /** After so long without an append the last batch gets its mark. */

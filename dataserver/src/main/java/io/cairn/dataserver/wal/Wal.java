@@ -139,8 +139,9 @@ public final class Wal implements AutoCloseable {
     }
 
     /**
-     * Lets an idle log say that its last batch was synced, which else the next one says: until then
-     * damage in it cannot be told from the torn end of the log. Called now and then by one thread.
+     * Lets an idle log record that its last batch was synced, as otherwise the next batch does:
+     * until then damage in that batch cannot be told from the torn end of the log. Called now and
+     * then by one thread.
      *
      * @param nowNanos of any clock
      */
@@ -150,7 +151,7 @@ public final class Wal implements AutoCloseable {
         }
     }
 
-    /** The LSN up to which the log itself says that everything was synced. */
+    /** The LSN up to which the log itself records that everything was synced. */
     public long markedLsn() {
         return sync.markedLsn();
     }
@@ -183,7 +184,7 @@ public final class Wal implements AutoCloseable {
         return failure.failed();
     }
 
-    /** Writes and syncs what was appended, then a batch that says so. */
+    /** Writes and syncs what was appended, then a mark that it was synced. */
     @Override
     public void close() {
         appender.close();

@@ -37,7 +37,7 @@ public final class WalBatchFormat {
 
     private WalBatchFormat() {}
 
-    /** What a batch says of itself. */
+    /** The fields of a header. */
     record Header(
             long salt, long generation, long firstLsn, long syncedLsn, int length, int records) {}
 

@@ -3,8 +3,8 @@ package io.cairn.dataserver.wal;
 import io.cairn.dataserver.disk.FatalHandler;
 
 /**
- * What becomes of a log whose device failed, or that has half a record in memory: nobody waits for
- * a segment any more, nothing more is written, the process is told. Any thread.
+ * The end of a log whose device failed, or that has half a record in memory: nothing more is
+ * written, nobody waits for a segment any more, the process is told. Any thread.
  */
 final class WalFailure {
     private final WalSegments segments;

@@ -9,10 +9,10 @@ import java.nio.ByteBuffer;
 import java.util.List;
 
 /**
- * An operation in the WAL, or on its way there: its head in memory and where its payload is. Any
+ * An operation that is logged, or about to be: its head in memory and where its payload is. Any
  * thread.
  *
- * @param lsn {@link #NOT_LOGGED} while it is on its way
+ * @param lsn {@link #NOT_LOGGED} before it is in the log
  * @param repair whether it is a block's content as of the sequence, and no operation of the history
  * @param payloadOffset within the source
  * @param extents blocks of the data file that have the payload of a large write; else empty
@@ -46,8 +46,8 @@ public record WalRecord(
     }
 
     /**
-     * Reads payload bytes, from memory while they are on their way to the device. Not verified:
-     * after the record's segment was recycled, or its extents freed, it gives other bytes.
+     * Reads payload bytes, from memory until they are on the device. Not verified: after the
+     * record's segment was recycled, or its extents freed, it gives other bytes.
      */
     public void read(int offset, ByteBuffer target) throws IOException {
         payload.read(payloadOffset + offset, target);

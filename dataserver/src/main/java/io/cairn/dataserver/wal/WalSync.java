@@ -58,7 +58,7 @@ final class WalSync {
         return syncedLsn;
     }
 
-    /** The LSN up to which the log itself says that everything was synced. */
+    /** The LSN up to which the log itself records that everything was synced. */
     long markedLsn() {
         return markedLsn;
     }
@@ -73,7 +73,7 @@ final class WalSync {
         return syncs.sum();
     }
 
-    /** Has the log say that its last batch was synced, when there is no other batch to say it. */
+    /** Writes a mark that the last batch was synced, unless a further batch records that first. */
     void mark() {
         markWanted = true;
         appender.wake();

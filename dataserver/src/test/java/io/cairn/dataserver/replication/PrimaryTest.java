@@ -184,7 +184,7 @@ class PrimaryTest {
     }
 
     @Test
-    void whatIsUnderWayCountsAsTaken() {
+    void whatIsInFlightCountsAsTaken() {
         replica.onPrepareReply(3, 3, 1, 3 * 8192);
         for (int n = 1; n <= 3; n++) {
             assertThat(submit(Ops.write(7, n, 1, 0, 4096)).failure).isNull();
@@ -193,7 +193,7 @@ class PrimaryTest {
     }
 
     @Test
-    void tooMuchUnderWayIsRetriedLater() {
+    void tooMuchInFlightIsRetriedLater() {
         for (int n = 1; n <= 8; n++) {
             assertThat(submit(Ops.write(7, n, 1, 0, 8)).failure).isNull();
         }
@@ -268,7 +268,7 @@ class PrimaryTest {
         replica.close();
         assertThat(answer.failure).isNotNull();
         assertThat(List.of(committed.refCnt(), open.refCnt())).containsExactly(1, 1);
-        assertThat(ledger.underWayBytes()).isZero();
+        assertThat(ledger.inFlightBytes()).isZero();
         committed.release();
         open.release();
     }

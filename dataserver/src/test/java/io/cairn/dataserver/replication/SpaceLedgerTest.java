@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** What a server may have under way at once. */
+/** What a server may have in flight at once. */
 class SpaceLedgerTest {
     private static final int[] DISKS = {1, 2, 3};
 

@@ -52,7 +52,7 @@ class WalPowerCutTest {
 
     @TempDir Path directory;
 
-    /** What of the writes under way reached the device. */
+    /** Which of the writes in flight reached the device. */
     private enum Survival {
         /** Those before, and the beginning of the last. */
         IN_ORDER,
@@ -147,7 +147,7 @@ class WalPowerCutTest {
 
     private int cutEverywhere(Map<Path, byte[]> empty, boolean forgetful) {
         Map<Path, byte[]> durable = new HashMap<>(empty);
-        List<Event.Written> underWay = new ArrayList<>();
+        List<Event.Written> inFlight = new ArrayList<>();
         long acknowledged = 0;
         long trimmed = 0;
         int cuts = 0;
@@ -156,19 +156,19 @@ class WalPowerCutTest {
                 case Event.Written w -> {
                     for (int at : cutsOf(w)) {
                         for (Survival s : Survival.values()) {
-                            Map<Path, byte[]> image = image(durable, underWay, w, at, s);
+                            Map<Path, byte[]> image = image(durable, inFlight, w, at, s);
                             verify(image, trimmed, acknowledged, s + ", byte " + at + " of " + w);
                             cuts++;
                         }
                     }
-                    underWay.add(w);
+                    inFlight.add(w);
                 }
                 case Event.Forced f -> {
                     if (!forgetful) {
-                        underWay.stream()
+                        inFlight.stream()
                                 .filter(w -> w.device().equals(f.device()))
                                 .forEach(w -> apply(durable, w, 0, w.bytes().length));
-                        underWay.removeIf(w -> w.device().equals(f.device()));
+                        inFlight.removeIf(w -> w.device().equals(f.device()));
                     }
                 }
                 case Event.Acknowledged a -> acknowledged = a.lsn();
@@ -217,19 +217,19 @@ class WalPowerCutTest {
 
     private Map<Path, byte[]> image(
             Map<Path, byte[]> durable,
-            List<Event.Written> underWay,
+            List<Event.Written> inFlight,
             Event.Written last,
             int cut,
             Survival survival) {
         Map<Path, byte[]> image = new HashMap<>(durable);
         switch (survival) {
             case IN_ORDER -> {
-                underWay.forEach(w -> apply(image, w, 0, w.bytes().length));
+                inFlight.forEach(w -> apply(image, w, 0, w.bytes().length));
                 apply(image, last, 0, cut);
             }
             case REVERSED -> apply(image, last, cut, last.bytes().length);
             case SCATTERED -> {
-                underWay.forEach(w -> scatter(image, w, w.bytes().length));
+                inFlight.forEach(w -> scatter(image, w, w.bytes().length));
                 scatter(image, last, cut);
             }
         }
