@@ -22,9 +22,11 @@ public final class EpochGate {
         private boolean open;
         private boolean fenced;
 
+        /** 0 for a request of the MDS. */
         protected abstract long session();
     }
 
+    /** From now on the request is in flight. */
     public void enter(Entry entry) {
         Entry second = first;
         entry.next = second;
@@ -35,7 +37,7 @@ public final class EpochGate {
         first = entry;
     }
 
-    /** Harmless for a request that did not enter, or has left. */
+    /** The request is answered. Harmless for one that did not enter, or has left. */
     public void leave(Entry entry) {
         if (!entry.open) {
             return;

@@ -19,18 +19,26 @@ public final class Lease {
         validUntilNanos = clock.nanos();
     }
 
+    /** Now on the clock of the lease. */
     public long now() {
         return clock.nanos();
     }
 
+    /** Whether this server may serve now. */
     public boolean valid() {
         return validUntilNanos - clock.nanos() > 0;
     }
 
+    /** 0 when it has ended. */
     public long remainingNanos() {
         return Math.max(0, validUntilNanos - clock.nanos());
     }
 
+    /**
+     * A heartbeat was answered.
+     *
+     * @param sentNanos when it was sent, on the clock of the lease
+     */
     public void renewed(long sentNanos, long leaseMillis) {
         long until = sentNanos + leaseMillis * 980_000;
         if (until - validUntilNanos > 0) {

@@ -23,6 +23,7 @@ public final class LocalDisk {
         this.store = store;
     }
 
+    /** Identity of the disk, 16 bytes. */
     public ByteString uuid() {
         return IdentityDirectory.bytes(store.uuid());
     }
@@ -49,6 +50,7 @@ public final class LocalDisk {
                 .build();
     }
 
+    /** The MDS gave the disk this id. */
     public void registered(int diskId) {
         id = diskId;
     }
@@ -63,6 +65,7 @@ public final class LocalDisk {
         return delayNanos;
     }
 
+    /** Computes the delay anew; to be called now and then. */
     public void measure() {
         delayNanos = delayNanos(store.walFillRatio());
     }

@@ -32,6 +32,7 @@ public final class Messages {
         }
     }
 
+    /** The history of a member. */
     public static PgPeerQueryReply reply(long pgEpoch, PgHistory history, long admissibleBytes) {
         PgPeerQueryReply.Builder reply =
                 PgPeerQueryReply.newBuilder()

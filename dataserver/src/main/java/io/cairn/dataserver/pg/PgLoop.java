@@ -49,8 +49,18 @@ public final class PgLoop {
         loop.after(delayNanos, () -> run(task));
     }
 
+    /** Whether the caller is on this loop. Any thread. */
     public boolean inLoop() {
         return loop.inLoop();
+    }
+
+    /** Runs the task now if the caller is on the loop, else later on the loop. Any thread. */
+    public void runOrExecute(Runnable task) {
+        if (inLoop()) {
+            run(task);
+        } else {
+            execute(task);
+        }
     }
 
     /** Runs the task on the loop later. Any thread. */
@@ -62,7 +72,7 @@ public final class PgLoop {
      * Runs the task now. An exception is a broken invariant of a replica: it stops the process, see
      * {@link ServerParts}.
      */
-    public void run(Runnable task) {
+    void run(Runnable task) {
         try {
             task.run();
         } catch (RuntimeException | Error e) {
@@ -84,10 +94,12 @@ public final class PgLoop {
         return stateCounts.getOrDefault(state, 0);
     }
 
+    /** Counts the requests of this loop. */
     public EpochGate gate() {
         return gate;
     }
 
+    /** The map this loop applied last. */
     public ClusterMap map() {
         return map;
     }

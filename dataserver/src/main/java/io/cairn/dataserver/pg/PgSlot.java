@@ -48,6 +48,7 @@ public final class PgSlot implements PgOutputs {
         replica = new PgReplica(pg, disk.id(), parts.limits(), this, parts.ledger());
     }
 
+    /** To be called on the loop that owns the PG only. */
     public PgReplica replica() {
         return replica;
     }

@@ -117,8 +117,7 @@ public final class DataService implements RpcHandler {
         ByteBuf payload = request.payload();
         Requests.checkPayload(op, payload);
         PgLoop owner = loops.owner(op.pg());
-        run(
-                owner,
+        owner.runOrExecute(
                 new OpCall.Mutation(
                         request,
                         op,
@@ -133,14 +132,6 @@ public final class DataService implements RpcHandler {
         DataOp op = DataOpFormat.decode(request.head().duplicate());
         Requests.checkClient(op, DataOpType.READ);
         PgLoop owner = loops.owner(op.pg());
-        run(owner, new ReadCall(request, op, owner, needMap, reads, corruptReads));
-    }
-
-    static void run(PgLoop owner, Runnable task) {
-        if (owner.inLoop()) {
-            owner.run(task);
-        } else {
-            owner.execute(task);
-        }
+        owner.runOrExecute(new ReadCall(request, op, owner, needMap, reads, corruptReads));
     }
 }

@@ -75,8 +75,7 @@ final class MdsService {
     private void submit(
             RpcRequest request, DataOp op, ByteBuf payload, OperationTimer timer, Runnable reply) {
         PgLoop owner = loops.owner(op.pg());
-        DataService.run(
-                owner,
+        owner.runOrExecute(
                 new OpCall.Mutation(request, op, payload, owner, parts.needMap(), timer, reply));
     }
 }

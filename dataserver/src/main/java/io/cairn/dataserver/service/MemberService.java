@@ -267,21 +267,19 @@ final class MemberService {
 
     private void withSlot(RpcRequest request, int pg, int disk, Consumer<PgSlot> action) {
         PgLoop owner = loops.owner(pg);
-        DataService.run(
-                owner,
-                () -> {
-                    PgSlot slot = owner.slot(pg, disk);
-                    if (slot != null) {
-                        action.accept(slot);
-                        return;
-                    }
-                    parts.needMap().run();
-                    request.fail(
-                            RpcStatus.fail(
-                                    Errno.EAGAIN,
-                                    Advice.RETRY,
-                                    "no replica of placement group %x on disk %d in the map here"
-                                            .formatted(pg, disk)));
-                });
+        owner.runOrExecute(() -> {
+            PgSlot slot = owner.slot(pg, disk);
+            if (slot != null) {
+                action.accept(slot);
+                return;
+            }
+            parts.needMap().run();
+            request.fail(
+                    RpcStatus.fail(
+                            Errno.EAGAIN,
+                            Advice.RETRY,
+                            "no replica of placement group %x on disk %d in the map here"
+                                    .formatted(pg, disk)));
+        });
     }
 }
