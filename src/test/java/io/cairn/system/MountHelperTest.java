@@ -46,8 +46,7 @@ class MountHelperTest {
 
     private String run(String script) {
         String frame =
-                FRAME.formatted(
-                        Cluster.REPOSITORY, cluster.mnt(), cluster.base(), cluster.mds());
+                FRAME.formatted(Cluster.REPOSITORY, cluster.mnt(), cluster.base(), cluster.mds());
         return Shell.run("unshare", "-m", "bash", "-c", frame + script).ok().out();
     }
 

@@ -83,7 +83,9 @@ class StallTest {
     private static void awaitRounds(Process process, Path rounds) throws IOException {
         long before = Files.exists(rounds) ? Files.size(rounds) : 0;
         await("rounds")
-                .until(() -> !process.isAlive() || Files.exists(rounds) && Files.size(rounds) > before + 3);
+                .until(() ->
+                        !process.isAlive()
+                                || Files.exists(rounds) && Files.size(rounds) > before + 3);
     }
 
     @Test
@@ -101,7 +103,9 @@ class StallTest {
             Process process = new ProcessBuilder(command).start();
             await(List.of(command) + " waits").until(() -> waitsInFuse(process));
             process.destroyForcibly();
-            assertThat(process.waitFor(20, TimeUnit.SECONDS)).as("killed %s", List.of(command)).isTrue();
+            assertThat(process.waitFor(20, TimeUnit.SECONDS))
+                    .as("killed %s", List.of(command))
+                    .isTrue();
         }
     }
 
@@ -123,7 +127,9 @@ class StallTest {
                 try (Stall _ = new Stall(cluster, stall[0])) {
                     waiting =
                             new ProcessBuilder(
-                                            "bash", "-c", "exec " + stall[1].formatted(cluster.mnt()))
+                                            "bash",
+                                            "-c",
+                                            "exec " + stall[1].formatted(cluster.mnt()))
                                     .start();
                     await("it waits").until(() -> waitsInFuse(waiting));
                     Shell.Result given = Shell.bash(stall[1].formatted(soft.mnt()));
@@ -143,7 +149,9 @@ class StallTest {
         return function.matches(".*(fuse|request_wait|folio_wait).*");
     }
 
-    /** Everything that fails if it is carried out twice, or not at all; a byte to a file per round. */
+    /**
+     * Everything that fails if it is carried out twice, or not at all; a byte to a file per round.
+     */
     private static final String ALARMED =
             """
             #define _GNU_SOURCE

@@ -1,10 +1,10 @@
 package io.cairn.cli;
 
-import io.cairn.cli.output.Output;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.local.DownCommand;
 import io.cairn.cli.local.EmbeddedCommand;
 import io.cairn.cli.local.UpCommand;
+import io.cairn.cli.output.Output;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.LinkedHashMap;

@@ -1,9 +1,9 @@
 package io.cairn.cli;
 
-import io.cairn.cli.output.Output;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.output.Output;
 import io.cairn.cli.part.MountConfig;
 import io.cairn.cli.part.PartStarter;
 import io.cairn.cli.part.ServerProcess;
@@ -58,7 +58,8 @@ final class MountCommand implements Callable<ExitCode> {
             names = "-o",
             paramLabel = "OPTIONS",
             split = ",",
-            description = "ro, allow_other, subdir=/PATH, entry_timeout=SECONDS and others; see man 8 mount.")
+            description =
+                    "ro, allow_other, subdir=/PATH, entry_timeout=SECONDS and others; see man 8 mount.")
     private List<String> mountOptions = List.of();
 
     @Option(
@@ -103,9 +104,7 @@ final class MountCommand implements Callable<ExitCode> {
 
     private MountOptions parsedOptions(MountSource from) {
         try {
-            return MountOptions.DEFAULT
-                    .with(String.join(",", mountOptions))
-                    .below(from.path());
+            return MountOptions.DEFAULT.with(String.join(",", mountOptions)).below(from.path());
         } catch (MountException e) {
             throw new CommandException(ExitCode.USAGE, String.valueOf(e.getMessage()), e);
         }

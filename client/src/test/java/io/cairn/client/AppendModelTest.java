@@ -120,7 +120,9 @@ class AppendModelTest {
             next.merge(words[0], 1, Integer::sum);
         }
         for (int i = 0; i < counts.length; i++) {
-            assertThat(next.getOrDefault("" + i, 0)).as("records of client " + i).isEqualTo(counts[i]);
+            assertThat(next.getOrDefault("" + i, 0))
+                    .as("records of client " + i)
+                    .isEqualTo(counts[i]);
         }
     }
 }

@@ -218,8 +218,7 @@ class AppendTest extends ClientFixture {
     @Test
     void oneWhoseDataIsLateIsToldAndTheNextStandsInItsPlace() {
         OpenFile file =
-                createToAppend(
-                        connect("io_timeout = \"300ms\"", "attempt_timeout = \"200ms\""));
+                createToAppend(connect("io_timeout = \"300ms\"", "attempt_timeout = \"200ms\""));
         get(append(file, "a"));
         faults(op -> Fault.RETRY);
         assertThat(errno(append(file, "late"))).isEqualTo(Errno.EIO);
@@ -236,8 +235,7 @@ class AppendTest extends ClientFixture {
     @Test
     void theRightStaysUntilTheOutcomeOfALateAppendIsKnown() {
         OpenFile one =
-                createToAppend(
-                        connect("io_timeout = \"300ms\"", "attempt_timeout = \"200ms\""));
+                createToAppend(connect("io_timeout = \"300ms\"", "attempt_timeout = \"200ms\""));
         OpenFile two = get(connect(NEVER).open(one.inode(), true));
         faults(op -> Fault.RETRY);
         assertThat(errno(append(one, "late"))).isEqualTo(Errno.EIO);

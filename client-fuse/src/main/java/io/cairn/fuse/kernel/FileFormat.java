@@ -90,8 +90,7 @@ public final class FileFormat {
      * the kernel takes for the size. Pages written back have their place.
      */
     public static boolean writeAppends(MemorySegment in) {
-        return (Native.u32(in, 20) & WRITE_CACHE) == 0
-                && (writeFlags(in) & OpenFlag.O_APPEND) != 0;
+        return (Native.u32(in, 20) & WRITE_CACHE) == 0 && (writeFlags(in) & OpenFlag.O_APPEND) != 0;
     }
 
     /** open(2) flags of the written file, O_DSYNC also where only this write asked for it. */

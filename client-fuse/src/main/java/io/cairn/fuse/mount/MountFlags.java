@@ -52,7 +52,10 @@ record MountFlags(long bits) {
                     entry("lazytime", set(MS_LAZYTIME)),
                     entry("nolazytime", clear(MS_LAZYTIME)));
 
-    /** As mount(8) without options, but that files of others can neither raise rights nor be devices. */
+    /**
+     * As mount(8) without options, but that files of others can neither raise rights nor be
+     * devices.
+     */
     static final MountFlags DEFAULT = new MountFlags(MS_NOSUID | MS_NODEV);
 
     private static Change set(long bits) {

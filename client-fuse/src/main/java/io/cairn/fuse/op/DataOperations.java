@@ -103,9 +103,7 @@ final class DataOperations {
             throw e;
         }
         CompletableFuture<Long> done =
-                sync
-                        ? appended.thenCompose(at -> file.fsync().thenApply(nothing -> at))
-                        : appended;
+                sync ? appended.thenCompose(at -> file.fsync().thenApply(nothing -> at)) : appended;
         var _ =
                 done.whenComplete((at, failure) -> {
                     mount.buffers().finished(counted);

@@ -124,8 +124,8 @@ final class OpenOperations {
     }
 
     /**
-     * What others append moves the offsets of what is appended here, so that the kernel would put it
-     * into the wrong pages.
+     * What others append moves the offsets of what is appended here, so that the kernel would put
+     * it into the wrong pages.
      */
     private static boolean appendsShared(OpenFile file, int flags) {
         return appends(flags) && file.shared();

@@ -3,15 +3,16 @@ package io.cairn.fuse.op;
 import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.proto.Attr;
 import io.cairn.common.posix.Mode;
+import io.cairn.common.proto.Attr;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The mounted directory and what lies below it. Walking down from the root, the kernel meets nothing
- * else; but an NFS client and open_by_handle_at(2) name inodes by number, and the kernel then walks
- * up by "..". A directory is shown to them only if the mounted one is above it. Other files have no
- * parent of their own, as they may have several names: they are not checked. Any thread.
+ * The mounted directory and what lies below it. Walking down from the root, the kernel meets
+ * nothing else; but an NFS client and open_by_handle_at(2) name inodes by number, and the kernel
+ * then walks up by "..". A directory is shown to them only if the mounted one is above it. Other
+ * files have no parent of their own, as they may have several names: they are not checked. Any
+ * thread.
  */
 final class Subtree {
     private final CairnClient client;

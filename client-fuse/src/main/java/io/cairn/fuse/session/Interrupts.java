@@ -103,8 +103,8 @@ final class Interrupts {
     }
 
     /**
-     * Of requests that take long, and once each: later the thread may have ended before its process,
-     * and its number may be another one's.
+     * Of requests that take long, and once each: later the thread may have ended before its
+     * process, and its number may be another one's.
      */
     private void findProcesses() {
         IntUnaryOperator processes = once(CallingProcess::of);

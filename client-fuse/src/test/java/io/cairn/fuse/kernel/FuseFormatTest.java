@@ -187,9 +187,21 @@ class FuseFormatTest {
         assertThat(FileFormat.writeFlags(write)).isEqualTo(1 | OpenFlag.O_DSYNC);
         assertThat(FileFormat.writeAppends(write)).isFalse();
         String zeros = "00".repeat(20);
-        assertThat(FileFormat.writeAppends(read(zeros + "00000000" + zeros.substring(24) + "01040000 00000000")))
+        assertThat(
+                        FileFormat.writeAppends(
+                                read(
+                                        zeros
+                                                + "00000000"
+                                                + zeros.substring(24)
+                                                + "01040000 00000000")))
                 .isTrue();
-        assertThat(FileFormat.writeAppends(read(zeros + "01000000" + zeros.substring(24) + "01040000 00000000")))
+        assertThat(
+                        FileFormat.writeAppends(
+                                read(
+                                        zeros
+                                                + "01000000"
+                                                + zeros.substring(24)
+                                                + "01040000 00000000")))
                 .as("a page written back")
                 .isFalse();
         MemorySegment allocate =

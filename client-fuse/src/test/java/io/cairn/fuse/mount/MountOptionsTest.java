@@ -92,8 +92,7 @@ class MountOptionsTest {
     @Test
     void flagsOfAMountAreReadFromItsTable() {
         assertThat(MountFlags.of("rw,nosuid,relatime,ro,user_id=0,group_id=0").bits())
-                .isEqualTo(
-                        MountCalls.MS_RDONLY | MountCalls.MS_NOSUID | MountCalls.MS_RELATIME);
+                .isEqualTo(MountCalls.MS_RDONLY | MountCalls.MS_NOSUID | MountCalls.MS_RELATIME);
         assertThat(MountFlags.of("ro,rw").bits()).isEqualTo(MountCalls.MS_RDONLY);
     }
 

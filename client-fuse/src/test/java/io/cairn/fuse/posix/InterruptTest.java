@@ -80,12 +80,7 @@ class InterruptTest {
     @Test
     void processEndsThoughItsLastCloseIsNotAnswered() throws Exception {
         Process process =
-                blocked(
-                        "flush",
-                        "perl",
-                        "-MPOSIX",
-                        "-e",
-                        "open(F, '>>', 'a'); POSIX::_exit(5)");
+                blocked("flush", "perl", "-MPOSIX", "-e", "open(F, '>>', 'a'); POSIX::_exit(5)");
         assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).isEqualTo(5);
         memory.client().letGo("flush");

@@ -40,9 +40,7 @@ public final class MountedMemory implements BeforeEachCallback, AfterEachCallbac
         meters = Meters.unpublished();
         Path directory = Files.createTempDirectory("cairn-fuse-test");
         try {
-            mount =
-                    FuseMount.mount(
-                            client, directory, MountOptions.DEFAULT.with(options), meters);
+            mount = FuseMount.mount(client, directory, MountOptions.DEFAULT.with(options), meters);
         } catch (MountException e) {
             throw new AssertionError(
                     "these tests mount: run them as root where /dev/fuse exists. " + e.getMessage(),

@@ -36,12 +36,7 @@ public interface CairnClient extends AutoCloseable {
      * @param append whether the file will be appended to, see {@link OpenFile#append}
      */
     CompletableFuture<OpenFile> create(
-            long parent,
-            byte[] name,
-            int mode,
-            boolean exclusive,
-            boolean append,
-            Credentials who);
+            long parent, byte[] name, int mode, boolean exclusive, boolean append, Credentials who);
 
     default CompletableFuture<OpenFile> create(
             long parent, byte[] name, int mode, boolean exclusive, Credentials who) {

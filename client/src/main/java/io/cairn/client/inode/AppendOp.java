@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One append, once this client has the right and its turn in line has come. Each attempt goes
  * through: its turn among all changes of the file, the offset, the size ceiling, room in the budget
- * of bytes in flight, the pieces, the note of the new size. The size is noted only when all of it is
- * durable: an append that fails leaves it as it was, and the next one begins at the same offset.
+ * of bytes in flight, the pieces, the note of the new size. The size is noted only when all of it
+ * is durable: an append that fails leaves it as it was, and the next one begins at the same offset.
  *
  * <p>The offset stands only for the truncations known when it was chosen. Where the file turns out
  * to be cut, by a refusal of a data server or by news from the MDS, it is chosen anew: what was
@@ -162,8 +162,7 @@ final class AppendOp implements AppendLine.Waiting {
             if (offset > view.maxFileBytes() - length) {
                 failed(
                         new FsException(
-                                Errno.EFBIG,
-                                "append at " + offset + " of inode " + state.inode()));
+                                Errno.EFBIG, "append at " + offset + " of inode " + state.inode()));
                 return;
             }
             state.order().narrow(this, offset, offset + length);

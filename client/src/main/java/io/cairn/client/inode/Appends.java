@@ -1,9 +1,9 @@
 package io.cairn.client.inode;
 
-import io.cairn.client.meta.NewMutation;
 import io.cairn.client.base.Async;
 import io.cairn.client.inode.AppendLine.Step;
 import io.cairn.client.meta.MetaClient;
+import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
@@ -239,7 +239,9 @@ public final class Appends {
         }
     }
 
-    /** What another has passes, and so does an MDS that is away; those that wait have a deadline. */
+    /**
+     * What another has passes, and so does an MDS that is away; those that wait have a deadline.
+     */
     private void refused(InodeState state, int number, FsException failure) {
         if (failure.errno() == Errno.EAGAIN || failure.errno() == Errno.ETIMEDOUT) {
             askAgain(state, number);

@@ -67,9 +67,7 @@ public final class Opens {
                             }
                             if (append) {
                                 appends.answered(
-                                        state,
-                                        returns,
-                                        result != null && result.getAppendRight());
+                                        state, returns, result != null && result.getAppendRight());
                             }
                             handOver(future, state, failure);
                         });

@@ -95,9 +95,7 @@ public final class Publisher {
     private CompletableFuture<Void> queued(
             InodeState state, @Nullable GrowOp grow, Mutation mutation) {
         PendingMutation pending = meta.mutate(mutation, MetaClient.never());
-        return grow == null
-                ? Async.ignoringValue(pending.reply())
-                : queued(state, grow, pending);
+        return grow == null ? Async.ignoringValue(pending.reply()) : queued(state, grow, pending);
     }
 
     private CompletableFuture<Void> queued(InodeState state, GrowOp grow, PendingMutation pending) {

@@ -3,4 +3,3 @@
 package io.cairn.common.posix;
 
 import org.jspecify.annotations.NullMarked;
-

@@ -44,8 +44,8 @@ public final class ChunkOverlay {
 
     /**
      * An operation and which of its cuts count. That is decided once, when the operation is added:
-     * the index has nothing newer then. Later the index may contain the operation itself while it is
-     * still here, and would call its cut an old one.
+     * the index has nothing newer then. Later the index may contain the operation itself while it
+     * is still here, and would call its cut an old one.
      *
      * @param cutTo length to which it cuts the chunk before it writes
      * @param truncateSequence newest truncation of the chunk after it, as far as known here

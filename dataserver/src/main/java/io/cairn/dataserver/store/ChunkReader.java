@@ -21,10 +21,10 @@ import java.nio.ByteBuffer;
  * Reads chunks: stored blocks with what the WAL lays over them, every piece verified. Any thread.
  *
  * <p>A read shows the chunk as of one moment, whole operations only, and takes no lock for it. The
- * overlay is looked at before the index, and whoever moves data removes it from the overlay last, so
- * nothing is missed; should the index show something newer than the look at the overlay, both are
- * looked at again. The flusher may overwrite a block, or a segment may be recycled, before the bytes
- * are read: then their checksum is wrong, and the read starts over.
+ * overlay is looked at before the index, and whoever moves data removes it from the overlay last,
+ * so nothing is missed; should the index show something newer than the look at the overlay, both
+ * are looked at again. The flusher may overwrite a block, or a segment may be recycled, before the
+ * bytes are read: then their checksum is wrong, and the read starts over.
  */
 final class ChunkReader {
     private static final int BLOCK = DataFile.BLOCK_BYTES;

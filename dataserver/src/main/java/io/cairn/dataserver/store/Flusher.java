@@ -82,8 +82,8 @@ final class Flusher {
     }
 
     /**
-     * The first half of a round: the operations are in the index, and still in the overlays of their
-     * PGs. Reads give the same with both as with either.
+     * The first half of a round: the operations are in the index, and still in the overlays of
+     * their PGs. Reads give the same with both as with either.
      *
      * @return whether there were any
      */

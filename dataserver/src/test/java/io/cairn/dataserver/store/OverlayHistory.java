@@ -148,7 +148,8 @@ final class OverlayHistory {
             int from = random.nextInt(bytes.length) & -REPAIR_BYTES;
             int to = Math.min(bytes.length, from + REPAIR_BYTES);
             byte[] content = Arrays.copyOfRange(bytes, from, to);
-            PgLogEntry e = Ops.write(PG, 1, model.last(), inode, chunk, from, content, 0, List.of());
+            PgLogEntry e =
+                    Ops.write(PG, 1, model.last(), inode, chunk, from, content, 0, List.of());
             log(logged(e, true, null));
         }
     }

@@ -43,10 +43,14 @@ class ReadBesideFlushTest {
     @Test
     void aWriteIsSeenAsAWhole() throws Exception {
         write(0, 2 * BLOCK, 0);
-        readAcross(0, 1, 0, () -> {
-            write(BLOCK, 2 * BLOCK, 0);
-            flush();
-        });
+        readAcross(
+                0,
+                1,
+                0,
+                () -> {
+                    write(BLOCK, 2 * BLOCK, 0);
+                    flush();
+                });
     }
 
     @Test
@@ -54,10 +58,14 @@ class ReadBesideFlushTest {
         write(0, 2 * BLOCK, 0);
         flush();
         truncate(1, 1000);
-        readAcross(0, 1, 0, () -> {
-            write(500, BLOCK, 1);
-            flush();
-        });
+        readAcross(
+                0,
+                1,
+                0,
+                () -> {
+                    write(500, BLOCK, 1);
+                    flush();
+                });
     }
 
     @Test
@@ -65,10 +73,14 @@ class ReadBesideFlushTest {
         write(0, BLOCK, 0);
         flush();
         write(2 * BLOCK, BLOCK, 0);
-        readAcross(0, 1, 0, () -> {
-            truncate(1, 1000);
-            flush();
-        });
+        readAcross(
+                0,
+                1,
+                0,
+                () -> {
+                    truncate(1, 1000);
+                    flush();
+                });
     }
 
     @Test
@@ -76,10 +88,14 @@ class ReadBesideFlushTest {
         write(0, BLOCK, 0);
         flush();
         write(2 * BLOCK, BLOCK, 0);
-        readAcross(0, 1, 0, () -> {
-            write(0, 10, 1, new Cut(1, 1000));
-            flush();
-        });
+        readAcross(
+                0,
+                1,
+                0,
+                () -> {
+                    write(0, 10, 1, new Cut(1, 1000));
+                    flush();
+                });
     }
 
     @Test
@@ -87,11 +103,15 @@ class ReadBesideFlushTest {
         write(0, BLOCK, 0);
         flush();
         write(2 * BLOCK, BLOCK, 0);
-        readAcross(0, 1, 0, () -> {
-            PgLogEntry e = Ops.delete(0, h.epoch(), h.model(0).last() + 1, 1);
-            h.append(0, e, 1, 0, new byte[0], 0);
-            flush();
-        });
+        readAcross(
+                0,
+                1,
+                0,
+                () -> {
+                    PgLogEntry e = Ops.delete(0, h.epoch(), h.model(0).last() + 1, 1);
+                    h.append(0, e, 1, 0, new byte[0], 0);
+                    flush();
+                });
     }
 
     /** The harness reads while the overlay forgets, a few at a time, what the index has. */

@@ -74,14 +74,15 @@ final class UnitHistory {
                 return;
             }
         }
-        throw new AssertionError("units %d to %d are as after none of the operations %d to %d: %s; %s"
-                .formatted(
-                        first,
-                        first + count - 1,
-                        oldest,
-                        newest,
-                        difference(seen, first, oldest),
-                        difference(seen, first, newest)));
+        throw new AssertionError(
+                "units %d to %d are as after none of the operations %d to %d: %s; %s"
+                        .formatted(
+                                first,
+                                first + count - 1,
+                                oldest,
+                                newest,
+                                difference(seen, first, oldest),
+                                difference(seen, first, newest)));
     }
 
     private static int value(byte[] bytes, int first, int i) {

@@ -1,12 +1,12 @@
 package io.cairn.mds.namespace;
 
-import io.cairn.mds.store.StateTx;
-import io.cairn.mds.store.Inode;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReturnAppendOp;
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.StateTx;
 
 /**
  * Which session may choose the offsets of appends to a file: the append right, held by one session
@@ -21,8 +21,7 @@ final class AppendRights {
     static MutationResult acquire(StateTx tx, Caller caller, AcquireAppendOp op) {
         Inode file = Attributes.requireRegular(tx, op.getInode());
         if (!OpenFiles.isOpen(tx, caller.session(), file.id)) {
-            throw new FsException(
-                    Errno.EBADF, "inode " + file.id + " is not open in this session");
+            throw new FsException(Errno.EBADF, "inode " + file.id + " is not open in this session");
         }
         MutationResult.Builder result = taken(tx, caller.session(), file.id);
         if (!result.getAppendRight()) {

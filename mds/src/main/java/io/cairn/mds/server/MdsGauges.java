@@ -1,15 +1,15 @@
 package io.cairn.mds.server;
 
-import io.cairn.mds.session.Mutations;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Server;
-import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.background.Reaper;
+import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMeter;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MetaLog;
+import io.cairn.mds.session.Mutations;
 
 /** Publishes the current values. Any thread. */
 final class MdsGauges {

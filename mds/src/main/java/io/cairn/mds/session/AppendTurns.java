@@ -1,8 +1,5 @@
 package io.cairn.mds.session;
 
-import io.cairn.mds.metrics.MdsMetrics;
-import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.leader.Control;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.AppendRecall;
@@ -16,6 +13,9 @@ import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.store.StateListener;
 import java.util.ArrayDeque;
@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  *   asked --right free, first in line--> its turn --acquired, or 100 ms--> (the next one's turn)
  * </pre>
  *
- * <p>Turns are policy; {@code apply} alone decides who has the right. All of this is volatile: after
- * a change of leader clients ask again. The control thread only, except for {@link #admitted} and
- * what it hears as a listener.
+ * <p>Turns are policy; {@code apply} alone decides who has the right. All of this is volatile:
+ * after a change of leader clients ask again. The control thread only, except for {@link #admitted}
+ * and what it hears as a listener.
  */
 public final class AppendTurns implements StateListener {
     public static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -109,7 +109,9 @@ public final class AppendTurns implements StateListener {
 
     // ---- requests -----------------------------------------------------------
 
-    /** A session wants the right of a file; answered when it is its turn, or when it waited long. */
+    /**
+     * A session wants the right of a file; answered when it is its turn, or when it waited long.
+     */
     public void await(RpcRequest request, long startNanos) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {

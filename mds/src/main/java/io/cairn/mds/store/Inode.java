@@ -54,7 +54,9 @@ public final class Inode {
      */
     public boolean leftovers;
 
-    /** Regular files: the session that may append to it, one of those that hold it open; 0: none. */
+    /**
+     * Regular files: the session that may append to it, one of those that hold it open; 0: none.
+     */
     public long appender;
 
     /** Directories: the directory it is in; the root is in itself. */

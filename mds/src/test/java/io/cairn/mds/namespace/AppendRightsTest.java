@@ -3,13 +3,13 @@ package io.cairn.mds.namespace;
 import static io.cairn.mds.namespace.NamespaceReader.ROOT_INODE;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.cairn.mds.store.StateListener;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.mds.proto.CloseSessionEntry;
 import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.ReleaseSessionEntry;
+import io.cairn.mds.store.StateListener;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

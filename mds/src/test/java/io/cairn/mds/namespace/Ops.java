@@ -124,13 +124,11 @@ final class Ops {
     }
 
     static Mutation.Builder openToAppend(long inode) {
-        return Mutation.newBuilder()
-                .setOpen(OpenOp.newBuilder().setInode(inode).setAppend(true));
+        return Mutation.newBuilder().setOpen(OpenOp.newBuilder().setInode(inode).setAppend(true));
     }
 
     static Mutation.Builder acquireAppend(long inode) {
-        return Mutation.newBuilder()
-                .setAcquireAppend(AcquireAppendOp.newBuilder().setInode(inode));
+        return Mutation.newBuilder().setAcquireAppend(AcquireAppendOp.newBuilder().setInode(inode));
     }
 
     /** With the size that the session's appends have made. */

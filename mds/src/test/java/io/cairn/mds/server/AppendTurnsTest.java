@@ -3,8 +3,6 @@ package io.cairn.mds.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.cairn.mds.session.AppendTurns;
-import io.cairn.mds.server.TestGroup.Answer;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.AwaitAppendReply;
@@ -17,6 +15,8 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
+import io.cairn.mds.server.TestGroup.Answer;
+import io.cairn.mds.session.AppendTurns;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -92,7 +92,8 @@ final class AppendTurnsTest {
     void theHolderIsAskedAndTheTurnIsKeptForWhoWaited() throws Exception {
         try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
             List<AppendRecall> recalls =
-                    group.record(Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
+                    group.record(
+                            Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
             TestSession one = new TestSession(group);
             long f = file(one);
             TestSession two = opener(group, f);
@@ -177,7 +178,8 @@ final class AppendTurnsTest {
     void aRecallIsRepeatedUntilItIsHeeded() throws Exception {
         try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
             List<AppendRecall> recalls =
-                    group.record(Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
+                    group.record(
+                            Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
             TestSession one = new TestSession(group);
             long f = file(one);
             TestSession two = opener(group, f);
@@ -219,7 +221,8 @@ final class AppendTurnsTest {
             assertThat(get(turn).status().ok()).isFalse();
             int next = group.awaitServing();
             List<AppendRecall> recalls =
-                    group.record(Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
+                    group.record(
+                            Method.APPEND_RECALL, head -> Heads.parse(AppendRecall.parser(), head));
             one.renew(); // only now does the new leader know how to reach it
             var again = ask(two, next, f, LONG_MILLIS);
             await().atMost(PATIENCE).until(() -> !recalls.isEmpty());

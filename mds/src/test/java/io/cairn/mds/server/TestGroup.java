@@ -318,8 +318,7 @@ final class TestGroup implements AutoCloseable {
 
     /** Epochs of the maps that are pushed to the client from now on. */
     List<Long> recordMaps() {
-        return record(
-                Method.MAP_PUSH, head -> Heads.parse(MapUpdate.parser(), head).getEpoch());
+        return record(Method.MAP_PUSH, head -> Heads.parse(MapUpdate.parser(), head).getEpoch());
     }
 
     /** What is pushed to the client from now on by one method. */

@@ -3,7 +3,6 @@ package io.cairn.mds.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import io.cairn.mds.background.TruncationWaits;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.CloseSessionReply;
@@ -12,6 +11,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.WaitTruncatedReply;
 import io.cairn.common.proto.WaitTruncatedRequest;
 import io.cairn.common.rpc.Advice;
+import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.nio.file.Path;
 import java.time.Duration;

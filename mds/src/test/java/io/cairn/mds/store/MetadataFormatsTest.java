@@ -132,8 +132,7 @@ class MetadataFormatsTest {
         Inode inode = inode(Mode.REGULAR | 0644);
         inode.appender = 0x7766;
         inode.truncateSequence = 21;
-        inode.truncations =
-                List.of(Truncation.newBuilder().setSequence(21).setSize(23).build());
+        inode.truncations = List.of(Truncation.newBuilder().setSequence(21).setSize(23).build());
         roundTrip(
                 inode,
                 "0102"
