@@ -192,8 +192,9 @@ class TruncationWaitsTest {
                         TestSession.inode(other.mutate(TestSession.create("f" + i, true)))
                                 .getInode();
                 boolean held =
-                        map.primaryAddress(PgHash.pg(1, inode, 0, PGS))
-                                .equals(broken.rpc.localAddress());
+                        broken.rpc
+                                .localAddress()
+                                .equals(map.primaryAddress(PgHash.pg(1, inode, 0, PGS)));
                 if (held) {
                     files++;
                     cut(session, inode);
