@@ -70,7 +70,6 @@ class AppendTest extends ClientFixture {
         get(append(second, "def"));
         assertThat(read(file, 0, 100)).isEqualTo("abcdef");
         assertThat(executed()).containsExactly("CREATE", "ACQUIRE_APPEND");
-        assertThat(file.shared()).isFalse();
     }
 
     @Test
@@ -84,8 +83,6 @@ class AppendTest extends ClientFixture {
         assertThat(get(append(two, "four"))).isEqualTo(14);
         get(two.flush());
         assertThat(read(get(connect().open(one.inode())), 0, 100)).isEqualTo("one,two,three,four");
-        assertThat(one.shared()).isTrue();
-        assertThat(two.shared()).isTrue();
         assertThat(executed())
                 .startsWith("CREATE", "OPEN", "RETURN_APPEND", "ACQUIRE_APPEND", "RETURN_APPEND");
     }

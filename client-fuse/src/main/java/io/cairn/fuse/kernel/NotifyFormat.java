@@ -23,9 +23,9 @@ public final class NotifyFormat {
         return putInvalidate(out, node, -1);
     }
 
-    /** The same, of an inode's attributes and all of its pages. */
-    public static int putInvalidatePages(MemorySegment out, long node) {
-        return putInvalidate(out, node, 0);
+    /** The same, that forgets an inode's attributes and its pages from an offset on. */
+    public static int putInvalidatePages(MemorySegment out, long node, long from) {
+        return putInvalidate(out, node, from);
     }
 
     private static int putInvalidate(MemorySegment out, long node, long offset) {

@@ -4,6 +4,7 @@ package io.cairn.fuse.kernel;
 public final class OpenFlag {
     public static final int O_ACCMODE = 3;
     public static final int O_RDONLY = 0;
+    public static final int O_WRONLY = 1;
     public static final int O_EXCL = 0x80;
     public static final int O_APPEND = 0x400;
     public static final int O_DSYNC = 0x1000;

@@ -17,10 +17,13 @@ final class DataOperations {
 
     private final MountContext mount;
     private final FileHandles handles;
+    private final AppendOrder order;
 
     DataOperations(MountContext mount, FileHandles handles) {
         this.mount = mount;
         this.handles = handles;
+        this.order =
+                new AppendOrder(mount.cache(), mount.buffers().maxWriteBytes() - PAGE_BYTES);
     }
 
     void read(FuseRequest request, RequestBody body) {
@@ -80,42 +83,88 @@ final class DataOperations {
                 });
     }
 
-    /**
-     * To the end of the file, wherever other clients have moved it. The kernel has chosen an offset
-     * by what it takes for the size; where that is another one, it has put the data into the wrong
-     * pages. Those are dropped after the answer, because until then it holds them locked.
-     */
+    /** To the end of the file, wherever other clients have moved it. */
     private void append(FuseRequest request, RequestBody body, int size) {
         MemorySegment in = body.segment();
-        OpenFile file = handles.get(FileFormat.handle(in)).file();
+        FileHandle handle = handles.get(FileFormat.handle(in));
+        OpenFile file = handle.file();
         long expected = FileFormat.offset(in);
         boolean kill = FileFormat.writeKillsPrivileges(in);
-        boolean sync = (FileFormat.writeFlags(in) & OpenFlag.O_DSYNC) != 0;
-        // The kernel cuts what is larger into pieces of this size, or a part of a page less.
-        boolean goesOn = size > mount.buffers().maxWriteBytes() - PAGE_BYTES;
+        int flags = FileFormat.writeFlags(in);
+        boolean goesOn = mayGoOn(handle, expected, size);
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
         int counted = mount.buffers().started(size);
         CompletableFuture<Long> appended;
         try {
-            appended = file.append(data, kill, goesOn);
+            appended =
+                    (flags & OpenFlag.O_DIRECT) == 0
+                            ? file.append(data, kill, goesOn)
+                            : order.append(
+                                    file.inode(),
+                                    expected,
+                                    size,
+                                    failure ->
+                                            failure == null
+                                                    ? file.append(data, kill, goesOn)
+                                                    : dropped(data, failure));
         } catch (RuntimeException e) {
             mount.buffers().finished(counted);
             throw e;
         }
         CompletableFuture<Long> done =
-                sync ? appended.thenCompose(at -> file.fsync().thenApply(nothing -> at)) : appended;
+                (flags & OpenFlag.O_DSYNC) == 0
+                        ? appended
+                        : appended.thenCompose(at -> file.fsync().thenApply(nothing -> at));
         var _ =
                 done.whenComplete((at, failure) -> {
                     mount.buffers().finished(counted);
-                    if (failure != null) {
+                    if (failure == null) {
+                        appended(request, handle, expected, at, size);
+                    } else {
                         request.fail(failure);
-                        return;
-                    }
-                    replyWritten(request, size);
-                    if (at != expected) {
-                        mount.notifier().dropPages(request.node());
                     }
                 });
+    }
+
+    private static CompletableFuture<Long> dropped(ByteBuf data, Throwable failure) {
+        data.release();
+        return CompletableFuture.failedFuture(failure);
+    }
+
+    /**
+     * Whether this may be a part of a larger write: the kernel cuts at its largest WRITE, or a part
+     * of a page less; through the page cache also at the ends of pages.
+     */
+    private boolean mayGoOn(FileHandle handle, long expected, int size) {
+        return size > mount.buffers().maxWriteBytes() - PAGE_BYTES
+                || (handle.cached() && (expected + size) % PAGE_BYTES == 0);
+    }
+
+    /**
+     * The kernel has chosen an offset by what it takes for the size; where it is another one,
+     * pages of the file are wrong, and in any case those at its end, if other handles have brought
+     * them in. Where the data came through the page cache, the kernel holds pages locked until it
+     * is answered; else they are dropped before, so that whoever learns of the new size reads what
+     * was appended.
+     */
+    private void appended(
+            FuseRequest request, FileHandle handle, long expected, long at, int size) {
+        boolean elsewhere = at != expected;
+        mount.cache().appended(handle.file().inode(), expected + size);
+        if (handle.cached()) {
+            replyWritten(request, size);
+            if (elsewhere) {
+                mount.notifier().dropPagesSoon(request.node());
+            }
+        } else if (elsewhere || handle.readable() || handles.hasOthers(handle)) {
+            mount.notifier()
+                    .dropPages(
+                            request.node(),
+                            Math.min(at, expected),
+                            () -> replyWritten(request, size));
+        } else {
+            replyWritten(request, size);
+        }
     }
 
     private static void replyWritten(FuseRequest request, int size) {

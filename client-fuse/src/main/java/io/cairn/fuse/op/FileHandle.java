@@ -7,17 +7,30 @@ import io.cairn.common.proto.Attr;
 final class FileHandle {
     private final OpenFile file;
     private final Attr whenOpened;
+    private final boolean cached;
+    private final boolean readable;
 
     /** Set once; a race between two readers only notes the same thing twice. */
     private volatile boolean pagesNoted;
 
     /**
-     * @param cached whether reads go through the kernel's page cache
+     * @param cached whether reads and writes go through the kernel's page cache
+     * @param readable whether it may be read, and so mapped
      */
-    FileHandle(OpenFile file, Attr whenOpened, boolean cached) {
+    FileHandle(OpenFile file, Attr whenOpened, boolean cached, boolean readable) {
         this.file = file;
         this.whenOpened = whenOpened;
+        this.cached = cached;
+        this.readable = readable;
         this.pagesNoted = !cached;
+    }
+
+    boolean cached() {
+        return cached;
+    }
+
+    boolean readable() {
+        return readable;
     }
 
     OpenFile file() {

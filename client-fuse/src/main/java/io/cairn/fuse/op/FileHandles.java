@@ -9,12 +9,19 @@ import org.jspecify.annotations.Nullable;
 /** The kernel's file handle numbers; never reused in the life of a mount. Any thread. */
 final class FileHandles {
     private final ConcurrentHashMap<Long, FileHandle> handles = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Long, Integer> ofInode = new ConcurrentHashMap<>();
     private final AtomicLong last = new AtomicLong();
 
     long add(FileHandle handle) {
         long number = last.incrementAndGet();
         handles.put(number, handle);
+        ofInode.merge(handle.file().inode(), 1, Integer::sum);
         return number;
+    }
+
+    /** Whether the kernel has, or had until a moment ago, another handle of the same inode. */
+    boolean hasOthers(FileHandle handle) {
+        return ofInode.getOrDefault(handle.file().inode(), 0) > 1;
     }
 
     FileHandle get(long number) {
@@ -30,6 +37,8 @@ final class FileHandles {
         if (handle == null) {
             throw new FsException(Errno.EBADF, "no file handle " + number);
         }
+        ofInode.computeIfPresent(
+                handle.file().inode(), (inode, count) -> count == 1 ? null : count - 1);
         return handle;
     }
 }

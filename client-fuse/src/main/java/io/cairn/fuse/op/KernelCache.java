@@ -22,6 +22,10 @@ public final class KernelCache {
 
     private record Version(long inode, long change, long size, long mtimeSeconds, int mtimeNanos) {}
 
+    /** The end of an append, as the kernel counts, and what it had been told before. */
+    private record AppendEnd(long inode, long end, @Nullable Version told) {}
+
+    private final AtomicReferenceArray<AppendEnd> appended = new AtomicReferenceArray<>(SLOTS);
     private final AtomicReferenceArray<Version> told = new AtomicReferenceArray<>(SLOTS);
     private final AtomicReferenceArray<Version> pages = new AtomicReferenceArray<>(SLOTS);
 
@@ -49,8 +53,32 @@ public final class KernelCache {
         return read != null && version(attr).equals(read);
     }
 
+    /** An append of the kernel was answered, which ended there as the kernel counts. */
+    void appended(long inode, long end) {
+        int slot = slot(inode);
+        appended.set(slot, new AppendEnd(inode, end, told.get(slot)));
+    }
+
+    /**
+     * What the kernel takes for the size of a file that is only appended to: what the last append
+     * or, if it was later, the last answer with attributes has made it. -1 where that is not known.
+     */
+    long sizeInKernel(long inode) {
+        int slot = slot(inode);
+        @Nullable Version attr = told.get(slot);
+        @Nullable AppendEnd last = appended.get(slot);
+        if (last != null && last.inode == inode && last.told == attr) {
+            return last.end;
+        }
+        return attr != null && attr.inode == inode ? attr.size : -1;
+    }
+
     private static int slot(Attr attr) {
-        long mixed = attr.getInode() * 0x9e3779b97f4a7c15L;
+        return slot(attr.getInode());
+    }
+
+    private static int slot(long inode) {
+        long mixed = inode * 0x9e3779b97f4a7c15L;
         return (int) (mixed >>> 48);
     }
 

@@ -52,10 +52,9 @@ final class OpenOperations {
     }
 
     private void replyOpen(FuseRequest request, OpenFile file, Attr attr, int flags) {
-        boolean uncached = direct(flags) || appendsShared(file, flags);
-        long handle = handles.add(new FileHandle(file, attr, !uncached));
+        long handle = handles.add(handle(file, attr, flags));
         ReplyBuffer reply = ReplyBuffer.ofThread();
-        FileFormat.putOpenOut(reply.body(), 0, handle, answerFlags(file, attr, flags));
+        FileFormat.putOpenOut(reply.body(), 0, handle, answerFlags(attr, flags));
         if (!request.reply(reply, FileFormat.OPEN_OUT_SIZE)) {
             abandon(handle);
         }
@@ -97,7 +96,7 @@ final class OpenOperations {
 
     private void replyCreate(FuseRequest request, OpenFile file, int flags) {
         Attr attr = file.attr();
-        long handle = handles.add(new FileHandle(file, attr, !direct(flags)));
+        long handle = handles.add(handle(file, attr, flags));
         ReplyBuffer reply = ReplyBuffer.ofThread();
         AttrFormat.putEntryOut(
                 reply.body(),
@@ -107,7 +106,7 @@ final class OpenOperations {
                 mount.entryTimeoutNanos(),
                 mount.attrTimeoutNanos());
         FileFormat.putOpenOut(
-                reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(file, attr, flags));
+                reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(attr, flags));
         mount.told(attr);
         if (!request.reply(reply, AttrFormat.ENTRY_OUT_SIZE + FileFormat.OPEN_OUT_SIZE)) {
             abandon(handle);
@@ -123,26 +122,29 @@ final class OpenOperations {
                 && (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_RDONLY;
     }
 
-    /**
-     * What others append moves the offsets of what is appended here, so that the kernel would put
-     * it into the wrong pages.
-     */
-    private static boolean appendsShared(OpenFile file, int flags) {
-        return appends(flags) && file.shared();
+    private static FileHandle handle(OpenFile file, Attr attr, int flags) {
+        boolean cached = !direct(flags) && !appends(flags);
+        return new FileHandle(
+                file, attr, cached, (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_WRONLY);
     }
 
     /**
      * O_DIRECT files bypass the page cache in the FUSE layer itself, which lets writes run in
      * parallel; the kernel's generic way would hold the inode's lock during each.
+     *
+     * <p>So do O_APPEND files. Through the page cache the kernel sends a record in two parts where
+     * it crosses the end of a page that is not whole in the cache, and another client's record
+     * could come between them; and it would put the data into the pages of the offset it has
+     * guessed.
      */
-    private int answerFlags(OpenFile file, Attr attr, int flags) {
+    private int answerFlags(Attr attr, int flags) {
         int answer = 0;
         if (direct(flags)) {
             answer |= FileFormat.FOPEN_DIRECT_IO | FileFormat.FOPEN_PARALLEL_DIRECT_WRITES;
-        } else if (appendsShared(file, flags)) {
+        } else if (appends(flags)) {
             answer |= FileFormat.FOPEN_DIRECT_IO;
         }
-        if (direct(flags) || mount.cache().pagesAreOf(attr)) {
+        if (direct(flags) || appends(flags) || mount.cache().pagesAreOf(attr)) {
             answer |= FileFormat.FOPEN_KEEP_CACHE;
         }
         if ((flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY) {

@@ -32,7 +32,6 @@ public final class Notifier {
 
     void start() {
         thread.start();
-        pages.start();
     }
 
     void close() {
@@ -41,11 +40,19 @@ public final class Notifier {
     }
 
     /**
-     * Makes the kernel drop the node's pages and ask again for its attributes, soon. Not before a
-     * request is answered that holds pages of it.
+     * Makes the kernel drop all of the node's pages and ask again for its attributes, soon. Only
+     * after the answer to a request that holds pages of it locked.
      */
-    public void dropPages(long node) {
-        pages.drop(node);
+    public void dropPagesSoon(long node) {
+        pages.dropSoon(node);
+    }
+
+    /**
+     * Makes the kernel drop the node's pages from an offset on and ask again for its attributes,
+     * then runs something brief: the answer to a request that holds no pages.
+     */
+    public void dropPages(long node, long from, Runnable afterwards) {
+        pages.drop(node, from, afterwards);
     }
 
     /**

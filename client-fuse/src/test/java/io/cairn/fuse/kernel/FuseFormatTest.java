@@ -252,11 +252,11 @@ class FuseFormatTest {
                 40,
                 "28000000 02000000 0000000000000000"
                         + "0900000000000000 ffffffffffffffff 0000000000000000");
-        assertThat(NotifyFormat.putInvalidatePages(memory, 9)).isEqualTo(40);
+        assertThat(NotifyFormat.putInvalidatePages(memory, 9, 8192)).isEqualTo(40);
         written(
                 40,
                 "28000000 02000000 0000000000000000"
-                        + "0900000000000000 0000000000000000 0000000000000000");
+                        + "0900000000000000 0020000000000000 0000000000000000");
     }
 
     @Test

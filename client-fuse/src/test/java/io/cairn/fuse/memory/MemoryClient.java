@@ -36,7 +36,6 @@ public final class MemoryClient implements CairnClient {
     private final Map<String, Integer> waiting = new ConcurrentHashMap<>();
     private final AtomicInteger syncs = new AtomicInteger();
     private final List<Append> appends = new CopyOnWriteArrayList<>();
-    private volatile boolean shared;
     private long lastInode = ROOT_INODE;
     private volatile long mounted = ROOT_INODE;
 
@@ -519,11 +518,6 @@ public final class MemoryClient implements CairnClient {
         node.contentChanged();
     }
 
-    /** Whether files that are opened from now on are said to be open elsewhere too. */
-    public void openElsewhere(boolean shared) {
-        this.shared = shared;
-    }
-
     /** All appends in the order of their coming. */
     public List<Append> appends() {
         return appends;
@@ -586,11 +580,6 @@ public final class MemoryClient implements CairnClient {
                             return at;
                         }
                     });
-        }
-
-        @Override
-        public boolean shared() {
-            return shared;
         }
 
         @Override

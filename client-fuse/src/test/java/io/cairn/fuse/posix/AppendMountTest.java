@@ -3,7 +3,10 @@ package io.cairn.fuse.posix;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.fuse.memory.MemoryClient;
 import io.cairn.fuse.posix.Posix.Stat;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
@@ -83,7 +86,8 @@ class AppendMountTest {
         byte[] large = pattern(3 * MIB + 5000);
         assertThat(Posix.write(fd, large)).isEqualTo(large.length);
         checkContent("abcDEF", large);
-        System.out.println(memory.client().appends());
+        assertThat(memory.client().appends().stream().skip(1).map(MemoryClient.Append::goesOn))
+                .containsExactly(true, true, true, false);
         Posix.close(fd);
     }
 
@@ -124,34 +128,61 @@ class AppendMountTest {
         return bytes;
     }
 
+    /** As a program that follows a log does it. */
     @Test
-    void anAppendingFileThatIsOpenElsewhereHasNoPages() {
-        int alone = open(Posix.O_RDWR | Posix.O_APPEND);
-        append(alone, "old");
-        assertThat(read(alone)).isEqualTo("old");
-        memory.client().overwriteElsewhere(NAME, "new".getBytes(UTF_8));
-        assertThat(read(alone)).as("from its pages").isEqualTo("old");
-        memory.client().openElsewhere(true);
-        int shared = open(Posix.O_RDWR | Posix.O_APPEND);
-        assertThat(read(shared)).isEqualTo("new");
-        memory.client().overwriteElsewhere(NAME, "wow".getBytes(UTF_8));
-        assertThat(read(shared)).isEqualTo("wow");
-        append(shared, "!");
-        assertThat(read(shared)).isEqualTo("wow!");
-        Posix.close(alone);
-        Posix.close(shared);
+    void whoFollowsTheFileReadsWhatWasAppendedAndNeverZeros() throws Exception {
+        int out = open(Posix.O_WRONLY | Posix.O_APPEND);
+        int in = open(Posix.O_RDONLY);
+        int lines = 3000;
+        Thread writer =
+                Thread.ofPlatform()
+                        .start(() -> {
+                            for (int i = 0; i < lines; i++) {
+                                append(out, "line " + i + "\n");
+                                if (i % 50 == 0) {
+                                    elsewhere("elsewhere\n");
+                                }
+                            }
+                            append(out, "end\n");
+                        });
+        StringBuilder seen = new StringBuilder();
+        while (!seen.toString().endsWith("end\n")) {
+            seen.append(new String(Posix.pread(in, 100, seen.length()).bytes(), UTF_8));
+            assertThat(seen.indexOf("\0")).as("a zero in " + seen).isNegative();
+        }
+        writer.join();
+        for (int i = 0; i < lines; i++) {
+            assertThat(seen.indexOf("line " + i + "\n")).isNotNegative();
+        }
+        Posix.close(in);
+        Posix.close(out);
     }
 
     @Test
-    void aLoneAppenderKeepsItsPages() {
+    void aRecordIsOneRequestWhereverItLies() {
+        int fd = open(Posix.O_WRONLY | Posix.O_APPEND);
+        for (int i = 0; i < 300; i++) {
+            append(fd, "x".repeat(100));
+        }
+        assertThat(memory.client().appends()).hasSize(300);
+        Posix.close(fd);
+    }
+
+    @Test
+    void whatIsWrittenThroughMapsStaysWhereItIs() {
         int fd = open(Posix.O_RDWR | Posix.O_APPEND);
-        append(fd, "abc");
-        assertThat(read(fd)).isEqualTo("abc");
-        append(fd, "def");
-        memory.client().holdBack("read");
-        assertThat(read(fd)).isEqualTo("abcdef");
-        assertThat(memory.client().heldBack("read")).isZero();
-        memory.client().letGo("read");
+        append(fd, "abcdef");
+        long map = Posix.callLong("mmap", MemorySegment.NULL, 4096L, 3, 1, fd, 0L);
+        assertThat(map).isPositive();
+        MemorySegment page = MemorySegment.ofAddress(map).reinterpret(4096);
+        assertThat(page.get(ValueLayout.JAVA_BYTE, 2)).isEqualTo((byte) 'c');
+        page.set(ValueLayout.JAVA_BYTE, 2, (byte) 'C');
+        elsewhere("GHI");
+        append(fd, "jkl");
+        assertThat(Posix.call("msync", page, 4096L, 4)).isZero();
+        assertThat(read(fd)).isEqualTo("abCdefGHIjkl");
+        assertThat(page.get(ValueLayout.JAVA_BYTE, 11)).isEqualTo((byte) 'l');
+        assertThat(Posix.call("munmap", page, 4096L)).isZero();
         Posix.close(fd);
     }
 }

@@ -115,9 +115,6 @@ public interface CairnClient extends AutoCloseable {
          */
         CompletableFuture<Long> append(ByteBuf data, boolean killPrivileges, boolean goesOn);
 
-        /** Whether another client had it open too when the MDS last said something of that. */
-        boolean shared();
-
         /**
          * Makes the file at least this long, with a hole at its end; one that is longer, by
          * whatever client, stays so. Completes when the size is committed at the MDS.

@@ -72,7 +72,6 @@ final class AppendLine<A extends AppendLine.Waiting> {
     private int grantsInFlight;
     private int returnsInFlight;
     private long heldSince;
-    private boolean shared;
 
     private boolean recalled;
     private long recalledAt;
@@ -210,7 +209,6 @@ final class AppendLine<A extends AppendLine.Waiting> {
      * it has.
      */
     boolean recall(long now) {
-        shared = true;
         if (right == Right.HELD || grantsInFlight > 0) {
             // A recall may overtake the grant that it is about.
             recalledAt = recalled ? recalledAt : now;
@@ -238,15 +236,6 @@ final class AppendLine<A extends AppendLine.Waiting> {
         if (right == Right.HELD) {
             right = Right.NONE;
         }
-    }
-
-    void shared(boolean now) {
-        shared = now;
-    }
-
-    /** Whether another client had the file open too when the MDS last said something of it. */
-    boolean isShared() {
-        return shared;
     }
 
     // ---- time

@@ -210,9 +210,6 @@ public final class Appends {
                         : Results.failure(result);
         if (failure == null && result != null) {
             state.observe(result.getAttr());
-            synchronized (state) {
-                state.appends.shared(result.getShared());
-            }
             services.meters().appendRightTaken();
         }
         answered(state, returns, failure == null);

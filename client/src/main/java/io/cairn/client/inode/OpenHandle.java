@@ -92,13 +92,6 @@ public final class OpenHandle implements CairnClient.OpenFile {
     }
 
     @Override
-    public boolean shared() {
-        synchronized (state) {
-            return state.appends.isShared();
-        }
-    }
-
-    @Override
     public CompletableFuture<Void> extend(long size) {
         if (released.get()) {
             return Async.failed(Errno.EBADF, "file " + inode() + " is closed");

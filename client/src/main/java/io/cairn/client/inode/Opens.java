@@ -119,7 +119,6 @@ public final class Opens {
         state.observe(result.getAttr());
         synchronized (state) {
             state.mdsOpens++;
-            state.appends.shared(result.getShared());
         }
     }
 

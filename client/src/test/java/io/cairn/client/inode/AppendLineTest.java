@@ -172,7 +172,6 @@ class AppendLineTest {
         assertThat(line.recall(now)).isFalse();
         line.returned();
         assertThat(line.recall(now)).isTrue();
-        assertThat(line.isShared()).isTrue();
     }
 
     @Test
