@@ -36,10 +36,7 @@ final class AppendOrder {
         final Function<@Nullable Throwable, CompletableFuture<Long>> start;
         final CompletableFuture<Long> done = new CompletableFuture<>();
 
-        Piece(
-                long offset,
-                int size,
-                Function<@Nullable Throwable, CompletableFuture<Long>> start) {
+        Piece(long offset, int size, Function<@Nullable Throwable, CompletableFuture<Long>> start) {
             this.offset = offset;
             this.size = size;
             this.start = start;
@@ -148,7 +145,8 @@ final class AppendOrder {
                     piece.start
                             .apply(null)
                             .whenComplete((at, thrown) -> {
-                                // First: what the kernel sends when it is answered is another write.
+                                // First: what the kernel sends when it is answered is another
+                                // write.
                                 over(inode, piece, thrown);
                                 end(piece, at, thrown);
                             });

@@ -22,8 +22,7 @@ final class DataOperations {
     DataOperations(MountContext mount, FileHandles handles) {
         this.mount = mount;
         this.handles = handles;
-        this.order =
-                new AppendOrder(mount.cache(), mount.buffers().maxWriteBytes() - PAGE_BYTES);
+        this.order = new AppendOrder(mount.cache(), mount.buffers().maxWriteBytes() - PAGE_BYTES);
     }
 
     void read(FuseRequest request, RequestBody body) {
@@ -141,11 +140,11 @@ final class DataOperations {
     }
 
     /**
-     * The kernel has chosen an offset by what it takes for the size; where it is another one,
-     * pages of the file are wrong, and in any case those at its end, if other handles have brought
-     * them in. Where the data came through the page cache, the kernel holds pages locked until it
-     * is answered; else they are dropped before, so that whoever learns of the new size reads what
-     * was appended.
+     * The kernel has chosen an offset by what it takes for the size; where it is another one, pages
+     * of the file are wrong, and in any case those at its end, if other handles have brought them
+     * in. Where the data came through the page cache, the kernel holds pages locked until it is
+     * answered; else they are dropped before, so that whoever learns of the new size reads what was
+     * appended.
      */
     private void appended(
             FuseRequest request, FileHandle handle, long expected, long at, int size) {
