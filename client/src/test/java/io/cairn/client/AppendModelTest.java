@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeCluster;
-import io.cairn.client.model.TestSeed;
+import io.cairn.common.seed.TestSeed;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -83,7 +83,7 @@ final class Flusher {
 
     /**
      * The first half of a round: the operations are in the index, and still in the overlays of
-     * their PGs. Reads give the same with both as with either.
+     * their PGs. Reads show the same from now until the last of them is forgotten.
      *
      * @return whether there were any
      */
@@ -121,7 +121,7 @@ final class Flusher {
     }
 
     /**
-     * The second half of a round, again and again: an overlay forgets some of what was published.
+     * A step of the second half of a round: an overlay forgets some of what was published.
      *
      * @return whether there was anything
      */

@@ -233,9 +233,9 @@ final class PgStore {
     }
 
     /**
-     * Whether the index, read by now and after the look, showed nothing that was logged after it:
-     * such an operation would be seen where the look has no older one, and nowhere else. What the
-     * look and the index both have does no harm.
+     * Whether the index, which was read after the look, can have shown nothing that was logged
+     * after the look. Such an operation would show only where the look has no older one. An
+     * operation that both have does no harm: the look lays it over the index once more.
      */
     boolean fitsIndex(Look look) {
         return lastInIndex <= look.lastOrder();

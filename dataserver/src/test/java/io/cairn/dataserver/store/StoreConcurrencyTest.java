@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Writers, truncations, readers and the flusher at once, on real files, while a small log wraps. A
- * read sees the chunk as one operation left it, no older than the last one appended before the
+ * read sees the chunk as one operation left it, and no older than the last one appended before the
  * read.
  */
 class StoreConcurrencyTest {

@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentSkipListMap;
 
 /**
@@ -74,15 +75,15 @@ final class UnitHistory {
                 return;
             }
         }
+        String message = "units %d to %d are as after none of the operations %d to %d: %s; %s";
         throw new AssertionError(
-                "units %d to %d are as after none of the operations %d to %d: %s; %s"
-                        .formatted(
-                                first,
-                                first + count - 1,
-                                oldest,
-                                newest,
-                                difference(seen, first, oldest),
-                                difference(seen, first, newest)));
+                message.formatted(
+                        first,
+                        first + count - 1,
+                        oldest,
+                        newest,
+                        difference(seen, first, oldest),
+                        difference(seen, first, newest)));
     }
 
     private static int value(byte[] bytes, int first, int i) {
@@ -101,7 +102,7 @@ final class UnitHistory {
     }
 
     private int expected(int unit, int sequence) {
-        return values.get(unit).floorEntry(sequence).getValue();
+        return Objects.requireNonNull(values.get(unit).floorEntry(sequence)).getValue();
     }
 
     /** The first unit that is not as it was after the operation; -1 if all are. */
