@@ -252,8 +252,8 @@ public record MountOptions(
                     "unknown mount option '"
                             + option
                             + "'; known: those of every file system (man 8 mount), and"
-                            + " allow_other nonempty debug hard soft timeo= max_background= entry_timeout="
-                            + " attr_timeout= fsname= subdir=");
+                            + " allow_other nonempty debug hard soft timeo= max_background="
+                            + " entry_timeout= attr_timeout= fsname= subdir=");
         }
 
         private static int count(String key, String value) throws MountException {

@@ -20,7 +20,8 @@ class MountOptionsTest {
     void allOptions() throws MountException {
         MountOptions options =
                 MountOptions.DEFAULT.with(
-                        "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,soft,timeo=5,max_background=7,"
+                        "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,soft,timeo=5,"
+                                + "max_background=7,"
                                 + "entry_timeout=0.5,attr_timeout=2,fsname=a:/b,subdir=/b,_netdev");
         MountFlags flags =
                 new MountFlags(
