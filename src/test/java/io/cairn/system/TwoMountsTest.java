@@ -3,6 +3,12 @@ package io.cairn.system;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.util.stream.IntStream;
+import java.util.concurrent.Callable;
+import java.util.List;
+import java.util.ArrayList;
+import java.nio.charset.StandardCharsets;
+import java.io.FileOutputStream;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +33,10 @@ import org.junit.jupiter.api.TestInstance;
 class TwoMountsTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 40);
     private static final int MIB = 1 << 20;
+
+    /** Of each writer that appends. */
+    private static final int RECORDS = 100;
+
     private static final int CHUNK = 4 * MIB;
 
     private final Cluster cluster = Cluster.temporary();
@@ -203,5 +213,56 @@ class TwoMountsTest {
                             + ": %d bytes instead of %d, the first that differs is %d"
                                     .formatted(actual.length, expected.length, differ));
         }
+    }
+
+    /** Each record is there once and whole, those of one writer in their order. */
+    @Test
+    void whatSeveralAppendStandsOneBehindTheOther() throws Exception {
+        Random random = new Random(seed);
+        try (Mount second = cluster.mount("appending")) {
+            for (int round = 0; round < Math.max(2, ROUNDS / 10); round++) {
+                int writers = round % 2 == 0 ? 2 : 4;
+                String name = "log" + round;
+                List<Callable<Void>> tasks = new ArrayList<>();
+                for (int w = 0; w < writers; w++) {
+                    Path mount = w % 2 == 0 ? cluster.mnt() : second.mnt();
+                    tasks.add(appender(mount.resolve(name), w, random.nextLong()));
+                }
+                try (ExecutorService threads = Executors.newFixedThreadPool(writers)) {
+                    for (Future<Void> done : threads.invokeAll(tasks)) {
+                        done.get();
+                    }
+                }
+                List<String> lines = Files.readAllLines(cluster.mnt().resolve(name));
+                assertThat(lines).as("round %d", round).hasSize(writers * RECORDS);
+                for (int w = 0; w < writers; w++) {
+                    String start = w + " ";
+                    assertThat(lines.stream().filter(l -> l.startsWith(start)))
+                            .as("round %d, writer %d", round, w)
+                            .isEqualTo(records(w));
+                }
+            }
+        }
+    }
+
+    private static List<String> records(int writer) {
+        return IntStream.range(0, RECORDS)
+                .mapToObj(i -> writer + " " + i + " " + "x".repeat(37 * (i + writer) % 911))
+                .toList();
+    }
+
+    private static Callable<Void> appender(Path file, int writer, long seed) {
+        return () -> {
+            Random random = new Random(seed);
+            try (FileOutputStream log = new FileOutputStream(file.toFile(), true)) {
+                for (String record : records(writer)) {
+                    log.write((record + "\n").getBytes(StandardCharsets.UTF_8));
+                    if (random.nextInt(10) == 0) {
+                        log.getFD().sync();
+                    }
+                }
+            }
+            return null;
+        };
     }
 }
