@@ -60,8 +60,9 @@ class ArchitectureTest {
 
     static final ArchRule dataServerImportsPointDown = importsPointDown(DATASERVER_FLOORS);
 
+    /** Packages, not modules: those Maven keeps apart anyway. */
     static final ArchRule packagesHaveNoCycles =
-            SlicesRuleDefinition.slices().matching("io.cairn.(*)..").should().beFreeOfCycles();
+            SlicesRuleDefinition.slices().matching("io.cairn.(**)").should().beFreeOfCycles();
 
     /** Outside RPC only buffers, and the utilities of their reference counts. */
     static final ArchRule onlyRpcUsesNetty =

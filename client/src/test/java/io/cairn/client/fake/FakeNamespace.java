@@ -237,11 +237,8 @@ public final class FakeNamespace {
         if (append) {
             appenders.putIfAbsent(inode, session);
         }
-        long openers =
-                sessions.values().stream().filter(s -> s.opens.getOrDefault(inode, 0) > 0).count();
         return made(node).toBuilder()
                 .setAppendRight(append && appender(inode) == session)
-                .setShared(openers > 1)
                 .build();
     }
 

@@ -5,7 +5,7 @@
  * component carries its documentation, its default and its range, and the compact constructor
  * refuses combinations that cannot work by throwing {@link io.cairn.common.config.KeyException}.
  * Everything else is derived: the reader ({@link io.cairn.common.config.Config}), the documented
- * example and the manual ({@link io.cairn.common.config.ConfigDoc}).
+ * example and the manual.
  */
 @NullMarked
 package io.cairn.common.config;

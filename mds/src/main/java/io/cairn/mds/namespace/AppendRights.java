@@ -23,25 +23,25 @@ final class AppendRights {
         if (!OpenFiles.isOpen(tx, caller.session(), file.id)) {
             throw new FsException(Errno.EBADF, "inode " + file.id + " is not open in this session");
         }
-        MutationResult.Builder result = taken(tx, caller.session(), file.id);
-        if (!result.getAppendRight()) {
+        if (!taken(tx, caller.session(), file.id)) {
             throw new FsException(
                     Errno.EAGAIN, "session " + file.appender + " appends to inode " + file.id);
         }
-        return result.setAttr(tx.require(file.id).toAttr()).build();
+        return MutationResult.newBuilder()
+                .setAppendRight(true)
+                .setAttr(tx.require(file.id).toAttr())
+                .build();
     }
 
     /** Gives it to the session, which holds the file open, unless another one has it. */
-    static MutationResult.Builder taken(StateTx tx, long session, long id) {
+    static boolean taken(StateTx tx, long session, long id) {
         Inode file = tx.require(id);
         if (file.isRegular() && file.appender == 0) {
             file = tx.edit(id);
             file.appender = session;
             tx.announce(listener -> listener.appendRightTaken(id));
         }
-        return MutationResult.newBuilder()
-                .setAppendRight(file.appender == session)
-                .setShared(file.openers > 1);
+        return file.appender == session;
     }
 
     /** The sizes first: whoever has it next begins where this session ended. */

@@ -34,8 +34,8 @@ final class Creation {
         MutationResult.Builder result = result(file, changed).setCreated(true);
         if (op.getOpen()) {
             OpenFiles.open(tx, caller.session(), file.id);
-            result.mergeFrom(
-                    OpenFiles.opened(tx, caller.session(), file.id, op.getAppend()).build());
+            result.setAppendRight(
+                    op.getAppend() && AppendRights.taken(tx, caller.session(), file.id));
         }
         return result.build();
     }
@@ -50,7 +50,6 @@ final class Creation {
         }
         if (op.getOpen()) {
             OpenFiles.open(tx, caller.session(), present.inode());
-            return OpenFiles.opened(tx, caller.session(), present.inode(), false).build();
         }
         return result(tx.require(present.inode()), null).build();
     }

@@ -21,20 +21,12 @@ final class OpenFiles {
     static MutationResult open(StateTx tx, Caller caller, OpenOp op) {
         tx.require(op.getInode());
         open(tx, caller.session(), op.getInode());
-        return opened(tx, caller.session(), op.getInode(), op.getAppend()).build();
-    }
-
-    /**
-     * What a session is told of an inode it has just opened.
-     *
-     * @param append whether it wants the append right, if that is free
-     */
-    static MutationResult.Builder opened(StateTx tx, long session, long id, boolean append) {
-        MutationResult.Builder result =
-                append
-                        ? AppendRights.taken(tx, session, id)
-                        : MutationResult.newBuilder().setShared(tx.require(id).openers > 1);
-        return result.setAttr(tx.require(id).toAttr());
+        boolean right =
+                op.getAppend() && AppendRights.taken(tx, caller.session(), op.getInode());
+        return MutationResult.newBuilder()
+                .setAppendRight(right)
+                .setAttr(tx.require(op.getInode()).toAttr())
+                .build();
     }
 
     /** One more open of an inode that exists. */

@@ -83,13 +83,12 @@ class AppendRightsTest {
         long f = created();
         assertThat(done(one, Ops.acquireAppend(f)).getAppendRight()).isTrue();
         assertThat(done(one, Ops.acquireAppend(f)).getAppendRight()).as("again").isTrue();
-        assertThat(done(two, Ops.open(f)).getShared()).isTrue();
+        done(two, Ops.open(f));
         assertThat(errno(two, Ops.acquireAppend(f))).isEqualTo(Errno.EAGAIN);
         assertThat(rig.state.appender(f)).isEqualTo(one);
         assertThat(done(one, Ops.returnAppend(f, 700)).getAttr().getSize()).isEqualTo(700);
         MutationResult granted = done(two, Ops.acquireAppend(f));
         assertThat(granted.getAppendRight()).isTrue();
-        assertThat(granted.getShared()).isTrue();
         assertThat(granted.getAttr().getSize()).isEqualTo(700);
         assertThat(errno(one, Ops.acquireAppend(f))).isEqualTo(Errno.EAGAIN);
         assertThat(events).containsExactly("taken " + f, "free " + f, "taken " + f);
@@ -108,10 +107,8 @@ class AppendRightsTest {
                                                 .setAppend(true)));
         long f = created.getAttr().getInode();
         assertThat(created.getAppendRight()).isTrue();
-        assertThat(created.getShared()).isFalse();
         MutationResult opened = done(two, Ops.openToAppend(f));
         assertThat(opened.getAppendRight()).isFalse();
-        assertThat(opened.getShared()).isTrue();
         done(one, Ops.release(f));
         assertThat(rig.state.appender(f)).isZero();
         assertThat(done(two, Ops.openToAppend(f)).getAppendRight()).isTrue();
@@ -148,7 +145,7 @@ class AppendRightsTest {
         done(two, Ops.open(f));
         rig.apply(rig.entry().setCloseSession(CloseSessionEntry.newBuilder().setSession(one)));
         assertThat(rig.state.appender(f)).isZero();
-        assertThat(done(two, Ops.acquireAppend(f)).getShared()).isFalse();
+        assertThat(done(two, Ops.acquireAppend(f)).getAppendRight()).isTrue();
     }
 
     @Test
