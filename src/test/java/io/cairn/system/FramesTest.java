@@ -94,7 +94,7 @@ class FramesTest {
             }
             assertThat(Files.readString(cluster.state().resolve("mds-1/log")))
                     .as("what Raft says of garbage")
-                    .contains("DecoderException");
+                    .contains("the Raft port refused");
         }
     }
 
