@@ -71,12 +71,12 @@ class StallTest {
             }
             alarmed.getOutputStream().close();
             assertThat(alarmed.waitFor(120, TimeUnit.SECONDS)).isTrue();
+            String said = new String(alarmed.getInputStream().readAllBytes());
+            assertThat(alarmed.exitValue()).as(said).isZero();
+            assertThat(said).contains("all there");
         } finally {
-            alarmed.destroyForcibly();
+            alarmed.destroyForcibly(); // and closes what it said
         }
-        String said = new String(alarmed.getInputStream().readAllBytes());
-        assertThat(alarmed.exitValue()).as(said).isZero();
-        assertThat(said).contains("all there");
     }
 
     /** Several more than there are now. */
