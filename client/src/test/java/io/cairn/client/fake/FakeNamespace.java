@@ -237,9 +237,7 @@ public final class FakeNamespace {
         if (append) {
             appenders.putIfAbsent(inode, session);
         }
-        return made(node).toBuilder()
-                .setAppendRight(append && appender(inode) == session)
-                .build();
+        return made(node).toBuilder().setAppendRight(append && appender(inode) == session).build();
     }
 
     private MutationResult create(long id, Session session, CreateOp op) {

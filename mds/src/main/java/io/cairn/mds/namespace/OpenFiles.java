@@ -21,8 +21,7 @@ final class OpenFiles {
     static MutationResult open(StateTx tx, Caller caller, OpenOp op) {
         tx.require(op.getInode());
         open(tx, caller.session(), op.getInode());
-        boolean right =
-                op.getAppend() && AppendRights.taken(tx, caller.session(), op.getInode());
+        boolean right = op.getAppend() && AppendRights.taken(tx, caller.session(), op.getInode());
         return MutationResult.newBuilder()
                 .setAppendRight(right)
                 .setAttr(tx.require(op.getInode()).toAttr())
