@@ -2,13 +2,12 @@ package io.cairn.common.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertAll;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.function.Executable;
 
 /**
  * What every configuration record must satisfy; extend it once per record. Derives from the record
@@ -46,34 +45,35 @@ public abstract class ConfigRecordContract {
                 .hasMessageStartingWith(FILE + ":2: not valid TOML");
     }
 
-    @TestFactory
-    Stream<DynamicTest> everyKeyRefusesEveryBadValue() {
-        List<DynamicTest> tests = new ArrayList<>();
-        badValues(TableSchema.of(type()), "", tests);
-        assertThat(tests).isNotEmpty();
-        return tests.stream();
+    /** One test for the hundreds of cases of a record; each that fails is named. */
+    @Test
+    void everyKeyRefusesEveryBadValue() {
+        List<Executable> cases = new ArrayList<>();
+        badValues(TableSchema.of(type()), "", cases);
+        assertThat(cases).isNotEmpty();
+        assertAll(cases);
     }
 
-    private void badValues(TableSchema schema, String path, List<DynamicTest> tests) {
+    private void badValues(TableSchema schema, String path, List<Executable> cases) {
         for (TableSchema.KeySchema key : schema.keys()) {
             String full = path.isEmpty() ? key.name() : path + "." + key.name();
             switch (key.shape()) {
                 case TableSchema.Shape.Scalar s -> {
                     for (String bad : badValues(s.type(), key.key())) {
-                        tests.add(refused(full, full, bad));
+                        cases.add(refused(full, full, bad));
                     }
                     if (key.required()) {
-                        tests.add(missing(full));
+                        cases.add(missing(full));
                     }
                 }
                 case TableSchema.Shape.Values v -> {
-                    tests.add(refused(full, full, "17"));
+                    cases.add(refused(full, full, "17"));
                     for (String bad : badValues(v.type(), key.key())) {
-                        tests.add(refused(full, full + "[0]", "[" + bad + "]"));
+                        cases.add(refused(full, full + "[0]", "[" + bad + "]"));
                     }
                 }
-                case TableSchema.Shape.Table t -> badValues(t.schema(), full, tests);
-                case TableSchema.Shape.Tables t -> badValues(t.schema(), full + "[0]", tests);
+                case TableSchema.Shape.Table t -> badValues(t.schema(), full, cases);
+                case TableSchema.Shape.Tables t -> badValues(t.schema(), full + "[0]", cases);
                 case TableSchema.Shape.FreeTable f -> {}
             }
         }
@@ -118,28 +118,26 @@ public abstract class ConfigRecordContract {
         };
     }
 
-    private DynamicTest refused(String setting, String blamed, String badValue) {
-        return DynamicTest.dynamicTest(
-                setting + " = " + badValue,
-                () -> {
-                    String text = render(setting, badValue);
-                    int line = lineOf(setting);
-                    assertThatThrownBy(() -> Config.parse(FILE, text, type()))
-                            .isInstanceOf(ConfigException.class)
-                            .hasMessageStartingWith(FILE + ":" + line + ": " + blamed + ": ")
-                            .message()
-                            .doesNotContain("\n");
-                });
+    private Executable refused(String setting, String blamed, String badValue) {
+        String text = render(setting, badValue);
+        int line = lineOf(setting);
+        return () ->
+                assertThatThrownBy(() -> Config.parse(FILE, text, type()))
+                        .as(setting + " = " + badValue)
+                        .isInstanceOf(ConfigException.class)
+                        .hasMessageStartingWith(FILE + ":" + line + ": " + blamed + ": ")
+                        .message()
+                        .doesNotContain("\n");
     }
 
-    private DynamicTest missing(String setting) {
-        return DynamicTest.dynamicTest(
-                setting + " missing",
-                () ->
-                        assertThatThrownBy(() -> Config.parse(FILE, render(setting, ""), type()))
-                                .isInstanceOf(ConfigException.class)
-                                .hasMessageStartingWith(FILE + ":")
-                                .hasMessageContaining(": " + setting + ": missing, must be "));
+    private Executable missing(String setting) {
+        String text = render(setting, "");
+        return () ->
+                assertThatThrownBy(() -> Config.parse(FILE, text, type()))
+                        .as(setting + " missing")
+                        .isInstanceOf(ConfigException.class)
+                        .hasMessageStartingWith(FILE + ":")
+                        .hasMessageContaining(": " + setting + ": missing, must be ");
     }
 
     /** The file with every key set, one of them to a bad value (or left out when that is empty). */

@@ -1,0 +1,222 @@
+package io.cairn.system.faults;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One thread that changes one directory until the cluster is gone, and remembers what was
+ * acknowledged to it: records of one file, each overwritten with fsync, and names ({@link
+ * CrashNames}). Started, joined and verified by one other thread.
+ */
+final class CrashWriter {
+    private static final int SLOTS = 200;
+
+    /** Records straddle 4 KiB blocks. */
+    private static final int SLOT_BYTES = 3000;
+
+    private static final int PAGE_BYTES = 4096;
+    private static final long PATIENCE_MILLIS = TimeUnit.SECONDS.toMillis(200);
+    private static final String DATA = "data";
+
+    private final Path directory;
+    private final int id;
+    private final SplittableRandom random;
+    private final AtomicLong acknowledged;
+    private final CrashNames names;
+    private final long[] ackedVersion = new long[SLOTS];
+
+    /** What each slot is known to hold; zeros at first. */
+    private final byte[][] settled = new byte[SLOTS][SLOT_BYTES];
+
+    /** Written before the first acknowledged version, at a crash; it may show up. */
+    private final long[] maybeVersion = new long[SLOTS];
+
+    private int pendingSlot = -1;
+    private long pendingVersion;
+    private long nextVersion = 1;
+    private @Nullable Thread thread;
+    private volatile boolean stopping;
+    private volatile @Nullable Throwable end;
+
+    /**
+     * @param acknowledged counts the operations of all writers
+     */
+    CrashWriter(Path directory, int id, SplittableRandom random, AtomicLong acknowledged) {
+        this.directory = directory;
+        this.id = id;
+        this.random = random;
+        this.acknowledged = acknowledged;
+        this.names = new CrashNames(directory, DATA, random.split());
+    }
+
+    void start() {
+        stopping = false;
+        end = null;
+        Thread t = new Thread(this::run, "crash-writer-" + id);
+        thread = t;
+        t.start();
+    }
+
+    /** Fails if the writer met an error: nothing has happened yet that may cause one. */
+    void assertWriting() {
+        Throwable met = end;
+        if (met != null) {
+            throw new AssertionError("writer " + id + " ended before the crash", met);
+        }
+    }
+
+    void stop() {
+        stopping = true;
+    }
+
+    /** Waits for the writer to run into the end of the cluster, which is an IOException. */
+    void join() {
+        Thread t = thread;
+        if (t == null) {
+            return;
+        }
+        try {
+            t.join(PATIENCE_MILLIS);
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+        if (t.isAlive()) {
+            AssertionError stuck = new AssertionError("writer " + id + " hangs after the crash");
+            stuck.setStackTrace(t.getStackTrace());
+            throw stuck;
+        }
+        Throwable met = end;
+        if (met != null && !(met instanceof IOException)) {
+            throw new AssertionError("writer " + id + " failed", met);
+        }
+    }
+
+    private void run() {
+        try {
+            names.makeDirectory();
+            try (FileChannel file =
+                    FileChannel.open(
+                            directory.resolve(DATA),
+                            StandardOpenOption.CREATE,
+                            StandardOpenOption.WRITE)) {
+                while (!stopping) {
+                    if (random.nextInt(3) == 0) {
+                        names.change();
+                    } else {
+                        writeSlot(file);
+                    }
+                    acknowledged.incrementAndGet();
+                }
+            }
+        } catch (Throwable e) {
+            end = e;
+        }
+    }
+
+    private void writeSlot(FileChannel file) throws IOException {
+        int slot = random.nextInt(SLOTS);
+        pendingVersion = nextVersion++;
+        pendingSlot = slot;
+        ByteBuffer bytes = ByteBuffer.wrap(content(slot, pendingVersion));
+        long at = (long) slot * SLOT_BYTES;
+        while (bytes.hasRemaining()) {
+            at += file.write(bytes, at);
+        }
+        file.force(false);
+        ackedVersion[slot] = pendingVersion;
+        settled[slot] = content(slot, pendingVersion);
+        maybeVersion[slot] = 0;
+        pendingSlot = -1;
+    }
+
+    /** Compares with what was acknowledged; throws AssertionError for a loss. */
+    void verify() {
+        try {
+            verifySlots();
+            names.verify();
+        } catch (IOException e) {
+            throw new AssertionError("writer " + id + " cannot read back", e);
+        }
+    }
+
+    private void verifySlots() throws IOException {
+        Path data = directory.resolve(DATA);
+        byte[] all;
+        try {
+            all = Files.readAllBytes(data);
+        } catch (NoSuchFileException e) {
+            all = new byte[0];
+        }
+        for (int slot = 0; slot < SLOTS; slot++) {
+            byte[] found = new byte[SLOT_BYTES];
+            int from = Math.min(all.length, slot * SLOT_BYTES);
+            int bytes = Math.min(SLOT_BYTES, all.length - from);
+            System.arraycopy(all, from, found, 0, bytes);
+            byte[] old = settled[slot];
+            if (slot == pendingSlot && ackedVersion[slot] == 0) {
+                maybeVersion[slot] = pendingVersion; // its size may be published later
+            }
+            long maybe = slot == pendingSlot ? pendingVersion : maybeVersion[slot];
+            if (Arrays.equals(found, old)) {
+                continue;
+            }
+            if (maybe != 0 && isMixture(slot, found, old, content(slot, maybe))) {
+                if (bytes == SLOT_BYTES) {
+                    settled[slot] = found;
+                }
+                continue;
+            }
+            throw new AssertionError(
+                    "LOST DATA: writer %d slot %d: acknowledged version %d, under way %s, found %s"
+                            .formatted(
+                                    id,
+                                    slot,
+                                    ackedVersion[slot],
+                                    slot == pendingSlot ? pendingVersion : "none",
+                                    identify(slot, found, bytes)));
+        }
+        pendingSlot = -1;
+    }
+
+    /**
+     * The kernel may send one write in several requests, cut at page boundaries; each is old or new
+     * as a whole.
+     */
+    private static boolean isMixture(int slot, byte[] found, byte[] old, byte[] next) {
+        int at = 0;
+        while (at < SLOT_BYTES) {
+            int end = Math.min(SLOT_BYTES, at + PAGE_BYTES - (slot * SLOT_BYTES + at) % PAGE_BYTES);
+            if (!Arrays.equals(found, at, end, old, at, end)
+                    && !Arrays.equals(found, at, end, next, at, end)) {
+                return false;
+            }
+            at = end;
+        }
+        return true;
+    }
+
+    private String identify(int slot, byte[] found, int bytes) {
+        for (long v = 1; v < nextVersion; v++) {
+            if (Arrays.equals(found, content(slot, v))) {
+                return "version " + v;
+            }
+        }
+        return "something else, " + bytes + " bytes in the file";
+    }
+
+    private byte[] content(int slot, long version) {
+        byte[] bytes = new byte[SLOT_BYTES];
+        new SplittableRandom(((long) id << 48) ^ ((long) slot << 32) ^ version).nextBytes(bytes);
+        return bytes;
+    }
+}

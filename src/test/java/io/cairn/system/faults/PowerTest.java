@@ -1,0 +1,122 @@
+package io.cairn.system.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.LoopDisk;
+import io.cairn.system.support.Shell;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Power cuts: all state lies on a loop-mounted file system that is shut down under load, which
+ * loses exactly what was not synced. {@code -Dcairn.test.powercuts=N} cuts per file system.
+ */
+class PowerTest {
+    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final int CUTS = Integer.getInteger("cairn.test.powercuts", 2);
+
+    @ParameterizedTest
+    @ValueSource(strings = {"xfs", "ext4"})
+    void nothingAcknowledgedIsLost(String type) throws IOException {
+        System.out.printf("PowerTest %s %d cuts, -Dcairn.test.seed=%d%n", type, CUTS, SEED);
+        SplittableRandom random = new SplittableRandom(SEED);
+        Path base = Files.createTempDirectory("cairn-power");
+        try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), type, "6G");
+                Cluster cluster = new Cluster(base, disk.mountPoint().resolve("state"))) {
+            cluster.up();
+            CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
+            for (int i = 0; i < CUTS; i++) {
+                cutUnderLoad(cluster, disk, work, random);
+                cluster.up();
+                work.verify();
+                System.out.printf(
+                        "%s power cut %d: %d operations acknowledged so far, nothing lost%n",
+                        type, i + 1, work.acknowledged());
+            }
+        } finally {
+            remove(base);
+        }
+    }
+
+    /** The test of the test: servers that leave out one kind of sync must be caught losing. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/wal/segment", "/raft/"})
+    void serversThatDoNotSyncAreCaught(String unsynced) throws IOException {
+        SplittableRandom random = new SplittableRandom(SEED);
+        Path base = Files.createTempDirectory("cairn-power");
+        try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), "xfs", "6G");
+                Cluster cluster = new Cluster(base, disk.mountPoint().resolve("state"))) {
+            // Made with syncs: only what is acknowledged from now on may be missing.
+            cluster.up();
+            cluster.down();
+            cluster.environment("LD_PRELOAD", withoutSyncOf(unsynced, base).toString());
+            cluster.up();
+            CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
+            cutUnderLoad(cluster, disk, work, random);
+            AssertionError loss =
+                    catchThrowableOfType(
+                            AssertionError.class,
+                            () -> {
+                                cluster.up();
+                                work.verify();
+                            });
+            assertThat(loss)
+                    .as("a power cut of servers that never sync %s", unsynced)
+                    .hasMessageContaining("LOST");
+            System.out.printf(
+                    "without syncs of %s, after %d acknowledged operations: %s%n",
+                    unsynced, work.acknowledged(), loss.getMessage());
+        } finally {
+            remove(base);
+        }
+    }
+
+    /** A library that, preloaded, turns fdatasync of files below such a directory into nothing. */
+    private static Path withoutSyncOf(String directory, Path base) throws IOException {
+        String source =
+                """
+                #include <stdio.h>
+                #include <string.h>
+                #include <sys/syscall.h>
+                #include <unistd.h>
+                int fdatasync(int file) {
+                    char link[64], path[4096] = {0};
+                    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+                    if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, DIRECTORY))
+                        return 0;
+                    return (int) syscall(SYS_fdatasync, file);
+                }
+                """;
+        Path file = Files.writeString(base.resolve("nosync.c"), source);
+        Path library = base.resolve("nosync.so");
+        String define = "-DDIRECTORY=\"" + directory + "\"";
+        Shell.run("gcc", "-shared", "-fPIC", define, "-o", library.toString(), file.toString())
+                .ok();
+        return library;
+    }
+
+    private static void cutUnderLoad(
+            Cluster cluster, LoopDisk disk, CrashWorkload work, SplittableRandom random) {
+        work.start();
+        work.awaitAcknowledged(20 + random.nextInt(600));
+        // One process with the mount in it; looked up now, since its pid file goes with the disk.
+        List<ProcessHandle> servers = cluster.processes();
+        disk.cutPower();
+        servers.forEach(Cluster::awaitEnd); // by themselves: their disk fails
+        work.join();
+        cluster.detach();
+        disk.remount();
+    }
+
+    /** The cluster could not: the disk was still mounted in it. */
+    private static void remove(Path base) {
+        Shell.run("rm", "-rf", "--one-file-system", base.toString());
+    }
+}

@@ -1,0 +1,181 @@
+package io.cairn.system.operations;
+
+import static java.util.Locale.ROOT;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Prometheus;
+import io.cairn.system.support.Shell;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.management.MBeanServerConnection;
+import javax.management.ObjectName;
+import javax.management.remote.JMXConnector;
+import javax.management.remote.JMXConnectorFactory;
+import javax.management.remote.JMXServiceURL;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+
+/** Each operation's count and latency in JMX and in Prometheus, and the same in both. */
+class MetricsTest {
+    private static final String COUNT = "count";
+    private static final String[] STATISTICS = {COUNT, "0.5", "0.99", "0.999", "1"};
+
+    /** {@code name_latency_seconds{tags} value} and {@code name_total{tags} value}. */
+    private static final Pattern SAMPLE =
+            Pattern.compile("(?m)^(cairn_\\w+)_(latency_seconds|total)\\{([^}]*)} (\\S+)$");
+
+    private static final Pattern TAG = Pattern.compile("(\\w+)=\"([^\"]*)\"");
+
+    /** {@code nameLatency.tag.value.quantile.0.5}. */
+    private static final Pattern BEAN =
+            Pattern.compile("(cairn\\w+)Latency\\.(.+)\\.quantile\\.(0\\.\\d+|1)(\\..+)?");
+
+    @Test
+    void jmxAndPrometheusAgree() throws Exception {
+        try (Cluster cluster = Cluster.temporary("--processes")) {
+            cluster.up();
+            assertThat(cluster.status().path("metrics_addresses").size()).isEqualTo(5);
+            Shell.bash(
+                            "cp -r /usr/include/linux '%1$s'/ && sync && cat '%1$s'/linux/*.h >/dev/null"
+                                    .formatted(cluster.mnt()))
+                    .ok();
+            compare(cluster, "mds-1", "cairnMdsOperation.", "cairnMdsMutation.");
+            compare(cluster, "data-1", "cairnDataserverOperation.");
+            compare(cluster, "mount", "cairnMountOperation.", "cairnClientOperation.");
+        }
+    }
+
+    /**
+     * Some operations go on, such as heartbeats: looks until one of each kind was seen at rest,
+     * when it must be the same in both.
+     */
+    private static void compare(Cluster cluster, String part, String... kinds) throws Exception {
+        Set<String> compared = new TreeSet<>();
+        try (JmxOf jmx = new JmxOf(cluster.process(part).orElseThrow().pid())) {
+            Awaitility.await("operations of " + part + " at rest: " + String.join(" ", kinds))
+                    .atMost(Duration.ofSeconds(30))
+                    .until(() -> {
+                        compareThoseAtRest(cluster, part, jmx, compared);
+                        return Stream.of(kinds)
+                                .allMatch(k -> compared.stream().anyMatch(c -> c.startsWith(k)));
+                    });
+        }
+        System.out.println(part + ": the same in JMX and Prometheus: " + compared);
+    }
+
+    private static void compareThoseAtRest(
+            Cluster cluster, String part, JmxOf jmx, Set<String> compared) throws Exception {
+        Map<String, Map<String, Double>> before = prometheus(cluster, part);
+        Map<String, Map<String, Double>> between = jmx.operations();
+        Map<String, Map<String, Double>> after = prometheus(cluster, part);
+        assertThat(between.keySet()).as("operations in JMX").containsAll(before.keySet());
+        before.forEach((operation, values) -> {
+            assertThat(values).as("Prometheus: " + operation).containsOnlyKeys(STATISTICS);
+            if (values.equals(after.get(operation))) {
+                assertThat(between.get(operation)).as("JMX: " + operation).isEqualTo(values);
+                if (values.getOrDefault(COUNT, 0.0) > 0) {
+                    compared.add(operation);
+                }
+            }
+        });
+    }
+
+    /** By operation, named as in JMX with its tags: the count and the quantiles of the latency. */
+    private static Map<String, Map<String, Double>> prometheus(Cluster cluster, String part)
+            throws IOException, InterruptedException {
+        Map<String, Map<String, Double>> operations = new TreeMap<>();
+        Map<String, Double> counts = new HashMap<>();
+        Matcher sample = SAMPLE.matcher(Prometheus.scrape(cluster, part));
+        while (sample.find()) {
+            StringBuilder operation = new StringBuilder(camelCase(sample.group(1)));
+            String quantile = "";
+            Matcher tag = TAG.matcher(sample.group(3));
+            while (tag.find()) {
+                if (tag.group(1).equals("quantile")) {
+                    quantile = tag.group(2);
+                } else {
+                    operation.append('.').append(tag.group(1)).append('.').append(tag.group(2));
+                }
+            }
+            double value = Double.parseDouble(sample.group(4));
+            if (quantile.isEmpty()) {
+                counts.put(operation.toString(), value);
+            } else {
+                operations
+                        .computeIfAbsent(operation.toString(), o -> new TreeMap<>())
+                        .put(quantile, value);
+            }
+        }
+        // Other counters are there too, which have no latency.
+        operations.forEach((operation, values) ->
+                values.put(COUNT, requireNonNull(counts.get(operation), operation)));
+        return operations;
+    }
+
+    private static String camelCase(String name) {
+        return Pattern.compile("_(.)").matcher(name).replaceAll(m -> m.group(1).toUpperCase(ROOT));
+    }
+
+    /** The beans of one process on this machine, attached to as an administrator does. */
+    private static final class JmxOf implements AutoCloseable {
+        private final com.sun.tools.attach.VirtualMachine vm;
+        private final JMXConnector connector;
+
+        @SuppressWarnings("BanJNDI") // the address comes from a process that the test started
+        JmxOf(long pid) throws Exception {
+            vm = com.sun.tools.attach.VirtualMachine.attach(Long.toString(pid));
+            connector =
+                    JMXConnectorFactory.connect(new JMXServiceURL(vm.startLocalManagementAgent()));
+        }
+
+        /** As {@link MetricsTest#prometheus}. */
+        Map<String, Map<String, Double>> operations() throws Exception {
+            MBeanServerConnection server = connector.getMBeanServerConnection();
+            Map<String, ObjectName> beans = new TreeMap<>();
+            for (ObjectName bean : server.queryNames(new ObjectName("cairn:*"), null)) {
+                String name = bean.getKeyProperty("name");
+                beans.put(name.startsWith("\"") ? ObjectName.unquote(name) : name, bean);
+            }
+            Map<String, Map<String, Double>> operations = new TreeMap<>();
+            for (Map.Entry<String, ObjectName> bean : beans.entrySet()) {
+                Matcher name = BEAN.matcher(bean.getKey());
+                if (name.matches()) {
+                    String moreTags = name.group(4) == null ? "" : name.group(4);
+                    String operation = name.group(1) + "." + name.group(2) + moreTags;
+                    Map<String, Double> values =
+                            operations.computeIfAbsent(operation, o -> new TreeMap<>());
+                    values.put(name.group(3), number(server, bean.getValue(), "Value"));
+                    if (!values.containsKey(COUNT)) {
+                        ObjectName count = requireNonNull(beans.get(operation), operation);
+                        values.put(COUNT, number(server, count, "Count"));
+                    }
+                }
+            }
+            return operations;
+        }
+
+        private static double number(
+                MBeanServerConnection server, ObjectName bean, String attribute) throws Exception {
+            return ((Number) server.getAttribute(bean, attribute)).doubleValue();
+        }
+
+        @Override
+        public void close() throws IOException {
+            try {
+                connector.close();
+            } finally {
+                vm.detach();
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+/** What administrators do: options and exit codes, mounts by fstab and without root, metrics, ports that face the network. */
+@NullMarked
+package io.cairn.system.operations;
+
+import org.jspecify.annotations.NullMarked;

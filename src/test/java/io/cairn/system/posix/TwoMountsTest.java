@@ -1,0 +1,270 @@
+package io.cairn.system.posix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Mount;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * Two clients of one cluster, each a mount: what one does is seen and respected by the other.
+ * {@code -Dcairn.test.rounds} sets how often each interleaving is tried.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class TwoMountsTest {
+    private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 40);
+    private static final int MIB = 1 << 20;
+
+    /** Of each writer that appends. */
+    private static final int RECORDS = 100;
+
+    private static final int CHUNK = 4 * MIB;
+
+    private final Cluster cluster = Cluster.temporary();
+    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+
+    @BeforeAll
+    void up() {
+        System.out.println("TwoMountsTest: -Dcairn.test.seed=" + seed);
+        cluster.up();
+    }
+
+    @AfterAll
+    void down() {
+        cluster.close();
+    }
+
+    @Test
+    void eachSeesWhatTheOtherClosedAndAnUnmountedOneIsGoneAtOnce() throws IOException {
+        try (Mount second = cluster.mount("second")) {
+            Path here = cluster.mnt().resolve("seen");
+            Path there = second.mnt().resolve("seen");
+            Files.writeString(here, "from the first");
+            assertThat(there).hasContent("from the first");
+            Files.writeString(there, "from the second mount");
+            assertThat(here).hasContent("from the second mount");
+            assertThat(cluster.status().path("mounts").findValuesAsString("description"))
+                    .hasSize(2)
+                    .anyMatch(d -> d.contains(":" + second.mnt() + ", process "));
+        }
+        assertThat(cluster.status().path("mounts").size()).as("mounts").isEqualTo(1);
+    }
+
+    /** The one who writes has heard of no cut: the data servers tell it. */
+    @Test
+    void whatIsWrittenAfterTheOtherHasTruncatedStays() throws IOException {
+        Random random = new Random(seed);
+        try (Mount second = cluster.mount("writing")) {
+            Path here = cluster.mnt().resolve("cut");
+            Path there = second.mnt().resolve("cut");
+            Files.createFile(here);
+            try (RandomAccessFile writer = new RandomAccessFile(there.toFile(), "rw");
+                    RandomAccessFile cutter = new RandomAccessFile(here.toFile(), "rw")) {
+                for (int round = 0; round < ROUNDS; round++) {
+                    writer.setLength(0);
+                    byte[] before = bytes(random, 1 + random.nextInt(256 << 10));
+                    write(writer, 0, before);
+                    writer.getFD().sync();
+                    int cut = random.nextBoolean() ? 0 : random.nextInt(before.length);
+                    byte[] after = bytes(random, 1 + random.nextInt(128 << 10));
+                    int at = random.nextBoolean() ? 0 : random.nextInt(256 << 10);
+
+                    cutter.setLength(cut);
+                    write(writer, at, after);
+                    writer.getFD().sync();
+
+                    byte[] expected =
+                            Arrays.copyOf(
+                                    Arrays.copyOf(before, cut), Math.max(cut, at + after.length));
+                    System.arraycopy(after, 0, expected, at, after.length);
+                    String what =
+                            "round %d: %d bytes, cut to %d, then %d at %d"
+                                    .formatted(round, before.length, cut, after.length, at);
+                    assertSame(what + ", where they were cut", Files.readAllBytes(here), expected);
+                    assertSame(
+                            what + ", where they were written",
+                            Files.readAllBytes(there),
+                            expected);
+                }
+            }
+        }
+    }
+
+    /**
+     * What the other wrote before was cut, whether the MDS knew of it or not: no size published
+     * later brings it back.
+     */
+    @Test
+    void aSizeFromBeforeTheCutIsNotPublishedLater() throws IOException {
+        Random random = new Random(seed);
+        Path here = Files.createDirectory(cluster.mnt().resolve("sizes"));
+        int[] sizes = new int[ROUNDS];
+        byte[] data = bytes(random, MIB);
+        try (Mount second = cluster.mount("closing")) {
+            Path there = second.mnt().resolve("sizes");
+            for (int round = 0; round < ROUNDS; round++) {
+                String name = "f" + round;
+                sizes[round] = random.nextBoolean() ? 0 : random.nextInt(MIB);
+                try (var writer = new RandomAccessFile(there.resolve(name).toFile(), "rw")) {
+                    if (random.nextBoolean()) {
+                        writer.write(data, 0, 1 + random.nextInt(MIB));
+                        writer.getFD().sync();
+                    }
+                    write(writer, 0, data);
+                    try (var cutter = new RandomAccessFile(here.resolve(name).toFile(), "rw")) {
+                        cutter.setLength(sizes[round]);
+                    }
+                }
+            }
+            for (int round = 0; round < ROUNDS; round++) {
+                Path file = there.resolve("f" + round);
+                int size = sizes[round];
+                Awaitility.await("the size that the kernel of the other mount is told")
+                        .atMost(Duration.ofSeconds(20))
+                        .until(() -> Files.size(file) == size);
+            }
+        } // and now everything it had to publish is published
+        for (int round = 0; round < ROUNDS; round++) {
+            assertSame(
+                    "round %d, cut to %d".formatted(round, sizes[round]),
+                    Files.readAllBytes(here.resolve("f" + round)),
+                    Arrays.copyOf(data, sizes[round]));
+        }
+    }
+
+    /** Over the end of a chunk, so in two pieces, which are executed by different data servers. */
+    @Test
+    void aWriteBesideATruncateIsThereAsAWholeOrNotAtAll() throws Exception {
+        Random random = new Random(seed);
+        int half = 64 << 10;
+        int end = CHUNK + half;
+        int stayed = 0;
+        try (Mount second = cluster.mount("racing");
+                ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            Path here = cluster.mnt().resolve("raced");
+            Files.createFile(here);
+            try (var writer = new RandomAccessFile(second.mnt().resolve("raced").toFile(), "rw");
+                    var cutter = new RandomAccessFile(here.toFile(), "rw")) {
+                for (int round = 0; round < ROUNDS; round++) {
+                    write(writer, end, bytes(random, half));
+                    writer.getFD().sync();
+                    byte[] data = bytes(random, 2 * half);
+                    CyclicBarrier start = new CyclicBarrier(2);
+                    Future<?> cut =
+                            thread.submit(() -> {
+                                start.await();
+                                cutter.setLength(0);
+                                return null;
+                            });
+                    start.await();
+                    write(writer, CHUNK - half, data);
+                    writer.getFD().sync();
+                    cut.get();
+                    byte[] actual = Files.readAllBytes(here);
+                    byte[] expected = new byte[actual.length == 0 ? 0 : end];
+                    if (expected.length > 0) {
+                        System.arraycopy(data, 0, expected, CHUNK - half, data.length);
+                        stayed++;
+                    }
+                    assertSame("round " + round, actual, expected);
+                }
+            }
+        }
+        System.out.printf("%d of %d writes came after the truncate%n", stayed, ROUNDS);
+    }
+
+    private static void write(RandomAccessFile file, long at, byte[] bytes) throws IOException {
+        file.seek(at);
+        file.write(bytes);
+    }
+
+    private static byte[] bytes(Random random, int length) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < length; i++) {
+            bytes[i] = (byte) (1 + random.nextInt(255)); // zeros are holes
+        }
+        return bytes;
+    }
+
+    private static void assertSame(String what, byte[] actual, byte[] expected) {
+        int differ = Arrays.mismatch(actual, expected);
+        if (differ >= 0) {
+            throw new AssertionError(
+                    what
+                            + ": %d bytes instead of %d, the first that differs is %d"
+                                    .formatted(actual.length, expected.length, differ));
+        }
+    }
+
+    /** Each record is there once and whole, those of one writer in their order. */
+    @Test
+    void whatSeveralAppendStandsOneBehindTheOther() throws Exception {
+        Random random = new Random(seed);
+        try (Mount second = cluster.mount("appending")) {
+            for (int round = 0; round < Math.max(2, ROUNDS / 10); round++) {
+                int writers = round % 2 == 0 ? 2 : 4;
+                String name = "log" + round;
+                List<Callable<Void>> tasks = new ArrayList<>();
+                for (int w = 0; w < writers; w++) {
+                    Path mount = w % 2 == 0 ? cluster.mnt() : second.mnt();
+                    tasks.add(appender(mount.resolve(name), w, random.nextLong()));
+                }
+                try (ExecutorService threads = Executors.newFixedThreadPool(writers)) {
+                    for (Future<Void> done : threads.invokeAll(tasks)) {
+                        done.get();
+                    }
+                }
+                List<String> lines = Files.readAllLines(cluster.mnt().resolve(name));
+                assertThat(lines).as("round %d", round).hasSize(writers * RECORDS);
+                for (int w = 0; w < writers; w++) {
+                    String start = w + " ";
+                    assertThat(lines.stream().filter(l -> l.startsWith(start)))
+                            .as("round %d, writer %d", round, w)
+                            .isEqualTo(records(w));
+                }
+            }
+        }
+    }
+
+    private static List<String> records(int writer) {
+        return IntStream.range(0, RECORDS)
+                .mapToObj(i -> writer + " " + i + " " + "x".repeat(37 * (i + writer) % 911))
+                .toList();
+    }
+
+    private static Callable<Void> appender(Path file, int writer, long seed) {
+        return () -> {
+            Random random = new Random(seed);
+            try (FileOutputStream log = new FileOutputStream(file.toFile(), true)) {
+                for (String record : records(writer)) {
+                    log.write((record + "\n").getBytes(StandardCharsets.UTF_8));
+                    if (random.nextInt(10) == 0) {
+                        log.getFD().sync();
+                    }
+                }
+            }
+            return null;
+        };
+    }
+}

@@ -1,0 +1,288 @@
+package io.cairn.system.support;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * A cluster made with {@code cairn up} below a directory of its own, as a user makes one. Closing
+ * it stops it and removes everything.
+ */
+public final class Cluster implements AutoCloseable {
+    /** Exit code of {@code cairn status} while something is missing. */
+    public static final int DEGRADED = 6;
+
+    /** The repository's top: the launcher lies there. */
+    public static final Path REPOSITORY = repository();
+
+    private final Path base;
+    private final Path state;
+    private final Path mountPoint;
+    private final List<String> upOptions;
+    private final Map<String, String> environment = new HashMap<>();
+    private final List<Mount> mounts = new ArrayList<>();
+
+    /**
+     * @param state directory for the cluster's state; made if missing, not removed
+     * @param upOptions of {@code cairn up}, besides the mount point and the directory
+     */
+    public Cluster(Path base, Path state, String... upOptions) {
+        this.base = base;
+        this.state = state;
+        this.mountPoint = base.resolve("mnt");
+        this.upOptions = List.of(upOptions);
+        try {
+            Files.createDirectories(mountPoint);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A cluster with all of its state in a new temporary directory. */
+    public static Cluster temporary(String... upOptions) {
+        try {
+            Path base = Files.createTempDirectory("cairn-it");
+            return new Cluster(base, base.resolve("state"), upOptions);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    public Path base() {
+        return base;
+    }
+
+    public Path state() {
+        return state;
+    }
+
+    /** The mount point. */
+    public Path mnt() {
+        return mountPoint;
+    }
+
+    public static Shell.Result cairn(String... arguments) {
+        return cairn(List.of(arguments));
+    }
+
+    public static Shell.Result cairn(List<String> arguments) {
+        return cairn(arguments, Map.of());
+    }
+
+    private static Shell.Result cairn(List<String> arguments, Map<String, String> environment) {
+        List<String> command = new ArrayList<>();
+        command.add(REPOSITORY.resolve("cairn").toString());
+        command.addAll(arguments);
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().putAll(environment);
+        return Shell.run(builder, Duration.ofMinutes(3));
+    }
+
+    /** Sets a variable in the environment of every server that {@link #up} starts from now on. */
+    public void environment(String name, String value) {
+        environment.put(name, value);
+    }
+
+    public Cluster up() {
+        tryUp().ok();
+        return this;
+    }
+
+    public Shell.Result tryUp() {
+        List<String> arguments =
+                new ArrayList<>(List.of("up", mountPoint.toString(), "--dir", state.toString()));
+        arguments.addAll(upOptions);
+        Shell.Result result = cairn(arguments, environment);
+        if (result.exitCode() != 0) {
+            return new Shell.Result(result.exitCode(), result.out(), result.err() + logs());
+        }
+        return result;
+    }
+
+    public void down() {
+        cairn("down", "--dir", state.toString()).ok();
+    }
+
+    public JsonNode status() {
+        Shell.Result result = cairn("status", "--json", "--dir", state.toString());
+        if (result.exitCode() != DEGRADED) {
+            result.ok();
+        }
+        return JsonMapper.shared().readTree(result.out());
+    }
+
+    /** Address of a metadata server, as clients are given it. */
+    public String mds() {
+        return status().path("mds").get(0).path("address").asString();
+    }
+
+    /**
+     * A further mount of this cluster; what is not closed before the cluster is, is killed then.
+     *
+     * @param name of the mount point, new below {@link #base}
+     * @param options of {@code cairn mount}
+     */
+    public Mount mount(String name, String... options) {
+        Mount mount = new Mount(this, name, options);
+        mounts.add(mount);
+        return mount;
+    }
+
+    /** Processes of all parts, by their pid files. */
+    public List<ProcessHandle> processes() {
+        return parts().stream().flatMap(p -> process(p).stream()).toList();
+    }
+
+    public Optional<ProcessHandle> process(String part) {
+        try {
+            Path pid = state.resolve(part).resolve("pid");
+            if (!Files.exists(pid)) {
+                return Optional.empty();
+            }
+            return ProcessHandle.of(Long.parseLong(Files.readString(pid).strip()))
+                    .filter(ProcessHandle::isAlive)
+                    .filter(this::isOurs);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A pid of a pid file may be another program's by now; ours have our directory as argument. */
+    private boolean isOurs(ProcessHandle process) {
+        try {
+            Path commandLine = Path.of("/proc", "" + process.pid(), "cmdline");
+            return Files.readString(commandLine, StandardCharsets.ISO_8859_1)
+                    .contains(state.toString());
+        } catch (IOException e) {
+            return false; // ended meanwhile
+        }
+    }
+
+    /** Starts one part of a cluster of separate processes again, as {@code up} does. */
+    public void start(String part, String role) {
+        Path folder = state.resolve(part);
+        try {
+            Process process =
+                    new ProcessBuilder(
+                                    "setsid",
+                                    REPOSITORY.resolve("cairn").toString(),
+                                    role,
+                                    "--config",
+                                    folder.resolve("config.toml").toString())
+                            .directory(folder.toFile())
+                            .redirectInput(Path.of("/dev/null").toFile())
+                            .redirectOutput(
+                                    ProcessBuilder.Redirect.appendTo(
+                                            folder.resolve("log").toFile()))
+                            .redirectErrorStream(true)
+                            .start();
+            Files.writeString(folder.resolve("pid"), process.pid() + "\n");
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Changes a part's configuration; it counts from its next start. */
+    public void configure(String part, UnaryOperator<String> change) {
+        try {
+            Path file = state.resolve(part).resolve("config.toml");
+            Files.writeString(file, change.apply(Files.readString(file)));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** kill -9 of everything at once; returns when all are gone. */
+    public void kill9() {
+        List<ProcessHandle> victims = processes();
+        if (victims.isEmpty()) {
+            throw new AssertionError("nothing to kill in " + state);
+        }
+        kill9(victims);
+    }
+
+    /** kill -9 of those that have not ended by themselves; returns when all are gone. */
+    public static void kill9(List<ProcessHandle> victims) {
+        victims.forEach(ProcessHandle::destroyForcibly);
+        victims.forEach(Cluster::awaitEnd);
+    }
+
+    public static void awaitEnd(ProcessHandle process) {
+        try {
+            process.onExit().get(60, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new AssertionError("process " + process.pid() + " does not end", e);
+        }
+    }
+
+    /** Detaches the mount point whatever state it is in. */
+    public void detach() {
+        Shell.run("umount", "-l", mountPoint.toString());
+    }
+
+    public List<String> parts() {
+        try (Stream<Path> folders = Files.exists(state) ? Files.list(state) : Stream.of()) {
+            return folders.filter(Files::isDirectory)
+                    .map(p -> p.getFileName().toString())
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The end of every part's log, for failure messages. */
+    public String logs() {
+        StringBuilder text = new StringBuilder();
+        for (String part : parts()) {
+            Path log = state.resolve(part).resolve("log");
+            if (Files.exists(log)) {
+                text.append("\n---- ").append(log).append('\n');
+                text.append(Shell.run("tail", "-n", "40", log.toString()).out());
+            }
+        }
+        return text.toString();
+    }
+
+    @Override
+    public void close() {
+        try {
+            mounts.forEach(Mount::kill);
+            cairn("down", "--dir", state.toString());
+        } finally {
+            try {
+                // Not by their pid files, which may be on a disk that is gone.
+                kill9(ProcessHandle.allProcesses().filter(this::isOurs).toList());
+            } finally {
+                detach();
+                Shell.run("rm", "-rf", "--one-file-system", base.toString());
+            }
+        }
+    }
+
+    private static Path repository() {
+        Path here = Path.of("").toAbsolutePath();
+        while (!Files.exists(here.resolve("cairn"))) {
+            Path parent = here.getParent();
+            if (parent == null) {
+                throw new AssertionError(
+                        "no launcher 'cairn' above " + Path.of("").toAbsolutePath());
+            }
+            here = parent;
+        }
+        return here;
+    }
+}
