@@ -1,6 +1,5 @@
 package io.cairn.system.faults;
 
-import io.cairn.system.support.Cluster;
 import com.google.protobuf.ByteString;
 import io.cairn.client.api.CairnClient;
 import io.cairn.common.errno.Errno;
@@ -16,6 +15,7 @@ import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
+import io.cairn.system.support.Cluster;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.OptionalLong;

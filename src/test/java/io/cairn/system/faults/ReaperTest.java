@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * space comes back. {@code -Dcairn.test.files} sets how many files.
  */
 class ReaperTest {
-    private static final int FILES = Integer.getInteger("cairn.test.files", 20_000);
+    private static final int FILES = Integer.getInteger("cairn.test.files", 6_000);
     private static final int DIRECTORIES = 16;
     private static final String MDS = "mds-1";
     private static final String BACKLOG = "cairn_mds_deletion_backlog";
@@ -35,7 +35,7 @@ class ReaperTest {
         try (Cluster cluster = Cluster.temporary("--processes", "--capacity", "1GiB")) {
             cluster.up();
             // Slow enough to be killed in the middle of it.
-            restart(cluster, c -> c + "\n[background]\nreaper_inodes_per_second = 200\n");
+            restart(cluster, c -> c + "\n[background]\nreaper_inodes_per_second = 100\n");
             // A disk's own header block is in use. A leader that has not heard of a disk leaves it
             // out.
             Awaitility.await("every data server has said what it holds")
@@ -50,7 +50,7 @@ class ReaperTest {
             inParallel(cluster, (directory, i) -> Files.delete(file(directory, i)));
             double backlog = Prometheus.value(cluster, MDS, BACKLOG);
             assertThat(backlog).isGreaterThan(0).isLessThan(FILES);
-            restart(cluster, c -> c.replace("per_second = 200", "per_second = 0"));
+            restart(cluster, c -> c.replace("per_second = 100", "per_second = 0"));
             Awaitility.await("the backlog is gone")
                     .atMost(Duration.ofSeconds(60))
                     .ignoreExceptions() // not listening yet

@@ -2,12 +2,12 @@ package io.cairn.system.operations;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.cairn.system.support.Cluster;
-import io.cairn.system.support.Prometheus;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.FrameAttacks;
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Prometheus;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -2,8 +2,6 @@ package io.cairn.system.operations;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.cairn.system.support.Cluster;
-import io.cairn.system.support.Shell;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
@@ -11,6 +9,8 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcServer;
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

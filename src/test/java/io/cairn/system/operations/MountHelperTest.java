@@ -3,16 +3,17 @@ package io.cairn.system.operations;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
+import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * mount(8) and what it reads, with the helper linked as an administrator links it: in a mount
  * namespace of the test's own, whose /sbin has the links.
  */
+@ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MountHelperTest {
     private static final String FRAME =
@@ -34,16 +35,10 @@ class MountHelperTest {
             unmounted() { umount $m; while pgrep -f "io.cairn.cli.Main mount .* $m " >/dev/null; do sleep 0.1; done; }
             """;
 
-    private final Cluster cluster = Cluster.temporary();
+    private final Cluster cluster;
 
-    @BeforeAll
-    void up() {
-        cluster.up();
-    }
-
-    @AfterAll
-    void down() {
-        cluster.close();
+    MountHelperTest(Cluster cluster) {
+        this.cluster = cluster;
     }
 
     private String run(String script) {

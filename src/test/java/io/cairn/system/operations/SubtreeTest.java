@@ -4,33 +4,33 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
+import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A mount of one directory of the file system, beside a mount of all of it. */
+@ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SubtreeTest {
-    private final Cluster cluster = Cluster.temporary();
+    private final Cluster cluster;
+
+    SubtreeTest(Cluster cluster) {
+        this.cluster = cluster;
+    }
 
     @BeforeAll
-    void up() throws IOException {
-        cluster.up();
+    void makeTree() {
         Shell.bash(
                         "set -e; cd '%s'; mkdir -p tenant/a/b other/c moving/d; echo inside >tenant/a/b/f;"
                                         .formatted(cluster.mnt())
                                 + " echo outside >other/c/secret; ln tenant/a/b/f other/c/link")
                 .ok();
-    }
-
-    @AfterAll
-    void down() {
-        cluster.close();
     }
 
     /** A mount whose configuration names the directory. */

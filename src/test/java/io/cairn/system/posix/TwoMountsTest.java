@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
+import io.cairn.system.support.SharedCluster;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -22,15 +23,15 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Two clients of one cluster, each a mount: what one does is seen and respected by the other.
  * {@code -Dcairn.test.rounds} sets how often each interleaving is tried.
  */
+@ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TwoMountsTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 40);
@@ -41,18 +42,12 @@ class TwoMountsTest {
 
     private static final int CHUNK = 4 * MIB;
 
-    private final Cluster cluster = Cluster.temporary();
+    private final Cluster cluster;
     private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
 
-    @BeforeAll
-    void up() {
+    TwoMountsTest(Cluster cluster) {
+        this.cluster = cluster;
         System.out.println("TwoMountsTest: -Dcairn.test.seed=" + seed);
-        cluster.up();
-    }
-
-    @AfterAll
-    void down() {
-        cluster.close();
     }
 
     @Test

@@ -1,4 +1,6 @@
-/** What programs do on a mounted cluster that nothing disturbs, through one mount and through two. */
+/**
+ * What programs do on a mounted cluster that nothing disturbs, through one mount and through two.
+ */
 @NullMarked
 package io.cairn.system.posix;
 

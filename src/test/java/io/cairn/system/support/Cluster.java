@@ -74,6 +74,19 @@ public final class Cluster implements AutoCloseable {
         return mountPoint;
     }
 
+    /**
+     * Makes a directory in the file system.
+     *
+     * @param name one that no other test of this cluster uses
+     */
+    public Path work(String name) {
+        try {
+            return Files.createDirectory(mountPoint.resolve(name));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
     public static Shell.Result cairn(String... arguments) {
         return cairn(List.of(arguments));
     }

@@ -16,7 +16,8 @@ public final class Prometheus {
 
     private Prometheus() {}
 
-    public static String scrape(Cluster cluster, String part) throws IOException, InterruptedException {
+    public static String scrape(Cluster cluster, String part)
+            throws IOException, InterruptedException {
         Path config = cluster.state().resolve(part).resolve("config.toml");
         Matcher address = ADDRESS.matcher(Files.readString(config));
         if (!address.find()) {

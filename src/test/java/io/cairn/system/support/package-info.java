@@ -1,4 +1,7 @@
-/** What system tests stand on: a cluster made through the launcher as a user makes one, further mounts, shells, snapshots of trees. Knows no test. */
+/**
+ * What system tests stand on: a cluster made through the launcher as a user makes one, further
+ * mounts, shells, snapshots of trees. Knows no test.
+ */
 @NullMarked
 package io.cairn.system.support;
 
