@@ -31,6 +31,8 @@ import picocli.CommandLine.Command;
             MdsCommand.class,
             DataServerCommand.class,
             EmbeddedCommand.class,
+            ConfigCommand.class,
+            CompletionCommand.class,
             VersionCommand.class,
             TrainingCommand.class,
             CommandLine.HelpCommand.class
@@ -84,8 +86,12 @@ public final class Main implements Callable<ExitCode> {
             exitCodes.put(Integer.toString(code.number()), code.meaning());
         }
         line.getCommandSpec().usageMessage().exitCodeList(exitCodes);
+        addHelpOptions(line);
+    }
+
+    private static void addHelpOptions(CommandLine line) {
         addHelpOption(line);
-        line.getSubcommands().values().forEach(Main::addHelpOption);
+        line.getSubcommands().values().forEach(Main::addHelpOptions);
     }
 
     private static void addHelpOption(CommandLine line) {

@@ -7,20 +7,25 @@ import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.Output;
 import io.cairn.cli.output.StatusReport;
 import io.cairn.common.config.HostPort;
-import io.cairn.common.proto.StatusReply;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Path;
+import java.io.StringWriter;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 @Command(
@@ -30,63 +35,84 @@ import picocli.CommandLine.Spec;
             "Ends with exit code 6 when anything is degraded."
         })
 final class StatusCommand implements Callable<ExitCode> {
+    private static final String CLEAR = "\033[H\033[2J";
+
     @Spec private @Nullable CommandSpec spec;
 
-    @Option(
-            names = "--mds",
-            paramLabel = "HOST:PORT",
-            split = ",",
-            description = "MDS members to ask; default: those of the local cluster in --dir.")
-    private List<String> mds = List.of();
+    @Mixin private final ClusterOptions cluster = new ClusterOptions();
 
-    @Option(names = "--dir", paramLabel = "DIR", description = "State of a local cluster.")
-    private @Nullable Path directory;
+    @Option(
+            names = "--watch",
+            paramLabel = "SECONDS",
+            arity = "0..1",
+            fallbackValue = "2",
+            description = {
+                "Show it again every so many seconds (default: 2) until Ctrl-C,",
+                "also while no server answers."
+            })
+    private @Nullable Integer watchSeconds;
 
     @Mixin private final GlobalOptions options = new GlobalOptions();
 
     @Override
-    public ExitCode call() throws IOException {
-        List<HostPort> members = members();
+    public ExitCode call() throws IOException, InterruptedException {
+        CommandSpec command = Objects.requireNonNull(spec);
+        PrintWriter out = command.commandLine().getOut();
+        List<HostPort> members = cluster.members();
         try (AdminClient admin = new AdminClient()) {
-            StatusReply status = admin.status(members);
-            StatusReport report = StatusReport.of(status);
-            PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-            if (options.json()) {
-                Map<String, Object> json = report.asMap();
-                json.put("metrics_addresses", metricsAddresses());
-                new Output(out).json(json);
-            } else {
-                report.print(out);
-                out.flush();
+            Integer seconds = watchSeconds;
+            if (seconds == null) {
+                return show(admin, members, out);
             }
-            return report.isDegraded() ? ExitCode.DEGRADED : ExitCode.SUCCESS;
+            if (seconds < 1) {
+                throw new ParameterException(
+                        command.commandLine(), "--watch needs at least one second");
+            }
+            boolean terminal = System.console() != null && System.console().isTerminal();
+            while (!out.checkError()) { // false once whoever read it has gone
+                StringWriter shown = new StringWriter();
+                try {
+                    show(admin, members, new PrintWriter(shown));
+                } catch (CommandException e) {
+                    shown.append(e.getMessage()).append(System.lineSeparator());
+                }
+                if (!options.json()) {
+                    out.println((terminal ? CLEAR : "") + now());
+                }
+                out.println(shown);
+                TimeUnit.SECONDS.sleep(seconds);
+            }
+            return ExitCode.SUCCESS;
         }
+    }
+
+    private static LocalTime now() {
+        return LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.SECONDS);
+    }
+
+    private ExitCode show(AdminClient admin, List<HostPort> members, PrintWriter out)
+            throws IOException {
+        StatusReport report = StatusReport.of(admin.status(members));
+        if (options.json()) {
+            Map<String, Object> json = report.asMap();
+            json.put("metrics_addresses", metricsAddresses());
+            new Output(out).json(json);
+        } else {
+            report.print(out);
+            out.flush();
+        }
+        return report.isDegraded() ? ExitCode.DEGRADED : ExitCode.SUCCESS;
     }
 
     /** Of a local cluster; others know theirs from their configurations only. */
     private Map<String, String> metricsAddresses() throws IOException {
         Map<String, String> addresses = new LinkedHashMap<>();
-        if (mds.isEmpty()) {
-            ClusterDirectory.chosen(directory)
+        Optional<ClusterDirectory> local = cluster.local();
+        if (local.isPresent()) {
+            local.get()
                     .metricsAddresses()
                     .forEach((part, address) -> addresses.put(part, address.toString()));
         }
         return addresses;
-    }
-
-    private List<HostPort> members() throws IOException {
-        if (!mds.isEmpty()) {
-            return Addresses.parse(mds);
-        }
-        ClusterDirectory cluster = ClusterDirectory.chosen(directory);
-        List<HostPort> members = cluster.mdsAddresses();
-        if (members.isEmpty()) {
-            throw new CommandException(
-                    ExitCode.UNREACHABLE,
-                    cluster.path()
-                            + ": there is no cluster; start one with 'cairn up MOUNTPOINT', or name"
-                            + " its directory with --dir or its servers with --mds");
-        }
-        return members;
     }
 }

@@ -13,11 +13,14 @@ import java.io.StringWriter;
 import java.net.BindException;
 import java.net.ConnectException;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -150,6 +153,43 @@ class MainTest {
         assertThat(JsonMapper.shared().readTree(err.toString()).get("error").stringValue())
                 .contains("--no-such-option");
         assertThat(out.toString()).isEmpty();
+    }
+
+    @Test
+    void aConfigurationIsShownAsItCounts(@TempDir Path directory) throws IOException {
+        Path file =
+                Files.writeString(
+                        directory.resolve("mount.toml"), "client.mds = [\"mds1:7000\"]\n");
+        assertThat(run("config", "show", "mount", file.toString())).isZero();
+        assertThat(out.toString().lines())
+                .contains(
+                        "client.mds = [\"mds1:7000\"]",
+                        "client.path = \"/\"  # default",
+                        "# metrics_address is not set");
+
+        Files.writeString(file, "client.no_such_key = 1\n");
+        assertThat(run("config", "show", "mount", file.toString())).isEqualTo(3);
+        assertThat(err.toString()).contains(file + ":1: client.no_such_key: unknown key");
+        assertThat(run("config", "show", "printer", file.toString())).isEqualTo(2);
+        assertThat(run("config")).isEqualTo(2);
+    }
+
+    @Test
+    void theCompletionScriptKnowsEveryCommand() {
+        assertThat(run("completion")).isZero();
+        assertThat(out.toString())
+                .contains(
+                        Main.commandLine(false, false).getSubcommands().values().stream()
+                                .map(CommandLine::getCommandSpec)
+                                .filter(command -> !command.usageMessage().hidden())
+                                .map(CommandLine.Model.CommandSpec::name)
+                                .toArray(String[]::new));
+    }
+
+    @Test
+    void aWatchNeedsASecond() {
+        assertThat(run("status", "--watch=0", "--mds", "127.0.0.1:1")).isEqualTo(2);
+        assertThat(err.toString()).contains("--watch");
     }
 
     @Test

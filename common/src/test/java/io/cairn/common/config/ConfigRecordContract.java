@@ -32,6 +32,14 @@ public abstract class ConfigRecordContract {
     }
 
     @Test
+    void whatIsShownAsEffectiveReadsAsTheSame() {
+        for (String text : List.of(ConfigDoc.exampleToml("Example", type()), render(null, ""))) {
+            Record config = Config.parse(FILE, text, type());
+            assertThat(Config.parse(FILE, EffectiveConfig.toml(config), type())).isEqualTo(config);
+        }
+    }
+
+    @Test
     void unknownKeysAreRefused() {
         assertThatThrownBy(() -> Config.parse(FILE, "no_such_key = 1\n" + render(null, ""), type()))
                 .isInstanceOf(ConfigException.class)
