@@ -25,9 +25,7 @@ final class ClusterOptions {
 
     /** The state directory; empty where servers were named instead. */
     Optional<ClusterDirectory> local() {
-        return mds.isEmpty()
-                ? Optional.of(ClusterDirectory.chosen(directory))
-                : Optional.empty();
+        return mds.isEmpty() ? Optional.of(ClusterDirectory.chosen(directory)) : Optional.empty();
     }
 
     /**

@@ -51,7 +51,8 @@ public final class EffectiveConfig {
                 }
                 case TableSchema.Shape.Values v -> {
                     List<String> texts =
-                            ((List<?>) value).stream().map(e -> v.type().toToml(spelled(e))).toList();
+                            ((List<?>) value)
+                                    .stream().map(e -> v.type().toToml(spelled(e))).toList();
                     out.append(name + " = [" + String.join(", ", texts) + "]\n");
                 }
                 case TableSchema.Shape.Table t ->
