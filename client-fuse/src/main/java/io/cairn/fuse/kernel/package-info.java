@@ -1,4 +1,7 @@
-/** The kernel's FUSE protocol: opcodes, flags and the layout of every message. No I/O. */
+/**
+ * The kernel's FUSE protocol: opcodes, flags and the layout of every message. {@code session} and
+ * {@code op} read requests and write answers with it. No I/O, no state: any thread.
+ */
 @NullMarked
 package io.cairn.fuse.kernel;
 

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * One read or write of one chunk, repeated until it is answered. A write keeps its number over all
  * attempts, so that it is executed once, and with the number the truncations it knows, so that it
  * is known under which it was executed; only a refusal because of an unknown truncation, which
- * cannot have been executed, gives it a new number. One attempt is under way at a time, so the
+ * cannot have been executed, gives it a new number. One attempt is in flight at a time, so the
  * fields need no lock: each attempt happens after the one before.
  */
 final class DataCall implements RpcCallback {
