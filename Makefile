@@ -8,9 +8,11 @@ SHOW := 2>&1 | grep --line-buffered -vE '^(\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(-
 IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 
 # System tests run the Cairn that was just packaged.
-it test crash: export CAIRN_NO_BUILD := 1
+it test crash soak: export CAIRN_NO_BUILD := 1
 
-.PHONY: help setup fmt check unit it test crash bench docs package clean
+MINUTES ?= 10
+
+.PHONY: help setup fmt check unit it test crash soak bench docs package clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -20,6 +22,7 @@ help:
 	@echo 'make it      system tests: real mounts and processes (root, /dev/fuse)'
 	@echo 'make test    check + unit + it, as CI runs them'
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
+	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make package cli/target/cairn.tar.gz, to be unpacked where Cairn is to run'
 	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
@@ -47,6 +50,11 @@ test: can-mount
 crash: can-mount
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest='KillTest,PowerTest' -Dsurefire.failIfNoSpecifiedTests=false \
 	    -Dcairn.test.kills=40 -Dcairn.test.kills.processes=10 -Dcairn.test.powercuts=5 verify $(SHOW)
+
+# Random work of several processes against a model; two minutes of it are part of `test`.
+soak: can-mount
+	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest=SoakTest -Dsurefire.failIfNoSpecifiedTests=false \
+	    -Dcairn.test.soak.minutes=$(MINUTES) $(if $(SEED),-Dcairn.test.seed=$(SEED)) verify $(SHOW)
 
 bench:
 	bench/run

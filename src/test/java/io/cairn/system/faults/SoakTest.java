@@ -1,0 +1,111 @@
+package io.cairn.system.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Mount;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Random work of several processes on two mounts, each against a model, while another job keeps the
+ * machine busy and servers are killed and started again: {@code make soak MINUTES=n}. What it does
+ * to files is in {@code soak.py}.
+ */
+class SoakTest {
+    private static final int SECONDS =
+            (int) (60 * Double.parseDouble(System.getProperty("cairn.test.soak.minutes", "2")));
+
+    private static final int PROCESSES = 3;
+
+    /** Between two kills; a part needs some of it to start. */
+    private static final int QUIET_SECONDS = 20;
+
+    private static final List<String> VICTIMS = List.of("data-1", "data-2", "data-3", "mds-1");
+
+    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+
+    @Test
+    void noContradictionInRandomWork() throws Exception {
+        Random random = new Random(seed);
+        try (Cluster cluster = Cluster.temporary("--processes").up();
+                Mount second = cluster.mount("second")) {
+            Path said = cluster.base().resolve("soak.out");
+            Process load = load(second);
+            Process soak =
+                    new ProcessBuilder(
+                                    "python3",
+                                    Cluster.REPOSITORY
+                                            .resolve("src/test/resources/soak.py")
+                                            .toString(),
+                                    cluster.mnt().toString(),
+                                    second.mnt().toString(),
+                                    "" + PROCESSES,
+                                    "" + SECONDS,
+                                    "" + seed)
+                            .redirectErrorStream(true)
+                            .redirectOutput(said.toFile())
+                            .start();
+            try {
+                int kills = 0;
+                while (!soak.waitFor(QUIET_SECONDS, TimeUnit.SECONDS)) {
+                    assertThat(load.isAlive()).as("the load beside it").isTrue();
+                    restart(cluster, VICTIMS.get(random.nextInt(VICTIMS.size())));
+                    kills++;
+                }
+                System.out.printf("SoakTest: %d restarts%n%s", kills, Files.readString(said));
+                assertThat(soak.exitValue())
+                        .as(() -> "seed " + seed + "\n" + read(said) + cluster.logs())
+                        .isZero();
+                assertThat(Files.readString(said).lines().filter(l -> l.contains(": ok, ")))
+                        .hasSize(PROCESSES);
+            } finally {
+                end(soak);
+                end(load);
+            }
+        }
+    }
+
+    /** Dirties pages and syncs them, so that nothing of ours runs on an idle machine. */
+    private static Process load(Mount mount) throws IOException {
+        Path directory = Files.createDirectory(mount.mnt().resolve("load"));
+        return new ProcessBuilder(
+                        "fio",
+                        "--name=load",
+                        "--directory=" + directory,
+                        "--rw=randwrite",
+                        "--bs=4k",
+                        "--ioengine=mmap",
+                        "--size=32m",
+                        "--fsync=500",
+                        "--time_based",
+                        "--runtime=1d")
+                .redirectErrorStream(true)
+                .redirectOutput(Path.of("/dev/null").toFile())
+                .start();
+    }
+
+    private static void restart(Cluster cluster, String part) {
+        Cluster.kill9(List.of(cluster.process(part).orElseThrow()));
+        cluster.start(part, part.startsWith("mds") ? "mds" : "dataserver");
+    }
+
+    private static void end(Process process) {
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
+        Cluster.awaitEnd(process.toHandle());
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            return file + " cannot be read: " + e;
+        }
+    }
+}
