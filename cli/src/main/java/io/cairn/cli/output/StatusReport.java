@@ -51,6 +51,7 @@ public final class StatusReport {
         json.put("cluster_id", HexFormat.of().formatHex(status.getClusterId().toByteArray()));
         json.put("leader", status.getLeader());
         json.put("term", status.getTerm());
+        json.put("leader_lease_millis", status.getLeaderLeaseMillis());
         json.put("map_epoch", map.getEpoch());
         json.put("capacity_bytes", status.getSpace().getCapacityBytes());
         json.put("used_bytes", usedBytes());
@@ -69,6 +70,7 @@ public final class StatusReport {
             if (heard != null) {
                 m.put("heard", heard.getHeard());
                 m.put("since_heard_millis", heard.getSinceHeardMillis());
+                m.put("configured_lease_millis", heard.getConfiguredLeaseMillis());
             }
             mds.add(m);
         }

@@ -23,9 +23,12 @@ public final class LeaderLease {
     static final double NEW_LEADER_FACTOR = 1.02;
 
     private final int others;
-    private final long leaseNanos;
     private final long bornNanos;
+    private final long servingFromNanos;
     private final Map<Integer, Long> lastGranted = new HashMap<>();
+
+    /** The group's, or less while a shorter one is being agreed on. */
+    private volatile long leaseNanos;
 
     /** A time the lease runs from; only ever replaced by a later one. */
     private volatile long majoritySince;
@@ -34,12 +37,30 @@ public final class LeaderLease {
 
     /**
      * @param groupSize members of the group, this one included
+     * @param leaseNanos the group's as of when this member took office; no earlier leader has a
+     *     longer one that may still run
      * @param bornNanos when this member took office
      */
     LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
         this.others = groupSize - 1;
         this.leaseNanos = leaseNanos;
         this.bornNanos = bornNanos;
+        this.servingFromNanos =
+                others == 0 ? bornNanos : bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
+    }
+
+    /** How long reads may be answered after a majority was last with this leader. */
+    long leaseNanos() {
+        return leaseNanos;
+    }
+
+    /**
+     * Another length counts from now on. A shorter one before it is logged: from then on a new
+     * leader may wait for that only. A longer one after it was applied: only then every new leader
+     * waits for it.
+     */
+    void use(long nanos) {
+        leaseNanos = nanos;
     }
 
     /**
@@ -87,6 +108,6 @@ public final class LeaderLease {
 
     /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
     public long servingFromNanos() {
-        return others == 0 ? bornNanos : bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
+        return servingFromNanos;
     }
 }

@@ -12,6 +12,7 @@ import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionException;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,7 +50,7 @@ public final class Leadership implements MetaLogListener {
 
     private final int self;
     private final List<MdsMember> members;
-    private final long leaseNanos;
+    private final LongSupplier leaseNanos;
     private final NanoClock clock;
     private final Control control;
     private final FailureHandler failures;
@@ -62,10 +63,13 @@ public final class Leadership implements MetaLogListener {
 
     private @Nullable Duties duties;
 
+    /**
+     * @param leaseNanos the leader's lease by the state as it is applied here
+     */
     public Leadership(
             int self,
             List<MdsMember> members,
-            long leaseNanos,
+            LongSupplier leaseNanos,
             NanoClock clock,
             Control control,
             EntryLog entries,
@@ -99,7 +103,9 @@ public final class Leadership implements MetaLogListener {
 
     @Override
     public synchronized void becameLeader(long number) {
-        Term now = new Term(number, new LeaderLease(members.size(), leaseNanos, clock.nanos()));
+        // All entries of earlier terms are applied: no earlier leader goes by a longer lease.
+        long lease = leaseNanos.getAsLong();
+        Term now = new Term(number, new LeaderLease(members.size(), lease, clock.nanos()));
         term = now;
         LOG.info("member {} leads in term {}", self, number);
         @Nullable Duties d = duties;
@@ -237,7 +243,7 @@ public final class Leadership implements MetaLogListener {
 
     /** How long a member may be silent before it counts as missing: three lease terms. */
     public long silenceNanos() {
-        return 3 * leaseNanos;
+        return 3 * leaseNanos.getAsLong();
     }
 
     public int self() {

@@ -20,64 +20,82 @@ public final class LeaseKeeper {
     private final RpcClient client;
     private final Control control;
     private final NanoClock clock;
-    private final long leaseNanos;
-    private @Nullable ScheduledFuture<?> pings;
+    private final MemberReports reports;
+    private @Nullable ScheduledFuture<?> next;
 
     public LeaseKeeper(
             Leadership leadership,
             RpcClient client,
             Control control,
             NanoClock clock,
-            long leaseNanos) {
+            MemberReports reports) {
         this.leadership = leadership;
         this.client = client;
         this.control = control;
         this.clock = clock;
-        this.leaseNanos = leaseNanos;
+        this.reports = reports;
     }
 
     public void begin(Leadership.Term term) {
         end();
+        reports.begin();
         if (leadership.members().size() > 1) {
             ping(term);
-            pings = control.every(leaseNanos / 4, () -> ping(term));
         }
     }
 
     public void end() {
-        @Nullable ScheduledFuture<?> running = pings;
-        if (running != null) {
-            running.cancel(false);
-            pings = null;
+        @Nullable ScheduledFuture<?> waiting = next;
+        if (waiting != null) {
+            waiting.cancel(false);
+            next = null;
         }
     }
 
     private void ping(Leadership.Term term) {
+        long leaseNanos = term.lease().leaseNanos();
+        next = control.after(leaseNanos / 4, () -> ping(term));
         LeaderLeaseRequest request =
                 LeaderLeaseRequest.newBuilder()
                         .setTerm(term.number())
                         .setLeader(leadership.self())
+                        .setLeaseNanos(leaseNanos)
                         .build();
         for (MdsMember member : leadership.members()) {
             if (member.getId() != leadership.self()) {
-                ping(term, member, request);
+                ping(term, member, request, leaseNanos);
             }
         }
     }
 
-    private void ping(Leadership.Term term, MdsMember member, LeaderLeaseRequest request) {
+    private void ping(
+            Leadership.Term term, MdsMember member, LeaderLeaseRequest request, long waitNanos) {
         // Before it is sent, so that the lease never counts from later than that.
         long sentNanos = clock.nanos();
         client.channel(RpcAddress.parse(member.getAddress()))
                 .call(
                         Method.LEADER_LEASE_VALUE,
                         request,
-                        System.nanoTime() + leaseNanos,
+                        System.nanoTime() + waitNanos,
                         (status, head, payload) -> {
-                            if (status.ok()
-                                    && Heads.parse(LeaderLeaseReply.parser(), head).getGranted()) {
-                                term.lease().granted(member.getId(), sentNanos);
+                            if (status.ok()) {
+                                answered(
+                                        term,
+                                        member.getId(),
+                                        Heads.parse(LeaderLeaseReply.parser(), head),
+                                        sentNanos);
                             }
                         });
+    }
+
+    private void answered(
+            Leadership.Term term, int member, LeaderLeaseReply reply, long sentNanos) {
+        if (reply.getGranted()) {
+            term.lease().granted(member, sentNanos);
+        }
+        if (reply.getTerm() == term.number()) {
+            reports.heard(
+                    member, new MemberReports.Report(reply.getConfiguredLeaseNanos()));
+        }
     }
 }

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.StateListener;
@@ -22,6 +23,9 @@ public interface ControlReader {
 
     /** The whole cluster map, base_epoch 0, lists ordered by id. Epoch 0 until formatted. */
     MapUpdate map();
+
+    /** What all members act by; fields are 0 until they were first logged. */
+    ClusterSettings settings();
 
     /** All sessions, refused ones included, by id. */
     List<SessionRecord> sessions();

@@ -41,6 +41,7 @@ final class MapEntries {
         tx.map = named;
         tx.put(MetaKeys.clusterId(), clusterId.toByteArray());
         change(tx, first);
+        Settings.change(tx, entry.getSettings());
         Creation.root(
                 tx, entry.getRootMode(), entry.getRootUid(), entry.getRootGid(), entry.getLayout());
         return ApplyReply.newBuilder();

@@ -8,6 +8,7 @@ import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.SessionRecord;
@@ -131,6 +132,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                             entry.getTruncated().getSequence());
                     yield ApplyReply.newBuilder();
                 }
+                case SETTINGS -> Settings.change(tx, entry.getSettings());
                 case ENTRY_NOT_SET ->
                         throw new CorruptStateException(
                                 "the log has an entry this version does not know");
@@ -290,6 +292,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public MapUpdate map() {
         return store.map().toUpdate();
+    }
+
+    @Override
+    public ClusterSettings settings() {
+        return store.settings();
     }
 
     @Override

@@ -11,10 +11,12 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.MapChanges;
 import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseKeeper;
+import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
@@ -37,6 +39,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final Control control;
     private final NewCluster newCluster;
     private final LeaseKeeper leases;
+    private final AgreedSettings settings;
     private final CurrentMap map;
     private final MapChanges changes;
     private final PgTables pgTables;
@@ -53,6 +56,7 @@ final class LeaderDuties implements Leadership.Duties {
     LeaderDuties(
             MdsConfig config,
             Leadership leadership,
+            MemberReports reports,
             EntryLog entries,
             MetaState state,
             RpcClient client,
@@ -62,10 +66,9 @@ final class LeaderDuties implements Leadership.Duties {
         this.leadership = leadership;
         this.state = state;
         this.control = control;
-        newCluster = new NewCluster(config, leadership, entries, state, control);
-        leases =
-                new LeaseKeeper(
-                        leadership, client, control, clock, config.raft().leaderLease().toNanos());
+        settings = new AgreedSettings(leadership, entries, state, reports, control);
+        newCluster = new NewCluster(config, settings, leadership, entries, state, control);
+        leases = new LeaseKeeper(leadership, client, control, clock, reports);
         map = new CurrentMap(state, leadership, control);
         changes = new MapChanges(entries, state, control);
         pgTables = new PgTables(changes, control, config.dataServers().bootstrapDisks());
@@ -123,7 +126,7 @@ final class LeaderDuties implements Leadership.Duties {
         end();
         leases.begin(term);
         if (state.isFormatted()) {
-            beginFormatted(term);
+            settings.begin(term, () -> beginFormatted(term));
         } else {
             newCluster.format(term, () -> beginFormatted(term));
         }
@@ -137,14 +140,15 @@ final class LeaderDuties implements Leadership.Duties {
         reaper.begin(term);
         truncator.begin();
         pgTables.begin();
-        ticks = control.every(TICK_NANOS, this::tick);
+        ticks = control.every(TICK_NANOS, () -> tick(term));
         leadership.open(term);
     }
 
-    private void tick() {
+    private void tick(Leadership.Term term) {
         mutations.expire(ORDER_WAIT_NANOS);
         truncationWaits.tick();
         if (leadership.refusal() == null) {
+            settings.tick(term);
             dataServers.tick();
             sessions.tick();
             forgotten.tick();

@@ -103,8 +103,9 @@ public record MdsConfig(
             @Key(
                             value =
                                     "How long a leader may answer reads after a majority was last with it. A new leader"
-                                            + " waits as long before it answers, so this must be the same on all"
-                                            + " members: change it only while all of them are stopped.",
+                                            + " waits as long before it answers. The group keeps to the value that it"
+                                            + " was made with until all members run with the same other one;"
+                                            + " `cairn status` warns while they differ.",
                             defaultValue = "1s",
                             min = "100ms",
                             max = "1min")

@@ -2,7 +2,6 @@ package io.cairn.mds.server;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
@@ -15,6 +14,7 @@ import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.leader.LeaseGrants;
 import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
@@ -34,6 +34,7 @@ final class MdsHandler implements RpcHandler {
     private final DataServers dataServers;
     private final Status status;
     private final Control control;
+    private final LeaseGrants grants;
     private final MdsMetrics metrics;
 
     MdsHandler(
@@ -45,6 +46,7 @@ final class MdsHandler implements RpcHandler {
             DataServers dataServers,
             Status status,
             Control control,
+            LeaseGrants grants,
             MdsMetrics metrics) {
         this.leadership = leadership;
         this.queries = queries;
@@ -54,6 +56,7 @@ final class MdsHandler implements RpcHandler {
         this.dataServers = dataServers;
         this.status = status;
         this.control = control;
+        this.grants = grants;
         this.metrics = metrics;
     }
 
@@ -96,7 +99,8 @@ final class MdsHandler implements RpcHandler {
             }
             case LEADER_LEASE -> {
                 require(request, Role.ROLE_MDS);
-                lease(request);
+                request.reply(
+                        grants.answer(Heads.parse(LeaderLeaseRequest.parser(), request.head())));
             }
             case STATUS -> status(method, request, start);
             default ->
@@ -122,17 +126,6 @@ final class MdsHandler implements RpcHandler {
         if (request.peer().hello().getRole() != role) {
             throw new FsException(Errno.EPERM, "only " + role + " may ask this");
         }
-    }
-
-    /** This member is in the asking leader's term, so no other was elected with its vote. */
-    private void lease(RpcRequest request) {
-        LeaderLeaseRequest ask = Heads.parse(LeaderLeaseRequest.parser(), request.head());
-        long term = leadership.newestTerm();
-        request.reply(
-                LeaderLeaseReply.newBuilder()
-                        .setTerm(term)
-                        .setGranted(term != 0 && term == ask.getTerm())
-                        .build());
     }
 
     /** The leader answers; where none is known, any member says what it has. */

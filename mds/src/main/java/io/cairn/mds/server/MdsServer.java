@@ -15,6 +15,8 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.leader.LeaseGrants;
+import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MemberDirectory;
@@ -114,17 +116,31 @@ public final class MdsServer implements AutoCloseable {
                 new Leadership(
                         config.memberId(),
                         members(config),
-                        config.raft().leaderLease().toNanos(),
+                        () -> leaseNanos(state, config),
                         clock,
                         control,
                         entries,
                         failure);
+        MemberReports reports =
+                new MemberReports(
+                        config.members().size(),
+                        config.memberId(),
+                        new MemberReports.Report(config.raft().leaderLease().toNanos()));
         LeaderDuties duties =
                 new LeaderDuties(
-                        config, leadership, entries, state, client, control, clock, metrics);
+                        config,
+                        leadership,
+                        reports,
+                        entries,
+                        state,
+                        client,
+                        control,
+                        clock,
+                        metrics);
         Status status =
                 new Status(
                         leadership,
+                        reports,
                         entries,
                         state,
                         state,
@@ -155,6 +171,7 @@ public final class MdsServer implements AutoCloseable {
                                     duties.dataServers(),
                                     status,
                                     control,
+                                    new LeaseGrants(leadership, reports.own()),
                                     metrics),
                             RpcOptions.DEFAULT);
         } catch (IOException | RuntimeException e) {
@@ -211,6 +228,12 @@ public final class MdsServer implements AutoCloseable {
             state.close();
             directory.close();
         }
+    }
+
+    /** The group's; before the group has one, what this member is configured with. */
+    private static long leaseNanos(MetaState state, MdsConfig config) {
+        long agreed = state.settings().getLeaderLeaseNanos();
+        return agreed != 0 ? agreed : config.raft().leaderLease().toNanos();
     }
 
     private List<String> databaseWarnings() {

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Pool;
+import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
@@ -28,6 +29,7 @@ final class NewCluster {
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final MdsConfig config;
+    private final AgreedSettings settings;
     private final Leadership leadership;
     private final EntryLog entries;
     private final ControlReader state;
@@ -35,11 +37,13 @@ final class NewCluster {
 
     NewCluster(
             MdsConfig config,
+            AgreedSettings settings,
             Leadership leadership,
             EntryLog entries,
             ControlReader state,
             Control control) {
         this.config = config;
+        this.settings = settings;
         this.leadership = leadership;
         this.entries = entries;
         this.state = state;
@@ -105,6 +109,7 @@ final class NewCluster {
                                 .setStripeCount(1)
                                 .setChunkSize(chunk))
                 .setRootMode(ROOT_MODE)
+                .setSettings(settings.initial())
                 .build();
     }
 

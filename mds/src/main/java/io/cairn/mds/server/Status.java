@@ -17,6 +17,7 @@ import io.cairn.mds.cluster.PgTables;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.SessionRecord;
@@ -42,6 +43,7 @@ final class Status {
     private static final long INODES_FREE = 1L << 40;
 
     private final Leadership leadership;
+    private final MemberReports reports;
     private final EntryLog entries;
     private final ControlReader state;
     private final NamespaceReader namespace;
@@ -55,6 +57,7 @@ final class Status {
 
     Status(
             Leadership leadership,
+            MemberReports reports,
             EntryLog entries,
             ControlReader state,
             NamespaceReader namespace,
@@ -66,6 +69,7 @@ final class Status {
             int bootstrapDisks,
             Supplier<List<String>> databaseWarnings) {
         this.leadership = leadership;
+        this.reports = reports;
         this.entries = entries;
         this.state = state;
         this.namespace = namespace;
@@ -135,7 +139,10 @@ final class Status {
                         .setLeader(leadership.leader())
                         .setTerm(leadership.newestTerm())
                         .addAllMembers(leadership.members())
-                        .addAllMemberStatus(leadership.memberStatus())
+                        .addAllMemberStatus(memberStatus())
+                        .setLeaderLeaseMillis(
+                                TimeUnit.NANOSECONDS.toMillis(
+                                        state.settings().getLeaderLeaseNanos()))
                         .setMap(present.toUpdate())
                         .setDeletionBacklogInodes(counters.deletionInodes())
                         .setDeletionBacklogBytes(counters.deletionBytes())
@@ -175,6 +182,42 @@ final class Status {
         return status.build();
     }
 
+    private List<MemberStatus> memberStatus() {
+        return leadership.memberStatus().stream().map(this::withReport).toList();
+    }
+
+    private MemberStatus withReport(MemberStatus member) {
+        MemberReports.@Nullable Report told = reports.of(member.getId());
+        return told == null
+                ? member
+                : member.toBuilder()
+                        .setConfiguredLeaseMillis(
+                                TimeUnit.NANOSECONDS.toMillis(told.configuredLeaseNanos()))
+                        .build();
+    }
+
+    /** Members whose configuration is not what the group goes by. */
+    private List<String> otherwiseConfigured() {
+        long agreed = state.settings().getLeaderLeaseNanos();
+        return leadership.term() == null
+                ? List.of()
+                : leadership.members().stream()
+                        .filter(m -> {
+                            MemberReports.@Nullable Report told = reports.of(m.getId());
+                            return told != null && told.configuredLeaseNanos() != agreed;
+                        })
+                        .map(m ->
+                                ("MDS member %d (%s) is configured with another leader_lease than"
+                                                + " the %d ms that the group goes by: configure the"
+                                                + " same on all members, then restart those"
+                                                + " changed")
+                                        .formatted(
+                                                m.getId(),
+                                                m.getAddress(),
+                                                TimeUnit.NANOSECONDS.toMillis(agreed)))
+                        .toList();
+    }
+
     /** Members that have not answered this leader for a while, and what that means. */
     private List<String> missingMembers() {
         List<MdsMember> members = leadership.members();
@@ -208,6 +251,7 @@ final class Status {
                             : "the leader has no contact to a majority");
         }
         warnings.addAll(missingMembers());
+        warnings.addAll(otherwiseConfigured());
         for (Server server : present.servers()) {
             if (!server.getUp()) {
                 warnings.add("data server " + server.getId() + " is down");

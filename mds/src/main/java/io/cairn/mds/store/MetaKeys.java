@@ -10,6 +10,7 @@ import com.google.protobuf.ByteString;
  * 00                              position of the last applied entry   PositionFormat
  * 01                              counters                             CountersFormat
  * 02                              cluster id                           16 raw bytes
+ * 03                              what all members act by              ClusterSettings
  * 10 inode:8                      inode                                InodeFormat
  * 11 directory:8 name:1..255      entry by name                        DentryFormat, without name
  * 12 directory:8 sequence:8       entry in readdir order               DentryFormat, with name
@@ -39,6 +40,7 @@ public final class MetaKeys {
     public static final byte POSITION = 0x00;
     public static final byte COUNTERS = 0x01;
     public static final byte CLUSTER_ID = 0x02;
+    public static final byte SETTINGS = 0x03;
     public static final byte INODE = 0x10;
     public static final byte DENTRY = 0x11;
     public static final byte DIRECTORY_ORDER = 0x12;
@@ -71,6 +73,10 @@ public final class MetaKeys {
 
     public static byte[] clusterId() {
         return new byte[] {CLUSTER_ID};
+    }
+
+    static byte[] settings() {
+        return new byte[] {SETTINGS};
     }
 
     /** Also the prefix of all keys of this kind that begin with the number. */

@@ -5,6 +5,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.mds.map.MapState;
+import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.IOException;
@@ -47,6 +48,7 @@ public final class MetaStore {
     private volatile Position position;
     private volatile Counters counters;
     private volatile MapState map;
+    private volatile ClusterSettings settings;
 
     public static MetaStore open(Path directory, MetaStateConfig config) throws IOException {
         MetaDatabase db = MetaDatabase.open(directory, config);
@@ -70,6 +72,7 @@ public final class MetaStore {
                         ? new Counters(0, 0, 0, 0, 1, 1, 0, 0, 0)
                         : CountersFormat.decode(stored);
         map = loadMap();
+        settings = loadSettings();
         for (KeyValue row : list(MetaKeys.prefix(MetaKeys.SESSION))) {
             SessionRecord session = parseSession(row.value());
             sessions.put(session.getSession(), session);
@@ -98,6 +101,10 @@ public final class MetaStore {
 
     public MapState map() {
         return map;
+    }
+
+    public ClusterSettings settings() {
+        return settings;
     }
 
     public @Nullable SessionRecord session(long id) {
@@ -217,6 +224,7 @@ public final class MetaStore {
             }
             counters = tx.tally.counters();
             map = tx.map;
+            settings = tx.settings;
             position = new Position(term, index);
         } finally {
             commits.unlockWrite(stamp);
@@ -252,6 +260,17 @@ public final class MetaStore {
             throw new CorruptStateException("a part of the stored cluster map is damaged", e);
         }
         return MapState.of(full.build());
+    }
+
+    private ClusterSettings loadSettings() {
+        byte[] stored = db.get(MetaKeys.settings());
+        try {
+            return stored == null
+                    ? ClusterSettings.getDefaultInstance()
+                    : ClusterSettings.parseFrom(stored);
+        } catch (InvalidProtocolBufferException e) {
+            throw new CorruptStateException("the stored settings of the cluster are damaged", e);
+        }
     }
 
     private static SessionRecord parseSession(byte[] value) {

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.mds.map.MapState;
+import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
@@ -30,6 +31,7 @@ public final class StateTx {
 
     public final Tally tally;
     public MapState map;
+    public ClusterSettings settings;
 
     private final MetaStore store;
     private final TreeMap<byte[], byte @Nullable []> rows = new TreeMap<>(Arrays::compareUnsigned);
@@ -43,6 +45,7 @@ public final class StateTx {
         this.now = now;
         this.tally = new Tally(store.counters());
         this.map = store.map();
+        this.settings = store.settings();
     }
 
     // ---- inodes -------------------------------------------------------------
@@ -215,6 +218,9 @@ public final class StateTx {
             Counters counters = tally.counters();
             if (!counters.equals(store.counters())) {
                 batch.put(MetaKeys.counters(), CountersFormat.encode(counters));
+            }
+            if (!settings.equals(store.settings())) {
+                batch.put(MetaKeys.settings(), settings.toByteArray());
             }
             batch.put(MetaKeys.position(), PositionFormat.encode(term, index));
         } catch (RocksDBException e) {

@@ -61,6 +61,10 @@ final class TestGroup implements AutoCloseable {
     private final String settings;
     private final List<Integer> ports = new ArrayList<>();
     private final Map<Integer, MdsServer> running = new HashMap<>();
+
+    /** Where a member is configured otherwise than the rest. */
+    private final Map<Integer, String> ownSettings = new HashMap<>();
+
     private final Map<Integer, MdsProcess> processes = new HashMap<>();
 
     /** Where requests to a member are sent instead of its own address. */
@@ -162,6 +166,11 @@ final class TestGroup implements AutoCloseable {
         return process;
     }
 
+    /** From its next start on the member has these TOML tables instead of the group's. */
+    void configure(int id, String tables) {
+        ownSettings.put(id, tables);
+    }
+
     /** From now on requests to the member go there. */
     void route(int id, InetSocketAddress via) {
         routes.put(id, via);
@@ -190,6 +199,14 @@ final class TestGroup implements AutoCloseable {
             throw new AssertionError("member " + id + " does not run");
         }
         return server;
+    }
+
+    /** Whether the member's log has elected it, whether or not it may answer yet. */
+    boolean leads(int id) {
+        return ask(id, Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser())
+                        .get()
+                        .getLeader()
+                == id;
     }
 
     List<Integer> running() {
@@ -230,7 +247,7 @@ final class TestGroup implements AutoCloseable {
             toml.append("\"\nraft_address = \"127.0.0.1:").append(ports.get(2 * m - 1));
             toml.append("\"\n");
         }
-        return toml.append(settings).toString();
+        return toml.append(ownSettings.getOrDefault(id, settings)).toString();
     }
 
     // ---- calls --------------------------------------------------------------

@@ -1,0 +1,63 @@
+package io.cairn.mds.leader;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What each member of the group has last told this leader about itself, this one included. What the
+ * group is to act by changes only when all members have told that they are ready for it. Any
+ * thread.
+ */
+public final class MemberReports {
+    private final int members;
+    private final int self;
+    private final Report own;
+    private final Map<Integer, Report> reports = new ConcurrentHashMap<>();
+
+    /**
+     * What a member is.
+     *
+     * @param configuredLeaseNanos the leader's lease by its configuration
+     */
+    public record Report(long configuredLeaseNanos) {}
+
+    /**
+     * @param members of the whole group
+     * @param own what this member is
+     */
+    public MemberReports(int members, int self, Report own) {
+        this.members = members;
+        this.self = self;
+        this.own = own;
+        begin();
+    }
+
+    /** A new term: what was heard before may be old. */
+    void begin() {
+        reports.clear();
+        reports.put(self, own);
+    }
+
+    void heard(int member, Report report) {
+        reports.put(member, report);
+    }
+
+    /** Null if it has told nothing in this term. */
+    public @Nullable Report of(int member) {
+        return reports.get(member);
+    }
+
+    /** What this member is. */
+    public Report own() {
+        return own;
+    }
+
+    /** What every member has told; empty while one of them has not. */
+    Collection<Report> ofAll() {
+        Collection<Report> all = Map.copyOf(reports).values();
+        return all.size() == members ? all : List.of();
+    }
+}

@@ -1,0 +1,82 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Members of one group that are configured with different leases of the leader. */
+final class LeaseOfTheGroupTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+    @TempDir Path directory;
+
+    private static String lease(String time) {
+        return "[raft]\nleader_lease = \""
+                + time
+                + "\"\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
+    }
+
+    @Test
+    void aMemberConfiguredOtherwiseLeadsByTheLeaseOfTheGroup() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, lease("600ms"))) {
+            int odd = group.awaitServing() % 3 + 1;
+            TestSession session = new TestSession(group);
+            group.stop(odd);
+            group.configure(odd, lease("1min"));
+            group.start(odd);
+
+            makeLead(group, session, odd);
+            // With a lease of its own it would wait a minute, and then serve for one.
+            assertThat(group.awaitServing()).isEqualTo(odd);
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void theLeaseChangesOnceAllMembersAreConfiguredSo() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, lease("600ms"))) {
+            int leader = group.awaitServing();
+            for (int id = 1; id <= 3; id++) {
+                assertThat(group.status().getLeaderLeaseMillis()).isEqualTo(600);
+                int present = id;
+                group.stop(id);
+                group.configure(id, lease("400ms"));
+                group.start(id);
+                if (id < 3) {
+                    await().atMost(PATIENCE)
+                            .untilAsserted(() ->
+                                    assertThat(group.status().getWarningsList())
+                                            .anyMatch(w -> w.contains("another leader_lease"))
+                                            .noneMatch(w -> w.contains("does not answer")));
+                    assertThat(group.status().getMemberStatusList())
+                            .as("member " + present)
+                            .anyMatch(m -> m.getConfiguredLeaseMillis() == 400)
+                            .anyMatch(m -> m.getConfiguredLeaseMillis() == 600);
+                }
+            }
+            await().atMost(PATIENCE)
+                    .untilAsserted(() ->
+                            assertThat(group.status().getLeaderLeaseMillis()).isEqualTo(400));
+            assertThat(group.status().getWarningsList())
+                    .noneMatch(w -> w.contains("another leader_lease"));
+            assertThat(leader).isPositive();
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    /** By being the only one, beside one that is stopped then, to have the newest entry. */
+    private static void makeLead(TestGroup group, TestSession session, int member)
+            throws Exception {
+        int behind = member % 3 + 1;
+        int third = behind % 3 + 1;
+        group.stop(behind);
+        session.mutate(TestSession.mkdir("newest"));
+        group.stop(third);
+        group.start(behind);
+        await().atMost(PATIENCE).until(() -> group.leads(member));
+    }
+}
