@@ -5,11 +5,14 @@ import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.part.PartStarter;
 import io.cairn.cli.part.ServerProcess;
 import io.cairn.common.config.Config;
+import io.cairn.mds.raft.StartWord;
 import io.cairn.mds.server.MdsConfig;
+import io.cairn.mds.server.MdsServer;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -27,13 +30,51 @@ final class MdsCommand implements Callable<ExitCode> {
             description = "Configuration; see config/mds.toml.")
     private @Nullable Path config;
 
+    @ArgGroup private @Nullable First first;
+
+    @Option(
+            names = "--prepare",
+            description =
+                    "With --new-cluster or --join: note that in the directory and end; the member is"
+                            + " started later without it.")
+    private boolean prepare;
+
+    /** What is said of an empty directory. */
+    private static final class First {
+        @Option(
+                names = "--new-cluster",
+                description =
+                        "The directory may be empty: this is a member of a new cluster. Without"
+                                + " effect where it holds a member.")
+        private boolean newCluster;
+
+        @Option(
+                names = "--join",
+                description =
+                        "The directory may be empty: this member has lost it, and votes again once"
+                                + " it has caught up with the others. Without effect where it holds"
+                                + " a member.")
+        private boolean join;
+    }
+
     @Override
     public ExitCode call() throws Exception {
         MdsConfig mds = Config.load(Objects.requireNonNull(config), MdsConfig.class);
+        if (prepare) {
+            MdsServer.prepare(mds, word());
+            return ExitCode.SUCCESS;
+        }
         try (ServerProcess process = new ServerProcess()) {
-            new PartStarter(process).mds(mds);
+            new PartStarter(process).mds(mds, word());
             process.awaitStop();
         }
         return ExitCode.SUCCESS;
+    }
+
+    private StartWord word() {
+        if (first == null) {
+            return StartWord.NONE;
+        }
+        return first.join ? StartWord.JOIN : StartWord.NEW_CLUSTER;
     }
 }

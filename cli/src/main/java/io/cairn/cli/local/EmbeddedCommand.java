@@ -8,6 +8,7 @@ import io.cairn.cli.part.ServerProcess;
 import io.cairn.common.config.Config;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountOptions;
+import io.cairn.mds.raft.StartWord;
 import io.cairn.mds.server.MdsConfig;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -41,7 +42,7 @@ public final class EmbeddedCommand implements Callable<ExitCode> {
             PartStarter starter = new PartStarter(process);
             Parts parts = cluster.parts();
             for (Part part : parts.mds()) {
-                var _ = starter.mds(Config.load(part.config(), MdsConfig.class));
+                var _ = starter.mds(Config.load(part.config(), MdsConfig.class), StartWord.NONE);
             }
             for (Part part : parts.data()) {
                 var _ =

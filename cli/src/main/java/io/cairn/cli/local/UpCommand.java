@@ -64,6 +64,13 @@ public final class UpCommand implements Callable<ExitCode> {
     @Option(names = "--processes", description = "One process per part instead of one for all.")
     private boolean processes;
 
+    @Option(
+            names = "--join",
+            description =
+                    "Metadata servers whose directory is empty have lost it: they get everything from"
+                            + " the others before they vote.")
+    private boolean join;
+
     @Option(names = "--foreground", description = "Stay, and stop the cluster on Ctrl-C.")
     private boolean foreground;
 
@@ -95,6 +102,7 @@ public final class UpCommand implements Callable<ExitCode> {
         try (ClusterLock _ = ClusterLock.take(cluster)) {
             refuseIfRunning(cluster);
             Parts parts = prepareDirectory(cluster);
+            new Members(cluster, parts).prepare(join);
             boolean separate = processes || parts.mds().size() > 1;
             LocalCluster local = new LocalCluster(cluster, parts, mount, mountOptions, separate);
             local.start();

@@ -18,6 +18,7 @@ import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountOptions;
+import io.cairn.mds.raft.StartWord;
 import io.cairn.mds.server.MdsConfig;
 import io.cairn.mds.server.MdsServer;
 import java.io.IOException;
@@ -41,13 +42,17 @@ public final class PartStarter {
         this.metrics = process.add("metrics", new ProcessMetrics());
     }
 
-    public MdsServer mds(MdsConfig config) throws Exception {
+    /**
+     * @param word what the administrator says of an empty directory
+     */
+    public MdsServer mds(MdsConfig config, StartWord word) throws Exception {
         Meters meters = metrics.part("mds-" + config.memberId());
         MdsServer server =
                 process.add(
                         "mds",
                         MdsServer.start(
                                 config,
+                                word,
                                 memory(config.rocksdbMemory()),
                                 meters,
                                 BootClock.INSTANCE,

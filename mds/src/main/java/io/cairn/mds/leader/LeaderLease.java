@@ -91,6 +91,18 @@ public final class LeaderLease {
         return nanos == null ? OptionalLong.empty() : OptionalLong.of(nanos);
     }
 
+    /**
+     * Whether a majority that the member does not belong to was in this leader's term after a
+     * moment: what the member forgot before it is in this leader's log.
+     */
+    synchronized boolean confirmedWithout(int member, long sinceNanos) {
+        long confirmed =
+                lastGranted.entrySet().stream()
+                        .filter(e -> e.getKey() != member && e.getValue() - sinceNanos > 0)
+                        .count();
+        return confirmed >= (others + 1) / 2;
+    }
+
     /** When this member became leader. */
     long bornNanos() {
         return bornNanos;

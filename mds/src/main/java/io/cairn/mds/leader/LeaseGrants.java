@@ -2,8 +2,10 @@ package io.cairn.mds.leader;
 
 import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
+import io.cairn.mds.raft.MetaLog;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -14,7 +16,7 @@ import org.slf4j.LoggerFactory;
 public final class LeaseGrants {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseGrants.class);
 
-    private final Leadership leadership;
+    private final EntryLog entries;
     private final MemberReports.Report own;
 
     /** The group's lease that was last said to be another than this member's. */
@@ -23,21 +25,33 @@ public final class LeaseGrants {
     /**
      * @param own what this member is
      */
-    public LeaseGrants(Leadership leadership, MemberReports.Report own) {
-        this.leadership = leadership;
+    public LeaseGrants(EntryLog entries, MemberReports.Report own) {
+        this.entries = entries;
         this.own = own;
     }
 
-    /** Granted: this member is in the asking leader's term, so no other was elected with it. */
+    /**
+     * Granted: this member votes and is in the asking leader's term, so no other was elected with
+     * it.
+     */
     public LeaderLeaseReply answer(LeaderLeaseRequest ask) {
-        long term = leadership.newestTerm();
+        @Nullable MetaLog log = entries.log();
+        if (log == null) {
+            return LeaderLeaseReply.getDefaultInstance();
+        }
+        boolean votes = log.votes();
+        long term = log.term();
         boolean inTerm = term != 0 && term == ask.getTerm();
         if (inTerm) {
             compare(ask.getLeaseNanos());
+            if (ask.getJoinAttempt() != 0) {
+                log.joinUpTo(ask.getJoinAttempt(), term, ask.getJoinIndex());
+            }
         }
         return LeaderLeaseReply.newBuilder()
                 .setTerm(term)
-                .setGranted(inTerm)
+                .setGranted(inTerm && votes)
+                .setJoinAttempt(log.joining())
                 .setConfiguredLeaseNanos(own.configuredLeaseNanos())
                 .build();
     }

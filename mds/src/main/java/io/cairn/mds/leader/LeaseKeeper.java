@@ -8,6 +8,9 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.raft.MetaLog;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -21,24 +24,32 @@ public final class LeaseKeeper {
     private final Control control;
     private final NanoClock clock;
     private final MemberReports reports;
+    private final EntryLog entries;
+    private final Map<Integer, Joining> joining = new ConcurrentHashMap<>();
     private @Nullable ScheduledFuture<?> next;
+
+    /** A member that is joining, and when it was first heard of in this attempt. */
+    private record Joining(long attempt, long heardNanos) {}
 
     public LeaseKeeper(
             Leadership leadership,
             RpcClient client,
             Control control,
             NanoClock clock,
+            EntryLog entries,
             MemberReports reports) {
         this.leadership = leadership;
         this.client = client;
         this.control = control;
         this.clock = clock;
+        this.entries = entries;
         this.reports = reports;
     }
 
     public void begin(Leadership.Term term) {
         end();
         reports.begin();
+        joining.clear();
         if (leadership.members().size() > 1) {
             ping(term);
         }
@@ -55,16 +66,27 @@ public final class LeaseKeeper {
     private void ping(Leadership.Term term) {
         long leaseNanos = term.lease().leaseNanos();
         next = control.after(leaseNanos / 4, () -> ping(term));
-        LeaderLeaseRequest request =
-                LeaderLeaseRequest.newBuilder()
-                        .setTerm(term.number())
-                        .setLeader(leadership.self())
-                        .setLeaseNanos(leaseNanos)
-                        .build();
         for (MdsMember member : leadership.members()) {
             if (member.getId() != leadership.self()) {
-                ping(term, member, request, leaseNanos);
+                LeaderLeaseRequest.Builder request =
+                        LeaderLeaseRequest.newBuilder()
+                                .setTerm(term.number())
+                                .setLeader(leadership.self())
+                                .setLeaseNanos(leaseNanos);
+                admit(term, member.getId(), request);
+                ping(term, member, request.build(), leaseNanos);
             }
+        }
+    }
+
+    /** Tells a member that is joining what it has to have before it votes. */
+    private void admit(Leadership.Term term, int member, LeaderLeaseRequest.Builder request) {
+        @Nullable Joining present = joining.get(member);
+        @Nullable MetaLog log = entries.log();
+        if (present != null
+                && log != null
+                && term.lease().confirmedWithout(member, present.heardNanos)) {
+            request.setJoinAttempt(present.attempt).setJoinIndex(log.lastIndex());
         }
     }
 
@@ -93,9 +115,20 @@ public final class LeaseKeeper {
         if (reply.getGranted()) {
             term.lease().granted(member, sentNanos);
         }
+        long attempt = reply.getJoinAttempt();
+        if (attempt == 0) {
+            joining.remove(member);
+        } else {
+            joining.compute(
+                    member,
+                    (id, before) ->
+                            before != null && before.attempt == attempt
+                                    ? before
+                                    : new Joining(attempt, clock.nanos()));
+        }
         if (reply.getTerm() == term.number()) {
             reports.heard(
-                    member, new MemberReports.Report(reply.getConfiguredLeaseNanos()));
+                    member, new MemberReports.Report(reply.getConfiguredLeaseNanos(), attempt));
         }
     }
 }

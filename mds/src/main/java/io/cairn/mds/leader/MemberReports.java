@@ -21,8 +21,18 @@ public final class MemberReports {
      * What a member is.
      *
      * @param configuredLeaseNanos the leader's lease by its configuration
+     * @param joinAttempt the number its attempt to join goes by, 0 if it is not joining
      */
-    public record Report(long configuredLeaseNanos) {}
+    public record Report(long configuredLeaseNanos, long joinAttempt) {
+        /** Of a member that is not joining. */
+        public Report(long configuredLeaseNanos) {
+            this(configuredLeaseNanos, 0);
+        }
+
+        public boolean joining() {
+            return joinAttempt != 0;
+        }
+    }
 
     /**
      * @param members of the whole group

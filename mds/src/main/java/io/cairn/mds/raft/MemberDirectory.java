@@ -13,44 +13,90 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A member's directory: locked against a second process, and marked with whose it is so that
- * another cluster's or member's data is never taken up by mistake (docs/formats/mds-directory.md).
+ * another cluster's or member's data is never taken up by mistake, and with the administrator's word
+ * until the member votes (docs/formats/mds-directory.md).
  *
- * <p>Opened and closed by one thread; otherwise immutable.
+ * <p>Opened and closed by one thread; the record is written by one at a time.
  */
 public final class MemberDirectory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MemberDirectory.class);
     private static final String IDENTITY = "identity";
-    private static final String FORMAT = "1";
+    private static final String FORMAT = "2";
 
+    /** Without words; the member votes. */
+    private static final String FORMAT_BEFORE_WORDS = "1";
+
+    private static final String WORD = "word";
+    private static final String NEW_CLUSTER = "new-cluster";
+    private static final String JOIN = "join";
+
+    private final MetaLogConfig config;
     private final Path root;
     private final FileChannel lockFile;
+    private final VotingRight.State atStart;
 
-    private MemberDirectory(Path root, FileChannel lockFile) {
-        this.root = root;
+    private MemberDirectory(MetaLogConfig config, FileChannel lockFile, StartWord word)
+            throws IOException {
+        this.config = config;
+        this.root = config.directory();
         this.lockFile = lockFile;
+        this.atStart = identify(word);
     }
 
     /**
      * Takes the directory; before anything in it is opened.
      *
-     * @throws IOException with one clear line: in use, of another cluster or member, not writable
+     * @param word what the administrator says of an empty one; of no effect on one that holds a
+     *     member, but for a new one that is to join
+     * @throws MemberRefusedException with one clear line: of another cluster or member, empty
+     *     without a word
+     * @throws IOException with one clear line: in use, not writable
      */
-    public static MemberDirectory open(MetaLogConfig config) throws IOException {
-        Path root = config.directory();
-        Files.createDirectories(root);
-        FileChannel lockFile = lock(root);
+    public static MemberDirectory open(MetaLogConfig config, StartWord word) throws IOException {
+        Files.createDirectories(config.directory());
+        FileChannel lockFile = lock(config.directory());
         try {
-            MemberDirectory directory = new MemberDirectory(root, lockFile);
-            directory.identify(config);
-            return directory;
+            return new MemberDirectory(config, lockFile, word);
         } catch (IOException | RuntimeException e) {
             lockFile.close();
             throw e;
         }
+    }
+
+    /** What lies in a member's directory. */
+    public enum Content {
+        NOTHING,
+
+        /** A member of a new cluster that has not voted yet, and so has acknowledged nothing. */
+        NEW_MEMBER,
+        MEMBER
+    }
+
+    /** Looks without taking the directory. */
+    public static Content content(Path root) throws IOException {
+        Path file = root.resolve(IDENTITY);
+        if (!Files.exists(file)) {
+            return Files.exists(root.resolve("raft")) ? Content.MEMBER : Content.NOTHING;
+        }
+        return NEW_CLUSTER.equals(read(file).get(WORD)) ? Content.NEW_MEMBER : Content.MEMBER;
+    }
+
+    /** Whether the member had the right to vote when the directory was opened. */
+    VotingRight.State atStart() {
+        return atStart;
+    }
+
+    /** Notes whether it has; durable when this returns. */
+    void record(VotingRight.State state) throws IOException {
+        write(identity(state));
     }
 
     Path raft() {
@@ -96,45 +142,141 @@ public final class MemberDirectory implements AutoCloseable {
         return file;
     }
 
-    private void identify(MetaLogConfig config) throws IOException {
-        Map<String, String> wanted = new LinkedHashMap<>();
-        wanted.put("format", FORMAT);
-        wanted.put("cluster", config.clusterId().toString());
-        wanted.put("member", Integer.toString(config.memberId()));
-        wanted.put(
+    private VotingRight.State identify(StartWord word) throws IOException {
+        if (!Files.exists(file())) {
+            if (Files.exists(raft())) {
+                throw new MemberRefusedException(root + " has a Raft log but no file " + IDENTITY);
+            }
+            VotingRight.State state = empty(word);
+            record(state);
+            return state;
+        }
+        Map<String, String> found = read(file());
+        VotingRight.State before = check(found);
+        VotingRight.State state = told(word, before);
+        if (state != before || !sameGroup(found)) {
+            record(state);
+        }
+        return state;
+    }
+
+    private VotingRight.State empty(StartWord word) throws MemberRefusedException {
+        return switch (word) {
+            case NONE ->
+                    throw new MemberRefusedException(
+                            root
+                                    + " is empty. If this is a member of a new cluster, start it"
+                                    + " once with --new-cluster. If the cluster exists, this member"
+                                    + " has lost what it had acknowledged: start it once with --join"
+                                    + " while the others run (if the directory is only not mounted,"
+                                    + " mount it)");
+            case NEW_CLUSTER -> VotingRight.State.NEW;
+            case JOIN -> {
+                if (config.members().size() == 1) {
+                    throw new MemberRefusedException(
+                            root
+                                    + " is empty, and the only member of a group has nobody to"
+                                    + " join: put its directory back, or begin a new cluster with"
+                                    + " --new-cluster");
+                }
+                yield VotingRight.State.JOINING;
+            }
+        };
+    }
+
+    /** What the word makes of a directory that holds a member already. */
+    private VotingRight.State told(StartWord word, VotingRight.State before)
+            throws MemberRefusedException {
+        if (word == StartWord.NEW_CLUSTER && before == VotingRight.State.JOINING) {
+            throw new MemberRefusedException(
+                    root
+                            + " holds a member that is joining an existing cluster: start it"
+                            + " without --new-cluster");
+        }
+        if (word == StartWord.JOIN && before == VotingRight.State.NEW) {
+            return VotingRight.State.JOINING;
+        }
+        if (word != StartWord.NONE && before == VotingRight.State.VOTING) {
+            LOG.info("{} holds a member: --new-cluster and --join have no effect on it", root);
+        }
+        return before;
+    }
+
+    /** Whether what was found is this member's, and what it says of its right to vote. */
+    private VotingRight.State check(Map<String, String> found) throws MemberRefusedException {
+        String format = found.getOrDefault("format", "(none)");
+        if (!format.equals(FORMAT) && !format.equals(FORMAT_BEFORE_WORDS)) {
+            throw new MemberRefusedException(
+                    root
+                            + " was written by another version of Cairn: format "
+                            + format
+                            + ", this version knows "
+                            + FORMAT);
+        }
+        Map<String, String> wanted = identity(VotingRight.State.VOTING);
+        refuseOther(found, wanted, "cluster", "belongs to another cluster:");
+        refuseOther(found, wanted, "member", "belongs to another member:");
+        if (config.members().size() > 1) {
+            // The addresses are in the Raft log as well; the log's would win.
+            refuseOther(found, wanted, "group", "was made for another group of members:");
+        }
+        @Nullable String word = found.get(WORD);
+        if (word == null) {
+            refuseWithoutLog();
+            return VotingRight.State.VOTING;
+        }
+        return switch (word) {
+            case NEW_CLUSTER -> VotingRight.State.NEW;
+            case JOIN -> VotingRight.State.JOINING;
+            default ->
+                    throw new MemberRefusedException(file() + " has an unknown word: " + word);
+        };
+    }
+
+    /** A member that has voted has a log. */
+    private void refuseWithoutLog() throws MemberRefusedException {
+        if (!Files.isDirectory(raft().resolve(config.clusterId().toString()))) {
+            throw new MemberRefusedException(
+                    root
+                            + " has lost its Raft log, "
+                            + raft()
+                            + ": put it back, or empty the directory and start this member once"
+                            + " with --join while the others run");
+        }
+    }
+
+    private boolean sameGroup(Map<String, String> found) {
+        return Objects.equals(
+                found.get("group"), identity(VotingRight.State.VOTING).get("group"));
+    }
+
+    private Map<String, String> identity(VotingRight.State state) {
+        Map<String, String> lines = new LinkedHashMap<>();
+        lines.put("format", FORMAT);
+        lines.put("cluster", config.clusterId().toString());
+        lines.put("member", Integer.toString(config.memberId()));
+        lines.put(
                 "group",
                 config.members().stream()
                         .map(m -> m.id() + "=" + m.raftAddress())
                         .sorted()
                         .collect(Collectors.joining(",")));
-        Path file = root.resolve(IDENTITY);
-        if (!Files.exists(file)) {
-            if (Files.exists(raft())) {
-                throw new IOException(root + " has a Raft log but no file " + IDENTITY);
-            }
-            write(file, wanted);
-            return;
+        switch (state) {
+            case NEW -> lines.put(WORD, NEW_CLUSTER);
+            case JOINING -> lines.put(WORD, JOIN);
+            case VOTING -> {} // no word is needed any more
         }
-        Map<String, String> found = read(file);
-        refuseOther(found, wanted, "format", "was written by another version of Cairn: format");
-        refuseOther(found, wanted, "cluster", "belongs to another cluster:");
-        refuseOther(found, wanted, "member", "belongs to another member:");
-        if (!wanted.equals(found)) {
-            if (config.members().size() > 1) {
-                // The addresses are in the Raft log as well; the log's would win.
-                refuseOther(found, wanted, "group", "was made for another group of members:");
-            }
-            write(file, wanted);
-        }
+        return lines;
     }
 
     private void refuseOther(
             Map<String, String> found, Map<String, String> wanted, String key, String what)
-            throws IOException {
+            throws MemberRefusedException {
         String there = found.getOrDefault(key, "(none)");
         String here = wanted.getOrDefault(key, "(none)");
         if (!there.equals(here)) {
-            throw new IOException(root + " " + what + " " + there + ", configured is " + here);
+            throw new MemberRefusedException(
+                    root + " " + what + " " + there + ", configured is " + here);
         }
     }
 
@@ -149,13 +291,17 @@ public final class MemberDirectory implements AutoCloseable {
         return values;
     }
 
-    private void write(Path file, Map<String, String> values) throws IOException {
+    private Path file() {
+        return root.resolve(IDENTITY);
+    }
+
+    private void write(Map<String, String> values) throws IOException {
         StringBuilder text = new StringBuilder();
         values.forEach((key, value) -> text.append(key).append(' ').append(value).append('\n'));
         Path fresh = root.resolve(IDENTITY + ".new");
         Files.write(fresh, text.toString().getBytes(StandardCharsets.UTF_8));
         Durable.sync(fresh);
-        Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
+        Files.move(fresh, file(), StandardCopyOption.ATOMIC_MOVE);
         Durable.sync(root);
     }
 }

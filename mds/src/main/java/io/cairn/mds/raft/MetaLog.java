@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.apache.ratis.protocol.ClientId;
@@ -53,6 +54,7 @@ public final class MetaLog implements AutoCloseable {
     private final DivisionSubmitter submitter;
     private final SpaceWatch space;
     private final RaftPort port;
+    private final VotingRight voting;
     private final ScheduledExecutorService timer =
             Executors.newScheduledThreadPool(
                     2, Thread.ofPlatform().name("mds-raft-timer-", 0).daemon().factory());
@@ -80,6 +82,7 @@ public final class MetaLog implements AutoCloseable {
         LogTail.repair(raft);
         this.stateMachine = new RatisStateMachine(state, checkpoints, listener, this::roomForLog);
         this.port = new RaftPort(config, memberAddresses(config), state, NanoClock.MONOTONIC);
+        this.voting = new VotingRight(directory.atStart(), directory::record, listener::failed);
         this.server =
                 RaftServer.newBuilder()
                         .setServerId(RaftSettings.peerId(config.memberId()))
@@ -89,11 +92,14 @@ public final class MetaLog implements AutoCloseable {
                         .setParameters(
                                 SyncedTransport.parameters(
                                         config.transport(),
-                                        port,
-                                        new TermSync(
-                                                () -> Durable.sync(raft.resolve("current")),
-                                                listener::failed),
-                                        checkpoints::attemptBegun))
+                                        new SyncedTransport.Watch(
+                                                port,
+                                                new TermSync(
+                                                        () -> Durable.sync(raft.resolve("current")),
+                                                        listener::failed),
+                                                voting,
+                                                new FollowerProgress(),
+                                                checkpoints::attemptBegun)))
                         .setStateMachine(stateMachine)
                         .build();
         this.division = server.getDivision(RaftSettings.group(config).getGroupId());
@@ -129,6 +135,10 @@ public final class MetaLog implements AutoCloseable {
     private void run() throws IOException {
         try {
             server.start();
+            if (config.members().size() == 1) {
+                // Nobody to ask: it has voted for itself, or will.
+                voting.stand(false);
+            }
         } catch (IOException | RuntimeException e) {
             stateMachine.expectClose();
             server.close();
@@ -215,6 +225,53 @@ public final class MetaLog implements AutoCloseable {
     public int leader() {
         @Nullable RaftPeerId leader = division.getInfo().getLeaderId();
         return leader == null ? 0 : RaftSettings.member(leader);
+    }
+
+    /** Index of the last entry in this member's log, committed or not. */
+    public long lastIndex() {
+        return division.getRaftLog().getNextIndex() - 1;
+    }
+
+    /**
+     * Whether this member votes, and its word counts: not while it is a new one that has not voted
+     * yet, nor while it is joining.
+     */
+    public boolean votes() {
+        return voting.state() == VotingRight.State.VOTING;
+    }
+
+    /** A number that this member's attempt to join the group goes by, 0 if it is not joining. */
+    public long joining() {
+        return voting.attempt();
+    }
+
+    /**
+     * The leader of the term tells this member what it has to have applied before it votes: the log
+     * up to an index that was its last after this attempt began and before a majority without this
+     * member confirmed that it leads.
+     */
+    public void joinUpTo(long attempt, long term, long index) {
+        voting.joinUpTo(attempt, term, index);
+        try {
+            timer.execute(this::tendJoining);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("closing");
+        }
+    }
+
+    /** Votes refused because this member is joining. */
+    long refusedVotes() {
+        return voting.refused();
+    }
+
+    private void tendJoining() {
+        try {
+            if (voting.applied(state.appliedIndex())) {
+                LOG.info("member {} has joined", config.memberId());
+            }
+        } catch (IOException | RuntimeException e) {
+            LOG.error("joining failed", e); // and whoever stops the process knows
+        }
     }
 
     public SpaceWatch space() {

@@ -18,6 +18,9 @@ import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotReplyProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotResult;
+import org.apache.ratis.proto.RaftProtos.RaftRpcReplyProto;
+import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
+import org.apache.ratis.proto.RaftProtos.RequestVoteReplyProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.rpc.RpcFactory;
 import org.apache.ratis.rpc.RpcType;
@@ -41,9 +44,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SyncedTransport implements RpcType {
     private static final String TRANSPORT = "cairn.transport";
-    private static final String PORT = "cairn.port";
-    private static final String TERM_SYNC = "cairn.term.sync";
-    private static final String INCOMING = "cairn.incoming";
+    private static final String WATCH = "cairn.watch";
 
     /** Told by its id when the leader has begun to send a checkpoint: of others no more comes. */
     @FunctionalInterface
@@ -51,14 +52,19 @@ public final class SyncedTransport implements RpcType {
         void attemptBegun(String id);
     }
 
+    /** What watches over the messages between the members. */
+    record Watch(
+            RaftPort port,
+            TermSync sync,
+            VotingRight voting,
+            FollowerProgress progress,
+            Incoming incoming) {}
+
     /** What has to be given to Ratis together with this type. */
-    static Parameters parameters(
-            Transport transport, RaftPort port, TermSync sync, Incoming incoming) {
+    static Parameters parameters(Transport transport, Watch watch) {
         Parameters parameters = new Parameters();
-        parameters.put(INCOMING, incoming, Incoming.class);
         parameters.put(TRANSPORT, transport, Transport.class);
-        parameters.put(PORT, port, RaftPort.class);
-        parameters.put(TERM_SYNC, sync, TermSync.class);
+        parameters.put(WATCH, watch, Watch.class);
         return parameters;
     }
 
@@ -69,20 +75,24 @@ public final class SyncedTransport implements RpcType {
 
     @Override
     public RpcFactory newFactory(Parameters parameters) {
-        RaftPort port = parameters.getNonNull(PORT, RaftPort.class);
-        TermSync sync = parameters.getNonNull(TERM_SYNC, TermSync.class);
-        Incoming incoming = parameters.getNonNull(INCOMING, Incoming.class);
+        Watch watch = parameters.getNonNull(WATCH, Watch.class);
         return switch (parameters.getNonNull(TRANSPORT, Transport.class)) {
-            case NETTY -> new OverNetty(port, sync, incoming);
-            case GRPC -> new OverGrpc(port, sync, incoming);
+            case NETTY -> new OverNetty(watch);
+            case GRPC -> new OverGrpc(watch);
         };
     }
 
-    private record OverNetty(RaftPort port, TermSync sync, Incoming incoming)
-            implements ServerFactory {
+    private record OverNetty(Watch watch) implements ServerFactory {
         @Override
         public RaftServerRpc newRaftServerRpc(RaftServer server) {
-            return asking(new NettyPort(answering(server, port, sync, incoming), port), sync);
+            return asking(new NettyPort(answering(server, watch), watch.port), watch);
+        }
+
+        @Override
+        public LogAppender newLogAppender(
+                RaftServer.Division division, LeaderState state, FollowerInfo follower) {
+            watch.progress.follow(follower);
+            return LogAppender.newLogAppenderDefault(division, state, follower);
         }
 
         @Override
@@ -93,28 +103,24 @@ public final class SyncedTransport implements RpcType {
 
     private static final class OverGrpc implements ServerFactory {
         private final GrpcFactory grpc;
-        private final RaftPort port;
-        private final TermSync sync;
-        private final Incoming incoming;
+        private final Watch watch;
         private volatile @Nullable GrpcServicesImpl services;
 
-        OverGrpc(RaftPort port, TermSync sync, Incoming incoming) {
+        OverGrpc(Watch watch) {
             Parameters parameters = new Parameters();
             GrpcConfigKeys.Server.setServicesCustomizer(
-                    parameters, (builder, types) -> builder.intercept(new GrpcPort(port)));
+                    parameters, (builder, types) -> builder.intercept(new GrpcPort(watch.port)));
             this.grpc = new GrpcFactory(parameters);
-            this.port = port;
-            this.sync = sync;
-            this.incoming = incoming;
+            this.watch = watch;
         }
 
         @Override
         public RaftServerRpc newRaftServerRpc(RaftServer server) {
             GrpcServicesImpl made =
                     (GrpcServicesImpl)
-                            grpc.newRaftServerRpc(answering(server, port, sync, incoming));
+                            grpc.newRaftServerRpc(answering(server, watch));
             services = made;
-            return asking(made, sync);
+            return asking(made, watch);
         }
 
         /** Ratis's wants the very class of its transport, which the server does not have here. */
@@ -127,6 +133,12 @@ public final class SyncedTransport implements RpcType {
                 public GrpcServicesImpl getServerRpc() {
                     return made;
                 }
+
+                @Override
+                protected long getNextIndexForInconsistency(long firstIndex, long nextIndex) {
+                    FollowerProgress.lacks(getFollower(), nextIndex);
+                    return super.getNextIndexForInconsistency(firstIndex, nextIndex);
+                }
             };
         }
 
@@ -137,12 +149,13 @@ public final class SyncedTransport implements RpcType {
     }
 
     /**
-     * The server as the transport sees it: it takes what members send and nothing else, and its
-     * answers are held back until they are durable.
+     * The server as the transport sees it: it takes what members send and nothing else, votes only
+     * if it has the right to, and its answers are held back until they are durable.
      */
     @SuppressWarnings("FutureReturnValueIgnored") // its caller gets it, by way of the proxy
-    static RaftServer answering(
-            RaftServer server, RaftPort port, TermSync sync, Incoming incoming) {
+    static RaftServer answering(RaftServer server, Watch watch) {
+        RaftPort port = watch.port;
+        TermSync sync = watch.sync;
         Object installing = new Object();
         return wrapped(
                 RaftServer.class,
@@ -152,19 +165,18 @@ public final class SyncedTransport implements RpcType {
                     }
                     switch (method.getName()) {
                         case "requestVote" -> {
-                            port.admit(((RequestVoteRequestProto) arguments[0]).getServerRequest());
-                            Object answer = invoke(server, method, arguments);
-                            sync.sync();
-                            return answer;
+                            var request = (RequestVoteRequestProto) arguments[0];
+                            port.admit(request.getServerRequest());
+                            return vote(server, method, request, watch);
                         }
                         case "appendEntries" -> {
-                            port.admit((AppendEntriesRequestProto) arguments[0]);
+                            admit((AppendEntriesRequestProto) arguments[0], watch);
                             return synced(
                                     (AppendEntriesReplyProto) invoke(server, method, arguments),
                                     sync);
                         }
                         case "appendEntriesAsync" -> {
-                            port.admit((AppendEntriesRequestProto) arguments[0]);
+                            admit((AppendEntriesRequestProto) arguments[0], watch);
                             return ((CompletableFuture<?>) invoke(server, method, arguments))
                                     .thenApply(
                                             reply -> synced((AppendEntriesReplyProto) reply, sync));
@@ -172,9 +184,10 @@ public final class SyncedTransport implements RpcType {
                         case "installSnapshot" -> {
                             var request = (InstallSnapshotRequestProto) arguments[0];
                             port.admit(request);
+                            watch.voting.led(VotingRight.Past.ENTRIES);
                             // One at a time, as Ratis does it.
                             synchronized (installing) {
-                                return install(server, method, request, sync, incoming);
+                                return install(server, method, request, sync, watch.incoming);
                             }
                         }
                         default -> {
@@ -193,6 +206,39 @@ public final class SyncedTransport implements RpcType {
         throw refusal;
     }
 
+    private static void admit(AppendEntriesRequestProto request, Watch watch) throws IOException {
+        watch.port.admit(request);
+        watch.voting.led(VotingRight.past(request));
+    }
+
+    private static Object vote(
+            RaftServer server, Method method, RequestVoteRequestProto request, Watch watch)
+            throws Throwable {
+        if (!watch.voting.mayVote(request.hasCandidateLastEntry())) {
+            return noVote(request);
+        }
+        var answer = (RequestVoteReplyProto) invoke(server, method, new Object[] {request});
+        watch.sync.sync();
+        boolean given = answer.getServerReply().getSuccess() && !request.getPreVote();
+        return given && !watch.voting.voted() ? noVote(request) : answer;
+    }
+
+    /** As Ratis answers where another got the vote. */
+    private static RequestVoteReplyProto noVote(RequestVoteRequestProto request) {
+        RaftRpcRequestProto head = request.getServerRequest();
+        return RequestVoteReplyProto.newBuilder()
+                .setServerReply(
+                        RaftRpcReplyProto.newBuilder()
+                                .setRequestorId(head.getRequestorId())
+                                .setReplyId(head.getReplyId())
+                                .setRaftGroupId(head.getRaftGroupId())
+                                .setCallId(head.getCallId())
+                                .setSuccess(false))
+                .setTerm(request.getCandidateTerm())
+                .setShouldShutdown(false)
+                .build();
+    }
+
     private static Object install(
             RaftServer server,
             Method method,
@@ -209,15 +255,24 @@ public final class SyncedTransport implements RpcType {
         return answer;
     }
 
-    /** The transport as the server sees it: a candidate's own vote is durable before it asks. */
-    static RaftServerRpc asking(RaftServerRpc rpc, TermSync sync) {
+    /**
+     * The transport as the server sees it: who may not vote does not ask for votes, a candidate's
+     * own vote is durable before it asks, and followers that lack what they acknowledged are told
+     * of before the server reads their answer.
+     */
+    static RaftServerRpc asking(RaftServerRpc rpc, Watch watch) {
         return wrapped(
                 RaftServerRpc.class,
                 (method, arguments) -> {
-                    if (method.getName().equals("requestVote")) {
-                        sync.sync();
+                    if (method.getName().equals("requestVote") && arguments != null) {
+                        watch.voting.stand(((RequestVoteRequestProto) arguments[0]).getPreVote());
+                        watch.sync.sync();
                     }
-                    return invoke(rpc, method, arguments);
+                    Object answer = invoke(rpc, method, arguments);
+                    if (answer instanceof AppendEntriesReplyProto reply) {
+                        watch.progress.answered(reply);
+                    }
+                    return answer;
                 });
     }
 

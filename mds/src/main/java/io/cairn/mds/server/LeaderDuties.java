@@ -68,7 +68,7 @@ final class LeaderDuties implements Leadership.Duties {
         this.control = control;
         settings = new AgreedSettings(leadership, entries, state, reports, control);
         newCluster = new NewCluster(config, settings, leadership, entries, state, control);
-        leases = new LeaseKeeper(leadership, client, control, clock, reports);
+        leases = new LeaseKeeper(leadership, client, control, clock, entries, reports);
         map = new CurrentMap(state, leadership, control);
         changes = new MapChanges(entries, state, control);
         pgTables = new PgTables(changes, control, config.dataServers().bootstrapDisks());

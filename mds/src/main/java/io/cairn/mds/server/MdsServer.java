@@ -20,8 +20,10 @@ import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MemberDirectory;
+import io.cairn.mds.raft.MemberRefusedException;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogConfig;
+import io.cairn.mds.raft.StartWord;
 import io.cairn.mds.store.MetaStateConfig;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -60,18 +62,21 @@ public final class MdsServer implements AutoCloseable {
     /**
      * Starts; returns when it listens, which is before the group has a leader.
      *
+     * @param word what the administrator says of an empty directory
      * @param memory shared by all databases of the process
      * @param clock CLOCK_BOOTTIME, except in tests
+     * @throws MemberRefusedException with one line for the administrator: trying again is of no use
      * @throws IOException with one line for the administrator
      */
     public static MdsServer start(
             MdsConfig config,
+            StartWord word,
             RocksMemory memory,
             Meters meters,
             NanoClock clock,
             FatalHandler fatal)
             throws IOException {
-        MemberDirectory directory = MemberDirectory.open(logConfig(config));
+        MemberDirectory directory = MemberDirectory.open(logConfig(config), word);
         try {
             Failure failure = new Failure(config.memberId(), fatal);
             MetaState state =
@@ -93,6 +98,16 @@ public final class MdsServer implements AutoCloseable {
             directory.close();
             throw e;
         }
+    }
+
+    /**
+     * Notes in the directory what the administrator says of it, for a member that is started later
+     * without a word.
+     *
+     * @throws MemberRefusedException with one line for the administrator
+     */
+    public static void prepare(MdsConfig config, StartWord word) throws IOException {
+        MemberDirectory.open(logConfig(config), word).close();
     }
 
     private MdsServer(
@@ -171,7 +186,7 @@ public final class MdsServer implements AutoCloseable {
                                     duties.dataServers(),
                                     status,
                                     control,
-                                    new LeaseGrants(leadership, reports.own()),
+                                    new LeaseGrants(entries, reports.own()),
                                     metrics),
                             RpcOptions.DEFAULT);
         } catch (IOException | RuntimeException e) {

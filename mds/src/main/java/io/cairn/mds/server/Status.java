@@ -193,6 +193,7 @@ final class Status {
                 : member.toBuilder()
                         .setConfiguredLeaseMillis(
                                 TimeUnit.NANOSECONDS.toMillis(told.configuredLeaseNanos()))
+                        .setJoining(told.joining())
                         .build();
     }
 
@@ -216,6 +217,16 @@ final class Status {
                                                 m.getAddress(),
                                                 TimeUnit.NANOSECONDS.toMillis(agreed)))
                         .toList();
+    }
+
+    private List<String> joiningMembers() {
+        return memberStatus().stream()
+                .filter(MemberStatus::getJoining)
+                .map(m ->
+                        ("MDS member %d is joining: it does not vote before it has caught up, for"
+                                        + " which a majority of the others must run")
+                                .formatted(m.getId()))
+                .toList();
     }
 
     /** Members that have not answered this leader for a while, and what that means. */
@@ -252,6 +263,7 @@ final class Status {
         }
         warnings.addAll(missingMembers());
         warnings.addAll(otherwiseConfigured());
+        warnings.addAll(joiningMembers());
         for (Server server : present.servers()) {
             if (!server.getUp()) {
                 warnings.add("data server " + server.getId() + " is down");

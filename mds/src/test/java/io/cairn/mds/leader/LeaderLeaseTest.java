@@ -46,6 +46,21 @@ final class LeaderLeaseTest {
     }
 
     @Test
+    void aMajorityWithoutAMemberConfirmsTheLeaderToIt() {
+        LeaderLease five = new LeaderLease(5, LEASE, BORN);
+        five.granted(2, BORN + 100);
+        five.granted(3, BORN + 200);
+        five.granted(4, BORN + 300);
+        assertThat(five.confirmedWithout(5, BORN + 100)).isTrue();
+        assertThat(five.confirmedWithout(5, BORN + 200)).as("not after it").isFalse();
+        assertThat(five.confirmedWithout(4, BORN + 100)).as("not by itself").isFalse();
+        assertThat(five.confirmedWithout(4, BORN + 99)).isTrue();
+        lease.granted(2, BORN + 100);
+        assertThat(lease.confirmedWithout(3, BORN + 99)).isTrue();
+        assertThat(lease.confirmedWithout(2, BORN + 99)).isFalse();
+    }
+
+    @Test
     void nobodyAnsweredNobodyIsServed() {
         assertThat(lease.valid(BORN + 2_000)).isFalse();
     }

@@ -28,9 +28,14 @@ final class LogMember implements AutoCloseable, MetaLogListener {
     volatile long ledTerm;
     final MetaLog log;
 
+    /** As a member of a new cluster if its directory is empty. */
     LogMember(MetaLogConfig config) throws IOException {
+        this(config, StartWord.NEW_CLUSTER);
+    }
+
+    LogMember(MetaLogConfig config, StartWord word) throws IOException {
         this.config = config;
-        this.directory = MemberDirectory.open(config);
+        this.directory = MemberDirectory.open(config, word);
         try {
             this.state =
                     new ListState(config.directory().resolveSibling("list-" + config.memberId()));
@@ -73,13 +78,25 @@ final class LogMember implements AutoCloseable, MetaLogListener {
         return configs;
     }
 
+    /** The leader, once all of these members vote. */
     static LogMember awaitLeader(List<LogMember> members) {
-        return await().atMost(PATIENCE)
-                .pollInterval(Duration.ofMillis(10))
-                .until(
-                        () -> members.stream().filter(LogMember::leads).findFirst(),
-                        Optional::isPresent)
-                .orElseThrow();
+        LogMember leader =
+                await().atMost(PATIENCE)
+                        .pollInterval(Duration.ofMillis(10))
+                        .until(
+                                () -> members.stream().filter(LogMember::leads).findFirst(),
+                                Optional::isPresent)
+                        .orElseThrow();
+        await().atMost(PATIENCE)
+                .untilAsserted(() ->
+                        assertThat(members).allMatch(member -> member.letIn(leader)));
+        return leader;
+    }
+
+    /** Lets a member join as the pings of a metadata server's leader do; whether it votes now. */
+    private boolean letIn(LogMember leader) {
+        log.joinUpTo(log.joining(), leader.log.term(), leader.log.lastIndex());
+        return log.votes();
     }
 
     static void awaitEntries(LogMember member, List<String> entries) {

@@ -163,7 +163,7 @@ final class MetaLogTest {
             // Blank: nothing of the log reaches back that far, so it needs a checkpoint.
             FileTree.delete(leader.config.directory());
             Files.deleteIfExists(directory.resolve("list-" + leader.config.memberId()));
-            LogMember blank = new LogMember(leader.config);
+            LogMember blank = new LogMember(leader.config, StartWord.JOIN);
             members.add(blank);
             second.submit("last").get(30, TimeUnit.SECONDS);
             await().atMost(LogMember.PATIENCE)

@@ -14,6 +14,7 @@ import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotReplyProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotResult;
+import org.apache.ratis.proto.RaftProtos.RaftRpcReplyProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteReplyProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.server.RaftServer;
@@ -32,6 +33,7 @@ final class SyncedTransportTest {
             new TermSync(() -> events.add("sync"), (reason, cause) -> events.add(reason));
     private long term = 7;
     private InstallSnapshotResult installed = InstallSnapshotResult.SUCCESS;
+    private final VotingRight voting = voting(VotingRight.State.VOTING);
 
     @Test
     void aVoteIsDurableBeforeItIsAnswered() throws IOException {
@@ -43,9 +45,40 @@ final class SyncedTransportTest {
 
     @Test
     void aCandidatesOwnVoteIsDurableBeforeItAsks() throws IOException {
-        RaftServerRpc rpc = SyncedTransport.asking(fake(RaftServerRpc.class), sync);
+        RaftServerRpc rpc =
+                SyncedTransport.asking(fake(RaftServerRpc.class), watch(sync, voting));
         rpc.requestVote(vote());
         assertThat(events).containsExactly("sync", "requestVote");
+    }
+
+    @Test
+    void aNewMembersRightToVoteIsNotedBeforeItsVoteIsAnswered() throws IOException {
+        RaftServer server = answering(sync, voting(VotingRight.State.NEW));
+        assertThat(server.requestVote(vote()).getServerReply().getSuccess()).isTrue();
+        assertThat(events).containsExactly("requestVote", "sync", "write VOTING");
+    }
+
+    @Test
+    void whoMayNotVoteIsNotAskedByRatisAndDoesNotAsk() throws IOException {
+        VotingRight none = voting(VotingRight.State.JOINING);
+        RaftServer server = answering(sync, none);
+        assertThat(server.requestVote(vote()).getServerReply().getSuccess()).isFalse();
+        RaftServerRpc rpc = SyncedTransport.asking(fake(RaftServerRpc.class), watch(sync, none));
+        assertThatThrownBy(() -> rpc.requestVote(vote()))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("stands for no election");
+        assertThat(events).isEmpty();
+    }
+
+    @Test
+    void aNewMemberThatIsLedJoins() throws IOException {
+        VotingRight right = voting(VotingRight.State.NEW);
+        answering(sync, right)
+                .appendEntriesAsync(
+                        RaftMessages.append(CONFIG, 2).toBuilder().setLeaderCommit(7).build())
+                .join();
+        assertThat(right.state()).isEqualTo(VotingRight.State.JOINING);
+        assertThat(events).containsExactly("write JOINING", "appendEntriesAsync", "sync");
     }
 
     @Test
@@ -109,13 +142,28 @@ final class SyncedTransportTest {
     }
 
     private RaftServer answering(TermSync by) throws IOException {
+        return answering(by, voting);
+    }
+
+    private RaftServer answering(TermSync by, VotingRight right) throws IOException {
+        return SyncedTransport.answering(fake(RaftServer.class), watch(by, right));
+    }
+
+    private SyncedTransport.Watch watch(TermSync by, VotingRight right) throws IOException {
         RaftPort port =
                 new RaftPort(
                         CONFIG,
                         null,
                         new ListState(directory.resolve("list")),
                         NanoClock.MONOTONIC);
-        return SyncedTransport.answering(fake(RaftServer.class), port, by, events::add);
+        return new SyncedTransport.Watch(port, by, right, new FollowerProgress(), events::add);
+    }
+
+    private VotingRight voting(VotingRight.State state) {
+        return new VotingRight(
+                state,
+                next -> events.add("write " + next),
+                (reason, cause) -> events.add(reason));
     }
 
     private <T> T fake(Class<T> type) {
@@ -126,7 +174,12 @@ final class SyncedTransportTest {
                         (proxy, method, arguments) -> {
                             events.add(method.getName());
                             return switch (method.getName()) {
-                                case "requestVote" -> RequestVoteReplyProto.getDefaultInstance();
+                                case "requestVote" ->
+                                        RequestVoteReplyProto.newBuilder()
+                                                .setServerReply(
+                                                        RaftRpcReplyProto.newBuilder()
+                                                                .setSuccess(true))
+                                                .build();
                                 case "installSnapshot" ->
                                         InstallSnapshotReplyProto.newBuilder()
                                                 .setTerm(term)

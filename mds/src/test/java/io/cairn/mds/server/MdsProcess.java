@@ -5,6 +5,7 @@ import io.cairn.common.config.Config;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.time.BootClock;
+import io.cairn.mds.raft.StartWord;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -106,6 +107,7 @@ final class MdsProcess implements AutoCloseable {
             var _ =
                     MdsServer.start(
                             Config.load(Path.of(arguments[0]), MdsConfig.class),
+                            StartWord.NEW_CLUSTER,
                             memory,
                             Meters.unpublished(),
                             BootClock.INSTANCE,

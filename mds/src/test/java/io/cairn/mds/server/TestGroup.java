@@ -5,6 +5,7 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
+import io.cairn.common.file.FileTree;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MapUpdate;
@@ -21,6 +22,7 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.BootClock;
+import io.cairn.mds.raft.StartWord;
 import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -32,8 +34,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -61,6 +65,9 @@ final class TestGroup implements AutoCloseable {
     private final String settings;
     private final List<Integer> ports = new ArrayList<>();
     private final Map<Integer, MdsServer> running = new HashMap<>();
+
+    /** Members that have been started before. */
+    private final Set<Integer> begun = new HashSet<>();
 
     /** Where a member is configured otherwise than the rest. */
     private final Map<Integer, String> ownSettings = new HashMap<>();
@@ -96,6 +103,9 @@ final class TestGroup implements AutoCloseable {
         this(directory, settings, size);
         for (int id = 1; id <= size; id++) {
             start(id);
+        }
+        if (size > 1) {
+            awaitAllVote();
         }
     }
 
@@ -133,11 +143,17 @@ final class TestGroup implements AutoCloseable {
         return new RpcClient(loops, () -> hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
     }
 
+    /** The first time as a member of a new cluster, later on what its directory holds. */
     MdsServer start(int id) throws IOException {
+        return start(id, begun.add(id) ? StartWord.NEW_CLUSTER : StartWord.NONE);
+    }
+
+    MdsServer start(int id, StartWord word) throws IOException {
         AtomicLong skew = skewNanos.computeIfAbsent(id, i -> new AtomicLong());
         MdsServer server =
                 MdsServer.start(
                         config(id),
+                        word,
                         memory,
                         Meters.unpublished(),
                         () -> BootClock.INSTANCE.nanos() + skew.get(),
@@ -193,6 +209,12 @@ final class TestGroup implements AutoCloseable {
         }
     }
 
+    /** Stops the member and loses all that it kept. */
+    void wipe(int id) throws IOException {
+        stop(id);
+        FileTree.delete(directory.resolve("mds-" + id));
+    }
+
     MdsServer server(int id) {
         MdsServer server = running.get(id);
         if (server == null) {
@@ -230,6 +252,16 @@ final class TestGroup implements AutoCloseable {
                                         .findFirst()
                                         .orElse(0),
                         id -> id > 0);
+    }
+
+    /** Waits until no member is new or joining. */
+    void awaitAllVote() {
+        for (int id = 1; id <= ports.size() / 2; id++) {
+            Path identity = directory.resolve("mds-" + id).resolve("identity");
+            Awaitility.await("member " + id + " votes")
+                    .atMost(60, TimeUnit.SECONDS)
+                    .until(() -> !Files.readString(identity).contains("word"));
+        }
     }
 
     MdsConfig config(int id) {

@@ -1,0 +1,17 @@
+package io.cairn.mds.raft;
+
+/**
+ * What the administrator says of a directory that holds nothing yet. Without a word such a member
+ * does not start: it cannot tell a new cluster from a directory that was lost, and a member that
+ * has forgotten what it acknowledged must not vote.
+ */
+public enum StartWord {
+    /** Nothing is said: the directory holds a member. */
+    NONE,
+
+    /** All members begin with nothing. */
+    NEW_CLUSTER,
+
+    /** The group exists, and this member has lost what it had of it, or never had anything. */
+    JOIN
+}
