@@ -52,6 +52,7 @@ public final class StatusReport {
         json.put("leader", status.getLeader());
         json.put("term", status.getTerm());
         json.put("leader_lease_millis", status.getLeaderLeaseMillis());
+        json.put("feature_level", status.getFeatureLevel());
         json.put("map_epoch", map.getEpoch());
         json.put("capacity_bytes", status.getSpace().getCapacityBytes());
         json.put("used_bytes", usedBytes());
@@ -71,6 +72,8 @@ public final class StatusReport {
                 m.put("heard", heard.getHeard());
                 m.put("since_heard_millis", heard.getSinceHeardMillis());
                 m.put("configured_lease_millis", heard.getConfiguredLeaseMillis());
+                m.put("joining", heard.getJoining());
+                m.put("feature_level", heard.getFeatureLevel());
             }
             mds.add(m);
         }
@@ -130,6 +133,9 @@ public final class StatusReport {
                     status.getDeletionBacklogInodes(),
                     Sizes.text(status.getDeletionBacklogBytes()));
         }
+        out.printf(
+                "group     feature level %d, leader's lease %.1f s%n",
+                status.getFeatureLevel(), status.getLeaderLeaseMillis() / 1000.0);
         for (MdsMember member : status.getMembersList()) {
             out.printf("mds       %d  %s%s%n", member.getId(), member.getAddress(), role(member));
         }
@@ -176,6 +182,9 @@ public final class StatusReport {
         MemberStatus heard = memberStatus(member);
         if (heard == null) {
             return "";
+        }
+        if (heard.getJoining()) {
+            return "  joining, does not vote yet";
         }
         return heard.getHeard()
                 ? "  heard of %.1f s ago".formatted(heard.getSinceHeardMillis() / 1000.0)

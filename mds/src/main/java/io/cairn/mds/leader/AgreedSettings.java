@@ -12,7 +12,8 @@ import org.slf4j.LoggerFactory;
 /**
  * What all members act by is in the replicated state, whatever a member's configuration says, so
  * that no two of them ever go by different values. The leader changes it, by an entry of the log,
- * once every member of the group has told that it is configured so.
+ * once every member of the group has told that it is configured so, or of a version that knows so
+ * much.
  *
  * <p>Why a change of the lease is safe: it is made by a leader that has waited for all leases of
  * earlier terms. A shorter lease binds this leader before the entry is logged, and so before any
@@ -47,8 +48,12 @@ public final class AgreedSettings {
         this.control = control;
     }
 
-    /** What a new cluster begins with: as this member is configured. */
+    /** What a new cluster begins with: as this member is configured, and all that it knows. */
     public ClusterSettings initial() {
+        return lease().toBuilder().setFeatureLevel(reports.own().featureLevel()).build();
+    }
+
+    private ClusterSettings lease() {
         return ClusterSettings.newBuilder()
                 .setLeaderLeaseNanos(reports.own().configuredLeaseNanos())
                 .build();
@@ -65,7 +70,7 @@ public final class AgreedSettings {
             agreed.run();
             return;
         }
-        submit(term, initial(), () -> begin(term, agreed));
+        submit(term, lease(), () -> begin(term, agreed));
     }
 
     /** Now and then, while this member may answer: changes what all members are ready for. */
@@ -81,7 +86,11 @@ public final class AgreedSettings {
         LeaderLease lease = term.lease();
         lease.use(Math.min(lease.leaseNanos(), wanted.getLeaderLeaseNanos()));
         changing = term;
-        LOG.info("every member is configured so: the group goes by {}", wanted);
+        LOG.info(
+                "every member is ready: the group goes by a leader's lease of {} ms and feature"
+                        + " level {}",
+                TimeUnit.NANOSECONDS.toMillis(wanted.getLeaderLeaseNanos()),
+                wanted.getFeatureLevel());
         submit(
                 term,
                 wanted,
@@ -106,6 +115,9 @@ public final class AgreedSettings {
         if (leases.length == 1) {
             wanted.setLeaderLeaseNanos(leases[0]);
         }
+        int level =
+                members.stream().mapToInt(MemberReports.Report::featureLevel).min().getAsInt();
+        wanted.setFeatureLevel(Math.max(present.getFeatureLevel(), level));
         return wanted.build();
     }
 

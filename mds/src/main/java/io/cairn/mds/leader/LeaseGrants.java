@@ -53,6 +53,7 @@ public final class LeaseGrants {
                 .setGranted(inTerm && votes)
                 .setJoinAttempt(log.joining())
                 .setConfiguredLeaseNanos(own.configuredLeaseNanos())
+                .setFeatureLevel(own.featureLevel())
                 .build();
     }
 

@@ -106,6 +106,8 @@ public final class LeaseKeeper {
                                         member.getId(),
                                         Heads.parse(LeaderLeaseReply.parser(), head),
                                         sentNanos);
+                            } else {
+                                reports.silent(member.getId());
                             }
                         });
     }
@@ -128,7 +130,8 @@ public final class LeaseKeeper {
         }
         if (reply.getTerm() == term.number()) {
             reports.heard(
-                    member, new MemberReports.Report(reply.getConfiguredLeaseNanos(), attempt));
+                    member, new MemberReports.Report(
+                            reply.getConfiguredLeaseNanos(), reply.getFeatureLevel(), attempt));
         }
     }
 }

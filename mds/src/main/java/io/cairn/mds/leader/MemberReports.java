@@ -21,14 +21,10 @@ public final class MemberReports {
      * What a member is.
      *
      * @param configuredLeaseNanos the leader's lease by its configuration
+     * @param featureLevel the highest that it knows
      * @param joinAttempt the number its attempt to join goes by, 0 if it is not joining
      */
-    public record Report(long configuredLeaseNanos, long joinAttempt) {
-        /** Of a member that is not joining. */
-        public Report(long configuredLeaseNanos) {
-            this(configuredLeaseNanos, 0);
-        }
-
+    public record Report(long configuredLeaseNanos, int featureLevel, long joinAttempt) {
         public boolean joining() {
             return joinAttempt != 0;
         }
@@ -55,7 +51,12 @@ public final class MemberReports {
         reports.put(member, report);
     }
 
-    /** Null if it has told nothing in this term. */
+    /** The member has not answered: what it told may not hold any more. */
+    void silent(int member) {
+        reports.remove(member);
+    }
+
+    /** Null if it has told nothing in this term, or did not answer when it was last asked. */
     public @Nullable Report of(int member) {
         return reports.get(member);
     }

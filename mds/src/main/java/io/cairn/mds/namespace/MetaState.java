@@ -98,9 +98,22 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
         }
     }
 
+    /** What this version does not know another one would execute: then nothing is applied. */
     private static LogEntry parse(long index, ByteString bytes) {
         try {
-            return LogEntry.parseFrom(bytes);
+            @Nullable LogEntry plain =
+                    Features.plain(LogEntry.parser(), bytes.asReadOnlyByteBuffer());
+            if (plain != null && !plain.hasFormat() && !plain.hasMapChange()) {
+                return plain; // no field of the others is an enum, whose values may be new
+            }
+            LogEntry entry = LogEntry.parseFrom(bytes);
+            @Nullable String unknown = Features.unknown(entry);
+            if (unknown != null) {
+                throw new CorruptStateException(
+                        "entry %d of the log has %s, which this version of Cairn (feature level %d) does not know: upgrade this member"
+                                .formatted(index, unknown, Features.CURRENT));
+            }
+            return entry;
         } catch (InvalidProtocolBufferException e) {
             throw new CorruptStateException("entry " + index + " of the log is damaged", e);
         }
@@ -134,8 +147,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                 }
                 case SETTINGS -> Settings.change(tx, entry.getSettings());
                 case ENTRY_NOT_SET ->
-                        throw new CorruptStateException(
-                                "the log has an entry this version does not know");
+                        throw new CorruptStateException("the log has an empty entry");
             };
         } catch (FsException e) {
             return ApplyReply.newBuilder()
@@ -194,6 +206,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
             try {
                 open().close();
                 store = MetaStore.open(directory.promote(), config);
+                @Nullable String objection =
+                        Features.objection(store.settings(), "the leader's checkpoint");
+                if (objection != null) {
+                    throw new IOException(objection);
+                }
             } finally {
                 life.writeLock().unlock();
             }

@@ -18,6 +18,7 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
 import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MemberDirectory;
 import io.cairn.mds.raft.MemberRefusedException;
@@ -89,6 +90,11 @@ public final class MdsServer implements AutoCloseable {
                                     why -> failure.failed(why, new IOException(why)),
                                     config.cachedInodes()));
             try {
+                @Nullable String objection =
+                        Features.objection(state.settings(), config.dataDir().toString());
+                if (objection != null) {
+                    throw new MemberRefusedException(objection);
+                }
                 return new MdsServer(config, directory, state, meters, clock, failure);
             } catch (IOException | RuntimeException e) {
                 state.close();
@@ -140,7 +146,8 @@ public final class MdsServer implements AutoCloseable {
                 new MemberReports(
                         config.members().size(),
                         config.memberId(),
-                        new MemberReports.Report(config.raft().leaderLease().toNanos()));
+                        new MemberReports.Report(
+                                config.raft().leaderLease().toNanos(), Features.CURRENT, 0));
         LeaderDuties duties =
                 new LeaderDuties(
                         config,
@@ -155,7 +162,7 @@ public final class MdsServer implements AutoCloseable {
         Status status =
                 new Status(
                         leadership,
-                        reports,
+                        new GroupStatus(leadership, reports, state),
                         entries,
                         state,
                         state,

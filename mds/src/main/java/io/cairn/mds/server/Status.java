@@ -3,8 +3,6 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
-import io.cairn.common.proto.MdsMember;
-import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -17,8 +15,8 @@ import io.cairn.mds.cluster.PgTables;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.MetaLog;
@@ -31,10 +29,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What {@code cairn status} and statfs are told. Any thread. */
@@ -43,7 +39,7 @@ final class Status {
     private static final long INODES_FREE = 1L << 40;
 
     private final Leadership leadership;
-    private final MemberReports reports;
+    private final GroupStatus group;
     private final EntryLog entries;
     private final ControlReader state;
     private final NamespaceReader namespace;
@@ -57,7 +53,7 @@ final class Status {
 
     Status(
             Leadership leadership,
-            MemberReports reports,
+            GroupStatus group,
             EntryLog entries,
             ControlReader state,
             NamespaceReader namespace,
@@ -69,7 +65,7 @@ final class Status {
             int bootstrapDisks,
             Supplier<List<String>> databaseWarnings) {
         this.leadership = leadership;
-        this.reports = reports;
+        this.group = group;
         this.entries = entries;
         this.state = state;
         this.namespace = namespace;
@@ -139,10 +135,11 @@ final class Status {
                         .setLeader(leadership.leader())
                         .setTerm(leadership.newestTerm())
                         .addAllMembers(leadership.members())
-                        .addAllMemberStatus(memberStatus())
+                        .addAllMemberStatus(group.members())
                         .setLeaderLeaseMillis(
                                 TimeUnit.NANOSECONDS.toMillis(
                                         state.settings().getLeaderLeaseNanos()))
+                        .setFeatureLevel(Features.level(state.settings()))
                         .setMap(present.toUpdate())
                         .setDeletionBacklogInodes(counters.deletionInodes())
                         .setDeletionBacklogBytes(counters.deletionBytes())
@@ -182,77 +179,6 @@ final class Status {
         return status.build();
     }
 
-    private List<MemberStatus> memberStatus() {
-        return leadership.memberStatus().stream().map(this::withReport).toList();
-    }
-
-    private MemberStatus withReport(MemberStatus member) {
-        MemberReports.@Nullable Report told = reports.of(member.getId());
-        return told == null
-                ? member
-                : member.toBuilder()
-                        .setConfiguredLeaseMillis(
-                                TimeUnit.NANOSECONDS.toMillis(told.configuredLeaseNanos()))
-                        .setJoining(told.joining())
-                        .build();
-    }
-
-    /** Members whose configuration is not what the group goes by. */
-    private List<String> otherwiseConfigured() {
-        long agreed = state.settings().getLeaderLeaseNanos();
-        return leadership.term() == null
-                ? List.of()
-                : leadership.members().stream()
-                        .filter(m -> {
-                            MemberReports.@Nullable Report told = reports.of(m.getId());
-                            return told != null && told.configuredLeaseNanos() != agreed;
-                        })
-                        .map(m ->
-                                ("MDS member %d (%s) is configured with another leader_lease than"
-                                                + " the %d ms that the group goes by: configure the"
-                                                + " same on all members, then restart those"
-                                                + " changed")
-                                        .formatted(
-                                                m.getId(),
-                                                m.getAddress(),
-                                                TimeUnit.NANOSECONDS.toMillis(agreed)))
-                        .toList();
-    }
-
-    private List<String> joiningMembers() {
-        return memberStatus().stream()
-                .filter(MemberStatus::getJoining)
-                .map(m ->
-                        ("MDS member %d is joining: it does not vote before it has caught up, for"
-                                        + " which a majority of the others must run")
-                                .formatted(m.getId()))
-                .toList();
-    }
-
-    /** Members that have not answered this leader for a while, and what that means. */
-    private List<String> missingMembers() {
-        List<MdsMember> members = leadership.members();
-        Set<Integer> missing =
-                leadership.memberStatus().stream()
-                        .filter(m ->
-                                TimeUnit.MILLISECONDS.toNanos(m.getSinceHeardMillis())
-                                        > leadership.silenceNanos())
-                        .map(MemberStatus::getId)
-                        .collect(Collectors.toSet());
-        int spare = members.size() - missing.size() - (members.size() / 2 + 1);
-        return members.stream()
-                .filter(m -> missing.contains(m.getId()))
-                .map(m ->
-                        "MDS member %d (%s) does not answer: start it; %s"
-                                .formatted(
-                                        m.getId(),
-                                        m.getAddress(),
-                                        spare > 0
-                                                ? "the group can lose " + spare + " more"
-                                                : "without another member metadata stops"))
-                .toList();
-    }
-
     private List<String> warnings(ClusterMap present) {
         List<String> warnings = new ArrayList<>();
         if (leadership.refusal() != null) {
@@ -261,9 +187,7 @@ final class Status {
                             ? "this member does not lead; what it says may be old"
                             : "the leader has no contact to a majority");
         }
-        warnings.addAll(missingMembers());
-        warnings.addAll(otherwiseConfigured());
-        warnings.addAll(joiningMembers());
+        warnings.addAll(group.warnings());
         for (Server server : present.servers()) {
             if (!server.getUp()) {
                 warnings.add("data server " + server.getId() + " is down");

@@ -5,7 +5,6 @@ import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.rpc.Advice;
-import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
@@ -14,6 +13,7 @@ import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.namespace.Features;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.raft.MetaLog;
@@ -44,6 +44,7 @@ public final class Mutations {
     private final MdsMetrics metrics;
     private final SessionTable sessions;
     private final AppendTurns turns;
+    private final Screening screening;
 
     /** Guards ids: they must enter the log in the order in which they were given. */
     private final Object submitting = new Object();
@@ -65,6 +66,7 @@ public final class Mutations {
         this.metrics = metrics;
         this.sessions = new SessionTable(state, clock, this::submit);
         this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
+        this.screening = new Screening(new Features(), () -> Features.level(state.settings()));
     }
 
     public AppendTurns appendTurns() {
@@ -104,7 +106,7 @@ public final class Mutations {
             request.fail(refusal);
             return;
         }
-        MutateRequest batch = Heads.parse(MutateRequest.parser(), request.head());
+        MutateRequest batch = screening.batch(request.head());
         if (batch.getFirstNumber() < 1
                 || batch.getMutationsCount() < 1
                 || batch.getMutationsCount() > MAX_BATCH) {
@@ -164,14 +166,15 @@ public final class Mutations {
         boolean full = logSpaceLow();
         for (int i = 0; i < batch.getMutationsCount(); i++) {
             Mutation m = batch.getMutations(i);
+            if (m.getRefusedErrno() != 0) {
+                continue;
+            }
             if (full && !InodeIds.freesSpace(m)) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOSPC.number()));
             } else if (InodeIds.wantsInode(m)) {
                 out.setMutations(i, InodeIds.with(m, nextInode++));
             } else {
-                Mutation own =
-                        m.getRefusedErrno() == 0 ? m : m.toBuilder().clearRefusedErrno().build();
-                Mutation admitted = turns.admitted(own, batch.getSession());
+                Mutation admitted = turns.admitted(m, batch.getSession());
                 if (!admitted.equals(m)) {
                     out.setMutations(i, admitted);
                 }

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 final class AgreedSettingsTest {
     private static final ClusterSettings PRESENT =
-            ClusterSettings.newBuilder().setLeaderLeaseNanos(1000).build();
+            ClusterSettings.newBuilder().setLeaderLeaseNanos(1000).setFeatureLevel(2).build();
 
     @Test
     void aLeaseThatAllAreConfiguredWithIsWanted() {
@@ -20,17 +20,39 @@ final class AgreedSettingsTest {
 
     @Test
     void whileAMemberHasToldNothingAllStaysAsItIs() {
-        MemberReports reports = new MemberReports(3, 1, new Report(500));
-        reports.heard(2, new Report(500));
+        MemberReports reports = new MemberReports(3, 1, report(500));
+        reports.heard(2, report(500));
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isEqualTo(PRESENT);
-        reports.heard(3, new Report(500));
+        reports.heard(3, report(500));
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isNotEqualTo(PRESENT);
+        reports.silent(2);
+        assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isEqualTo(PRESENT);
+        reports.heard(2, report(500));
         reports.begin();
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isEqualTo(PRESENT);
     }
 
+    @Test
+    void theFeatureLevelIsWhatAllMembersKnowAndNeverFalls() {
+        assertThat(level(3, 4, 3)).isEqualTo(3);
+        assertThat(level(3, 2, 3)).isEqualTo(2);
+        assertThat(level(3, 0, 3)).as("a member of before there were levels").isEqualTo(2);
+        assertThat(level(1, 1, 1)).isEqualTo(2);
+    }
+
+    private static int level(int... levels) {
+        return AgreedSettings.wanted(
+                        PRESENT,
+                        Arrays.stream(levels).mapToObj(l -> new Report(1000, l, 0)).toList())
+                .getFeatureLevel();
+    }
+
+    private static Report report(long leaseNanos) {
+        return new Report(leaseNanos, 2, 0);
+    }
+
     private static ClusterSettings wanted(long... leases) {
         return AgreedSettings.wanted(
-                PRESENT, Arrays.stream(leases).mapToObj(Report::new).toList());
+                PRESENT, Arrays.stream(leases).mapToObj(AgreedSettingsTest::report).toList());
     }
 }

@@ -1,0 +1,129 @@
+package io.cairn.mds.namespace;
+
+import com.google.protobuf.Descriptors.EnumValueDescriptor;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.DiscardUnknownFieldsParser;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.protobuf.Parser;
+import io.cairn.mds.proto.ClusterSettings;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What entries of the log may hold. Members of two versions must never apply an entry differently:
+ * one would refuse, or execute in part, what the other executes.
+ *
+ * <p>The group is at a feature level, which is in the replicated state and rises once every member
+ * knows a higher one. A new operation, or a new field of one, needs the level of the table here;
+ * until then the leader refuses it before it is logged, as it does what it does not know itself.
+ * What is in the log nonetheless and a member does not know stops that member. Where an operation
+ * is to do something else than before, apply asks the state's level as well: both ways stay until
+ * no group can be at the older one.
+ *
+ * <p>Any thread.
+ */
+public final class Features {
+    /** The level this version knows; raised with every entry in the table. */
+    public static final int CURRENT = 1;
+
+    /** What came after level 1: the full name of each new field or operation, and its level. */
+    private static final Map<String, Integer> SINCE = Map.of();
+
+    private final Map<String, Integer> since;
+
+    public Features() {
+        this(SINCE);
+    }
+
+    Features(Map<String, Integer> since) {
+        this.since = since;
+    }
+
+    /** The level of a group whose state says this. */
+    public static int level(ClusterSettings settings) {
+        return Math.max(1, settings.getFeatureLevel());
+    }
+
+    /**
+     * Why this version cannot work on a group with these settings, null if it can.
+     *
+     * @param what of which this is said, such as a directory
+     */
+    public static @Nullable String objection(ClusterSettings settings, String what) {
+        return level(settings) <= CURRENT
+                ? null
+                : what
+                        + " is of feature level "
+                        + level(settings)
+                        + ", this version of Cairn knows "
+                        + CURRENT
+                        + ": upgrade this member";
+    }
+
+    /**
+     * Parses, and says quickly whether anything was not known: then the message without it is
+     * smaller than the bytes.
+     *
+     * @return null if something was not known, or was not encoded as this version would
+     */
+    public static <M extends Message> @Nullable M plain(Parser<M> parser, ByteBuffer bytes)
+            throws InvalidProtocolBufferException {
+        int size = bytes.remaining();
+        M message = DiscardUnknownFieldsParser.wrap(parser).parseFrom(bytes);
+        return message.getSerializedSize() == size ? message : null;
+    }
+
+    /** The first thing in the message that this version does not know, null if it knows all. */
+    public static @Nullable String unknown(Message message) {
+        if (!message.getUnknownFields().asMap().isEmpty()) {
+            return "field %d of %s"
+                    .formatted(
+                            message.getUnknownFields().asMap().keySet().iterator().next(),
+                            message.getDescriptorForType().getFullName());
+        }
+        for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
+            for (Object value : values(field.getValue())) {
+                @Nullable String found =
+                        switch (value) {
+                            case Message inner -> unknown(inner);
+                            case EnumValueDescriptor e when e.getIndex() < 0 ->
+                                    "value %d of %s"
+                                            .formatted(e.getNumber(), field.getKey().getFullName());
+                            default -> null;
+                        };
+                if (found != null) {
+                    return found;
+                }
+            }
+        }
+        return null;
+    }
+
+    /** The first field of the message that needs more than the level, null if there is none. */
+    public @Nullable String above(Message message, int level) {
+        if (since.isEmpty()) {
+            return null;
+        }
+        for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
+            String name = field.getKey().getFullName();
+            if (since.getOrDefault(name, 1) > level) {
+                return name;
+            }
+            for (Object value : values(field.getValue())) {
+                @Nullable String found =
+                        value instanceof Message inner ? above(inner, level) : null;
+                if (found != null) {
+                    return found;
+                }
+            }
+        }
+        return null;
+    }
+
+    private static List<?> values(Object value) {
+        return value instanceof List<?> list ? list : List.of(value);
+    }
+}

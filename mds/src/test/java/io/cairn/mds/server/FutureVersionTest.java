@@ -1,0 +1,120 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.UnknownFieldSet;
+import io.cairn.common.config.ByteSize;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.MkdirOp;
+import io.cairn.common.proto.MutateReply;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.common.rocks.RocksConfig;
+import io.cairn.common.rocks.RocksMemory;
+import io.cairn.mds.namespace.Features;
+import io.cairn.mds.proto.ClusterSettings;
+import io.cairn.mds.raft.MemberRefusedException;
+import io.cairn.mds.server.TestGroup.Answer;
+import io.cairn.mds.store.MetaStateConfig;
+import io.cairn.mds.store.MetaStore;
+import io.cairn.mds.store.StateTx;
+import io.cairn.mds.store.Time;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A client, and a state, of a version that does not exist yet. */
+final class FutureVersionTest {
+    private static final String SETTINGS =
+            "[raft]\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
+    private static final UnknownFieldSet FUTURE =
+            UnknownFieldSet.newBuilder()
+                    .addField(99, UnknownFieldSet.Field.newBuilder().addVarint(7).build())
+                    .build();
+
+    @TempDir Path directory;
+
+    @Test
+    void whatIsNotKnownIsRefusedAndTheRestExecuted() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            group.awaitServing();
+            assertThat(group.status().getFeatureLevel()).isEqualTo(Features.CURRENT);
+            TestSession session = new TestSession(group);
+            MkdirOp known = TestSession.mkdir("field").getMkdir();
+            MutateRequest batch =
+                    session.batch(
+                            1,
+                            TestSession.mkdir("before"),
+                            TestSession.mutation().setUnknownFields(FUTURE).build(),
+                            TestSession.mutation()
+                                    .setMkdir(known.toBuilder().setUnknownFields(FUTURE))
+                                    .build(),
+                            Mutation.getDefaultInstance(),
+                            TestSession.mkdir("after"));
+            assertThat(session.mutate(batch).get().getResultsList())
+                    .extracting(MutationResult::getErrno)
+                    .containsExactly(
+                            0,
+                            Errno.EOPNOTSUPP.number(),
+                            Errno.EOPNOTSUPP.number(),
+                            Errno.EOPNOTSUPP.number(),
+                            0);
+            assertThat(session.lookup("field").status().errno()).isEqualTo(Errno.ENOENT);
+            assertThat(session.lookup("after").status().ok()).isTrue();
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void aBatchWithWhatIsNotKnownIsRefusedAsAWhole() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            group.awaitServing();
+            TestSession session = new TestSession(group);
+            MutateRequest batch = session.batch(1, TestSession.mkdir("d"));
+            Answer<MutateReply> answer =
+                    session.mutate(batch.toBuilder().setUnknownFields(FUTURE).build());
+            assertThat(answer.status().errno()).isEqualTo(Errno.EOPNOTSUPP);
+            assertThat(session.mutate(batch).status().ok()).as("no number is used up").isTrue();
+        }
+    }
+
+    @Test
+    void aGroupOfALaterLevelIsNotServedByThisVersion() throws Exception {
+        ClusterSettings later =
+                ClusterSettings.newBuilder().setFeatureLevel(Features.CURRENT + 1).build();
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            group.awaitServing();
+            group.stop(1);
+            write(later);
+            assertThatThrownBy(() -> group.start(1))
+                    .isInstanceOf(MemberRefusedException.class)
+                    .hasMessageContaining("feature level " + (Features.CURRENT + 1))
+                    .hasMessageContaining("upgrade this member");
+        }
+    }
+
+    /** Into the state of the stopped member, as a later version would have. */
+    private void write(ClusterSettings settings) throws Exception {
+        try (RocksMemory memory = new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32))) {
+            MetaStore store =
+                    MetaStore.open(
+                            directory.resolve("mds-1/namespace/current"),
+                            new MetaStateConfig(
+                                    RocksConfig.defaults(),
+                                    memory,
+                                    Meters.unpublished(),
+                                    why -> {
+                                        throw new AssertionError(why);
+                                    },
+                                    1024));
+            StateTx tx = new StateTx(store, Time.EPOCH);
+            tx.settings = settings;
+            store.commit(tx, store.position().term(), store.position().index());
+            store.database().flush();
+            store.close();
+        }
+    }
+}
