@@ -115,8 +115,7 @@ public final class AgreedSettings {
         if (leases.length == 1) {
             wanted.setLeaderLeaseNanos(leases[0]);
         }
-        int level =
-                members.stream().mapToInt(MemberReports.Report::featureLevel).min().getAsInt();
+        int level = members.stream().mapToInt(MemberReports.Report::featureLevel).min().getAsInt();
         wanted.setFeatureLevel(Math.max(present.getFeatureLevel(), level));
         return wanted.build();
     }

@@ -130,7 +130,8 @@ public final class LeaseKeeper {
         }
         if (reply.getTerm() == term.number()) {
             reports.heard(
-                    member, new MemberReports.Report(
+                    member,
+                    new MemberReports.Report(
                             reply.getConfiguredLeaseNanos(), reply.getFeatureLevel(), attempt));
         }
     }

@@ -146,8 +146,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                     yield ApplyReply.newBuilder();
                 }
                 case SETTINGS -> Settings.change(tx, entry.getSettings());
-                case ENTRY_NOT_SET ->
-                        throw new CorruptStateException("the log has an empty entry");
+                case ENTRY_NOT_SET -> throw new CorruptStateException("the log has an empty entry");
             };
         } catch (FsException e) {
             return ApplyReply.newBuilder()

@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A member's directory: locked against a second process, and marked with whose it is so that
- * another cluster's or member's data is never taken up by mistake, and with the administrator's word
- * until the member votes (docs/formats/mds-directory.md).
+ * another cluster's or member's data is never taken up by mistake, and with the administrator's
+ * word until the member votes (docs/formats/mds-directory.md).
  *
  * <p>Opened and closed by one thread; the record is written by one at a time.
  */
@@ -228,8 +228,7 @@ public final class MemberDirectory implements AutoCloseable {
         return switch (word) {
             case NEW_CLUSTER -> VotingRight.State.NEW;
             case JOIN -> VotingRight.State.JOINING;
-            default ->
-                    throw new MemberRefusedException(file() + " has an unknown word: " + word);
+            default -> throw new MemberRefusedException(file() + " has an unknown word: " + word);
         };
     }
 
@@ -246,8 +245,7 @@ public final class MemberDirectory implements AutoCloseable {
     }
 
     private boolean sameGroup(Map<String, String> found) {
-        return Objects.equals(
-                found.get("group"), identity(VotingRight.State.VOTING).get("group"));
+        return Objects.equals(found.get("group"), identity(VotingRight.State.VOTING).get("group"));
     }
 
     private Map<String, String> identity(VotingRight.State state) {

@@ -117,8 +117,7 @@ public final class SyncedTransport implements RpcType {
         @Override
         public RaftServerRpc newRaftServerRpc(RaftServer server) {
             GrpcServicesImpl made =
-                    (GrpcServicesImpl)
-                            grpc.newRaftServerRpc(answering(server, watch));
+                    (GrpcServicesImpl) grpc.newRaftServerRpc(answering(server, watch));
             services = made;
             return asking(made, watch);
         }

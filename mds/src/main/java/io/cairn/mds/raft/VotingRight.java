@@ -175,9 +175,7 @@ final class VotingRight {
      * counts: later ones only run ahead of what is applied.
      */
     synchronized void joinUpTo(long forAttempt, long term, long index) {
-        if (forAttempt == attempt()
-                && forAttempt != 0
-                && (target == null || target.term < term)) {
+        if (forAttempt == attempt() && forAttempt != 0 && (target == null || target.term < term)) {
             target = new Target(term, index);
             LOG.info("votes again once entry {} is applied", index);
         }

@@ -45,10 +45,7 @@ final class GroupStatus {
         List<Integer> missing =
                 members.stream().filter(this::silent).map(MemberStatus::getId).toList();
         List<Integer> joining =
-                members.stream()
-                        .filter(MemberStatus::getJoining)
-                        .map(MemberStatus::getId)
-                        .toList();
+                members.stream().filter(MemberStatus::getJoining).map(MemberStatus::getId).toList();
         int all = leadership.members().size();
         int spare = all - missing.size() - joining.size() - (all / 2 + 1);
         for (MemberStatus member : members) {

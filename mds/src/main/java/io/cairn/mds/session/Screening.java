@@ -44,8 +44,7 @@ final class Screening {
             MutateRequest batch =
                     plain != null ? plain : MutateRequest.parser().parseFrom(head.nioBuffer());
             if (!batch.getUnknownFields().asMap().isEmpty()) {
-                throw new FsException(
-                        Errno.EOPNOTSUPP, "a batch with " + Features.unknown(batch));
+                throw new FsException(Errno.EOPNOTSUPP, "a batch with " + Features.unknown(batch));
             }
             return screened(batch, plain != null);
         } catch (InvalidProtocolBufferException e) {

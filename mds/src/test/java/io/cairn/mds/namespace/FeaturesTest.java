@@ -16,6 +16,7 @@ import io.cairn.mds.proto.MapChangeEntry;
 import io.cairn.mds.store.CorruptStateException;
 import java.nio.file.Path;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -52,8 +53,7 @@ final class FeaturesTest {
                                                                         .setFailureDomainValue(
                                                                                 77))))
                         .build();
-        assertThat(Features.unknown(value))
-                .isEqualTo("value 77 of cairn.Pool.failure_domain");
+        assertThat(Features.unknown(value)).isEqualTo("value 77 of cairn.Pool.failure_domain");
     }
 
     @Test
@@ -107,8 +107,7 @@ final class FeaturesTest {
                                     ClusterSettings.newBuilder()
                                             .setLeaderLeaseNanos(5)
                                             .setFeatureLevel(Features.CURRENT)));
-            rig.apply(
-                    rig.entry().setSettings(ClusterSettings.newBuilder().setLeaderLeaseNanos(7)));
+            rig.apply(rig.entry().setSettings(ClusterSettings.newBuilder().setLeaderLeaseNanos(7)));
             assertThat(rig.state.settings().getFeatureLevel()).isEqualTo(Features.CURRENT);
             assertThat(rig.state.settings().getLeaderLeaseNanos()).isEqualTo(7);
         }
@@ -132,7 +131,7 @@ final class FeaturesTest {
         }
     }
 
-    private static LogEntry plain(LogEntry entry) throws Exception {
+    private static @Nullable LogEntry plain(LogEntry entry) throws Exception {
         return Features.plain(LogEntry.parser(), entry.toByteString().asReadOnlyByteBuffer());
     }
 
@@ -147,7 +146,7 @@ final class FeaturesTest {
     }
 
     /** A batch of session 1 with one mutation. */
-    private static LogEntry mkdir(MkdirOp op, UnknownFieldSet unknown) {
+    private static LogEntry mkdir(@Nullable MkdirOp op, UnknownFieldSet unknown) {
         Mutation.Builder mutation = Mutation.newBuilder().setUnknownFields(unknown);
         if (op != null) {
             mutation.setMkdir(op);

@@ -88,8 +88,7 @@ final class LogMember implements AutoCloseable, MetaLogListener {
                                 Optional::isPresent)
                         .orElseThrow();
         await().atMost(PATIENCE)
-                .untilAsserted(() ->
-                        assertThat(members).allMatch(member -> member.letIn(leader)));
+                .untilAsserted(() -> assertThat(members).allMatch(member -> member.letIn(leader)));
         return leader;
     }
 

@@ -104,8 +104,7 @@ final class MemberDirectoryTest {
         return Files.readAllLines(config.directory().resolve("identity"));
     }
 
-    private static VotingRight.State open(MetaLogConfig config, StartWord word)
-            throws IOException {
+    private static VotingRight.State open(MetaLogConfig config, StartWord word) throws IOException {
         try (MemberDirectory directory = MemberDirectory.open(config, word)) {
             return directory.atStart();
         }

@@ -45,8 +45,7 @@ final class SyncedTransportTest {
 
     @Test
     void aCandidatesOwnVoteIsDurableBeforeItAsks() throws IOException {
-        RaftServerRpc rpc =
-                SyncedTransport.asking(fake(RaftServerRpc.class), watch(sync, voting));
+        RaftServerRpc rpc = SyncedTransport.asking(fake(RaftServerRpc.class), watch(sync, voting));
         rpc.requestVote(vote());
         assertThat(events).containsExactly("sync", "requestVote");
     }
@@ -161,9 +160,7 @@ final class SyncedTransportTest {
 
     private VotingRight voting(VotingRight.State state) {
         return new VotingRight(
-                state,
-                next -> events.add("write " + next),
-                (reason, cause) -> events.add(reason));
+                state, next -> events.add("write " + next), (reason, cause) -> events.add(reason));
     }
 
     private <T> T fake(Class<T> type) {

@@ -59,8 +59,8 @@ final class LeaseOfTheGroupTest {
                 }
             }
             await().atMost(PATIENCE)
-                    .untilAsserted(() ->
-                            assertThat(group.status().getLeaderLeaseMillis()).isEqualTo(400));
+                    .untilAsserted(
+                            () -> assertThat(group.status().getLeaderLeaseMillis()).isEqualTo(400));
             assertThat(group.status().getWarningsList())
                     .noneMatch(w -> w.contains("another leader_lease"));
             assertThat(leader).isPositive();
