@@ -1,7 +1,9 @@
-package io.cairn.system;
+package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Shell;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
