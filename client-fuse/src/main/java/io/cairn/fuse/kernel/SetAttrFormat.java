@@ -62,7 +62,7 @@ public final class SetAttrFormat {
             op.setAtime(AttrFormat.timespec(Native.u64(in, 32), Native.u32(in, 56)));
         }
         if ((valid & MTIME_NOW) != 0) {
-            op.setMtime(now);
+            op.setMtime(now).setMtimeNow(true);
         } else if ((valid & MTIME) != 0) {
             op.setMtime(AttrFormat.timespec(Native.u64(in, 40), Native.u32(in, 60)));
         }

@@ -144,6 +144,7 @@ class FuseFormatTest {
                                 .setSize(512)
                                 .setAtime(now)
                                 .setMtime(now)
+                                .setMtimeNow(true)
                                 .setKillSuidSgid(true)
                                 .build());
         MemorySegment times = MemorySegment.ofArray(in.toArray(JAVA_BYTE));

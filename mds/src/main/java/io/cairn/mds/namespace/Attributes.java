@@ -24,13 +24,15 @@ final class Attributes {
         }
         Time atime = op.hasAtime() ? Time.of(op.getAtime()) : inode.atime;
         Time mtime = op.hasMtime() ? Time.of(op.getMtime()) : inode.mtime;
+        if (op.hasMtime() ? op.getMtimeNow() : op.hasSize()) {
+            mtime = Time.latest(op.hasMtime() ? mtime : caller.time(), inode.ctime.next());
+        }
         boolean shared = false;
         OptionalLong cut = OptionalLong.empty();
         if (op.hasSize()) {
             checkResize(inode, op.getSize());
             shared = !OpenFiles.noneBut(tx, caller.session(), inode);
             cut = Truncations.cutFor(inode, op.getSize(), shared);
-            mtime = op.hasMtime() ? mtime : caller.time();
         }
         Inode changed = tx.edit(inode.id);
         changed.touch(caller.time());
@@ -59,7 +61,7 @@ final class Attributes {
         checkSize(inode, op.getSize());
         Inode changed = tx.edit(inode.id);
         changed.mtime = written(changed, mtime);
-        changed.touch(Time.latest(changed.ctime, mtime));
+        changed.touch(mtime);
         if (op.getSize() > changed.size && counts(op, changed)) {
             tx.tally.bytesUsed += op.getSize() - changed.size;
             changed.size = op.getSize();
@@ -81,12 +83,14 @@ final class Attributes {
     }
 
     /**
-     * Published times may come out of order, so the latest counts. Writes leave no mtime after the
-     * ctime, though: one that is was set by somebody, and a write takes it back to the present.
+     * Published times may come out of order, and from clocks that differ: the latest counts, and
+     * each write gives a later one, by which others see that their copies of the contents are old.
+     * Writes leave no mtime after the ctime, though: one that is was set by somebody, and a write
+     * takes it back to the present.
      */
     private static Time written(Inode inode, Time mtime) {
         boolean ahead = inode.mtime.compareTo(inode.ctime) > 0;
-        return ahead ? mtime : Time.latest(inode.mtime, mtime);
+        return ahead ? mtime : Time.latest(mtime, inode.mtime.next());
     }
 
     static MutationResult raiseCeiling(StateTx tx, RaiseCeilingOp op) {

@@ -108,16 +108,19 @@ public final class Inode {
         return Mode.isRegular(mode);
     }
 
-    /** Its status changed at this time. */
+    /**
+     * Its status changed at this time, by the clock of a client: clocks differ, but each change has
+     * a later ctime than the one before it.
+     */
     public void touch(Time time) {
-        ctime = time;
+        ctime = Time.latest(time, ctime.next());
         change++;
     }
 
-    /** Its contents changed at this time. */
+    /** Its contents changed at this time; the mtime is of our choosing and follows the ctime. */
     public void modify(Time time) {
-        mtime = time;
         touch(time);
+        mtime = ctime;
     }
 
     public Attr toAttr() {

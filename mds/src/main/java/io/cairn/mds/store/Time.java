@@ -29,6 +29,14 @@ public record Time(long seconds, int nanos) implements Comparable<Time> {
         return a.compareTo(b) >= 0 ? a : b;
     }
 
+    /** A nanosecond later; the last time there is stays. */
+    public Time next() {
+        if (nanos < 999_999_999) {
+            return new Time(seconds, nanos + 1);
+        }
+        return seconds < Long.MAX_VALUE ? new Time(seconds + 1, 0) : this;
+    }
+
     @Override
     public int compareTo(Time other) {
         int order = Long.compare(seconds, other.seconds);
