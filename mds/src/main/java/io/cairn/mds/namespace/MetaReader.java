@@ -4,13 +4,16 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.ReadDirReply;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.store.Dentry;
+import io.cairn.mds.store.DirectoryListing;
 import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
+import io.cairn.mds.store.MetaView;
 import io.cairn.mds.store.Mode;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,25 +32,39 @@ final class MetaReader {
             return getAttr(parent);
         }
         if (name.equals(Names.DOT_DOT)) {
-            return store.consistently(() -> require(directory(parent).parent)).toAttr();
+            try (MetaView view = store.view()) {
+                return require(view, directory(view, parent).parent).toAttr();
+            }
         }
         EntryKey key = new EntryKey(parent, name);
         Inode cached = store.cachedEntry(key);
-        return (cached != null ? cached : store.consistently(() -> find(key))).toAttr();
+        return (cached != null ? cached : find(key)).toAttr();
     }
 
     private Inode find(EntryKey key) {
-        directory(key.directory());
+        try (MetaView view = store.view()) {
+            return find(view, key);
+        }
+    }
+
+    private static Inode find(MetaView view, EntryKey key) {
+        directory(view, key.directory());
         Names.check(key.name());
-        Dentry entry = store.entry(key);
+        Dentry entry = view.entry(key);
         if (entry == null) {
             throw new FsException(Errno.ENOENT, "no '" + key.name().toStringUtf8() + "'");
         }
-        return require(entry.inode());
+        return require(view, entry.inode());
     }
 
     Attr getAttr(long id) {
         return inode(id).toAttr();
+    }
+
+    ReadDirReply readDir(long id, long cursor, int maxBytes, boolean withAttributes) {
+        try (MetaView view = store.view()) {
+            return DirectoryListing.read(view, id, cursor, maxBytes, withAttributes);
+        }
     }
 
     ByteString readLink(long id) {
@@ -59,13 +76,21 @@ final class MetaReader {
     }
 
     ByteString getXattr(long id, ByteString name) {
-        Inode inode = inode(id);
-        ExtendedAttributes.checkName(name);
-        if (LayoutXattr.isLayout(name)) {
-            return LayoutXattr.get(store.map(), inode);
+        try (MetaView view = store.view()) {
+            Inode inode = require(view, id);
+            ExtendedAttributes.checkName(name);
+            if (LayoutXattr.isLayout(name)) {
+                return LayoutXattr.get(view.map(), inode);
+            }
+            byte @Nullable [] value =
+                    inode.xattrListBytes == 0
+                            ? null
+                            : view.get(MetaKeys.of(MetaKeys.XATTR, id, name));
+            return value(name, value);
         }
-        byte @Nullable [] value =
-                inode.xattrListBytes == 0 ? null : store.get(MetaKeys.of(MetaKeys.XATTR, id, name));
+    }
+
+    private static ByteString value(ByteString name, byte @Nullable [] value) {
         if (value == null) {
             throw new FsException(Errno.ENODATA, name.toStringUtf8());
         }
@@ -73,32 +98,39 @@ final class MetaReader {
     }
 
     List<ByteString> listXattr(long id) {
-        if (inode(id).xattrListBytes == 0) {
-            return List.of();
+        try (MetaView view = store.view()) {
+            if (require(view, id).xattrListBytes == 0) {
+                return List.of();
+            }
+            List<ByteString> names = new ArrayList<>();
+            byte[] prefix = MetaKeys.of(MetaKeys.XATTR, id);
+            for (KeyValue row : view.list(prefix, prefix, Integer.MAX_VALUE)) {
+                names.add(ByteString.copyFrom(row.key(), 9, row.key().length - 9));
+            }
+            return names;
         }
-        List<ByteString> names = new ArrayList<>();
-        for (KeyValue row : store.list(MetaKeys.of(MetaKeys.XATTR, id))) {
-            names.add(ByteString.copyFrom(row.key(), 9, row.key().length - 9));
-        }
-        return names;
     }
 
     int openCount(long session, long inode) {
-        byte[] count = store.get(MetaKeys.of(MetaKeys.OPEN, session, inode));
-        return count == null ? 0 : MetaKeys.intAt(count, 0);
+        try (MetaView view = store.view()) {
+            byte[] count = view.get(MetaKeys.of(MetaKeys.OPEN, session, inode));
+            return count == null ? 0 : MetaKeys.intAt(count, 0);
+        }
     }
 
     long appender(long id) {
-        Inode inode = store.consistently(() -> store.inode(id));
+        Inode inode = inodeIfAny(id);
         return inode == null ? 0 : inode.appender;
     }
 
     List<DeletionRecord> deletions(long afterSequence, int max) {
-        long from = Math.max(afterSequence + 1, store.counters().deletionHead());
-        byte[] key = MetaKeys.of(MetaKeys.DELETION, from);
-        return store.list(MetaKeys.prefix(MetaKeys.DELETION), key, max).stream()
-                .map(row -> DeletionQueue.parse(row.value()))
-                .toList();
+        try (MetaView view = store.view()) {
+            long from = Math.max(afterSequence + 1, view.counters().deletionHead());
+            byte[] key = MetaKeys.of(MetaKeys.DELETION, from);
+            return view.list(MetaKeys.prefix(MetaKeys.DELETION), key, max).stream()
+                    .map(row -> DeletionQueue.parse(row.value()))
+                    .toList();
+        }
     }
 
     List<Attr> pendingTruncations(long afterInode, int max) {
@@ -113,36 +145,55 @@ final class MetaReader {
     }
 
     @Nullable Attr attr(long id) {
-        Inode inode = store.consistently(() -> store.inode(id));
+        Inode inode = inodeIfAny(id);
         return inode == null ? null : inode.toAttr();
     }
 
     /** Inode ids that are the keys of a kind. */
     List<Long> ids(byte kind, long after, int max) {
         byte[] from = MetaKeys.of(kind, after + 1);
-        return store.list(MetaKeys.prefix(kind), from, max).stream()
-                .map(row -> MetaKeys.longAt(row.key(), 1))
-                .toList();
+        try (MetaView view = store.view()) {
+            return view.list(MetaKeys.prefix(kind), from, max).stream()
+                    .map(row -> MetaKeys.longAt(row.key(), 1))
+                    .toList();
+        }
     }
 
     private Inode inode(long id) {
-        Inode cached = store.cachedInode(id);
-        return cached != null ? cached : store.consistently(() -> require(id));
-    }
-
-    private Inode require(long id) {
-        Inode inode = store.inode(id);
+        Inode inode = inodeIfAny(id);
         if (inode == null) {
-            throw new FsException(Errno.ENOENT, "inode " + id);
+            throw absent(id);
         }
         return inode;
     }
 
-    private Inode directory(long id) {
-        Inode inode = require(id);
+    private @Nullable Inode inodeIfAny(long id) {
+        Inode cached = store.cachedInode(id);
+        if (cached != null) {
+            return cached;
+        }
+        try (MetaView view = store.view()) {
+            return view.inode(id);
+        }
+    }
+
+    private static Inode require(MetaView view, long id) {
+        Inode inode = view.inode(id);
+        if (inode == null) {
+            throw absent(id);
+        }
+        return inode;
+    }
+
+    private static Inode directory(MetaView view, long id) {
+        Inode inode = require(view, id);
         if (!inode.isDirectory()) {
             throw new FsException(Errno.ENOTDIR, "inode " + id);
         }
         return inode;
+    }
+
+    private static FsException absent(long id) {
+        return new FsException(Errno.ENOENT, "inode " + id);
     }
 }

@@ -15,7 +15,6 @@ import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState;
 import io.cairn.mds.store.CorruptStateException;
 import io.cairn.mds.store.Counters;
-import io.cairn.mds.store.DirectoryListing;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStateConfig;
 import io.cairn.mds.store.MetaStore;
@@ -266,8 +265,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
 
     @Override
     public ReadDirReply readDir(long inode, long cursor, int maxBytes, boolean withAttributes) {
-        return read(
-                s -> DirectoryListing.read(s.database(), inode, cursor, maxBytes, withAttributes));
+        return read(s -> new MetaReader(s).readDir(inode, cursor, maxBytes, withAttributes));
     }
 
     @Override

@@ -2,11 +2,12 @@ package io.cairn.mds.store;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A least-recently-used cache of bounded size, in segments with a lock each. Any thread. Keeping it
- * coherent is the caller's business: {@link MetaStore} fills it only while no entry is committed.
+ * coherent is the caller's business ({@link MetaStore}).
  */
 final class BoundedCache<K, V> {
     private static final int SEGMENTS = 16;
@@ -32,6 +33,19 @@ final class BoundedCache<K, V> {
         Segment<K, V> segment = segment(key);
         synchronized (segment) {
             segment.put(key, value);
+        }
+    }
+
+    /**
+     * Puts it only where the condition holds. Who makes the condition false before changing the
+     * cache is sure that nothing is put on grounds of it behind that change.
+     */
+    void put(K key, V value, BooleanSupplier condition) {
+        Segment<K, V> segment = segment(key);
+        synchronized (segment) {
+            if (condition.getAsBoolean()) {
+                segment.put(key, value);
+            }
         }
     }
 

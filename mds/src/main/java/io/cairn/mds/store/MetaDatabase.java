@@ -16,13 +16,13 @@ import org.rocksdb.WriteBatch;
  * flush is lost with the process and applied again. Any thread. Every error of RocksDB becomes a
  * {@link CorruptStateException}, which stops the process.
  */
-public final class MetaDatabase implements AutoCloseable {
+public class MetaDatabase implements AutoCloseable {
     /** Tag of its metrics. */
     static final String NAME = "metadata";
 
     private final RocksDatabase rocks;
 
-    private MetaDatabase(RocksDatabase rocks) {
+    MetaDatabase(RocksDatabase rocks) {
         this.rocks = rocks;
     }
 

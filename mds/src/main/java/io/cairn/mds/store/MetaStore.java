@@ -16,7 +16,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.locks.StampedLock;
 import java.util.function.Predicate;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.WriteBatch;
 
@@ -24,11 +23,15 @@ import org.rocksdb.WriteBatch;
  * The database with what is kept of it in memory: a bounded cache of inodes and entries, all
  * sessions, the map and the counters.
  *
- * <p>One thread commits; any thread reads. A reader sees one state between two entries by one of
- * three means: {@link #consistently} (excludes a commit for as long as a few lookups take; the
- * caches are filled only there, so that nothing older than the last commit enters them), an
- * optimistic look at the caches alone ({@link #cachedEntry}), or a RocksDB snapshot (listings). A
- * commit holds the lock only while its batch is written and the caches follow.
+ * <p>One thread commits, and reads what it commits to. Any other thread reads one state between two
+ * entries: that of a {@link MetaView}, or of an optimistic look at the caches alone ({@link
+ * #cachedEntry}, {@link #cachedInode}). A commit writes its batch first, which no view shows yet;
+ * then the caches follow and the next state is published, in one step for every reader. So reads
+ * never go backwards: who has seen an entry's effect, by whatever way, sees it ever after.
+ *
+ * <p>Nobody waits for anybody. The lock is held by commits alone, while the caches follow; for
+ * readers it is the stamp of what the caches hold: they use them, and put into them what they have
+ * read, only while it is that of their own state.
  */
 public final class MetaStore {
     /** A key and its value. */
@@ -45,15 +48,17 @@ public final class MetaStore {
     private final StampedLock commits = new StampedLock();
     private final WriteBatch batch = new WriteBatch();
 
-    private volatile Position position;
-    private volatile Counters counters;
-    private volatile MapState map;
-    private volatile ClusterSettings settings;
+    /** What readers see; by the committing thread alone replaced by the next. */
+    private volatile PublishedState published;
 
     public static MetaStore open(Path directory, MetaStateConfig config) throws IOException {
-        MetaDatabase db = MetaDatabase.open(directory, config);
+        return open(MetaDatabase.open(directory, config), config.cachedInodes());
+    }
+
+    /** Closes the database where it cannot be read. */
+    static MetaStore open(MetaDatabase db, int cachedInodes) {
         try {
-            return new MetaStore(db, config.cachedInodes());
+            return new MetaStore(db, cachedInodes);
         } catch (RuntimeException e) {
             db.close();
             throw e;
@@ -65,18 +70,19 @@ public final class MetaStore {
         this.inodes = new BoundedCache<>(cachedInodes);
         this.entries = new BoundedCache<>(cachedInodes);
         byte[] stored = db.get(MetaKeys.position());
-        position = stored == null ? new Position(0, 0) : PositionFormat.decode(stored);
+        Position position = stored == null ? new Position(0, 0) : PositionFormat.decode(stored);
         stored = db.get(MetaKeys.counters());
-        counters =
+        Counters counters =
                 stored == null
                         ? new Counters(0, 0, 0, 0, 1, 1, 0, 0, 0)
                         : CountersFormat.decode(stored);
-        map = loadMap();
-        settings = loadSettings();
         for (KeyValue row : list(MetaKeys.prefix(MetaKeys.SESSION))) {
             SessionRecord session = parseSession(row.value());
             sessions.put(session.getSession(), session);
         }
+        published =
+                new PublishedState(
+                        db, position, counters, loadMap(counters.mapEpoch()), loadSettings());
     }
 
     public MetaDatabase database() {
@@ -85,26 +91,27 @@ public final class MetaStore {
 
     /** Nobody may be in it, nor come back. */
     public void close() {
+        published.release();
         batch.close();
         db.close();
     }
 
-    // ---- reading ------------------------------------------------------------
+    // ---- reading, any thread ------------------------------------------------
 
     public Position position() {
-        return position;
+        return published.position;
     }
 
     public Counters counters() {
-        return counters;
+        return published.counters;
     }
 
     public MapState map() {
-        return map;
+        return published.map;
     }
 
     public ClusterSettings settings() {
-        return settings;
+        return published.settings;
     }
 
     public @Nullable SessionRecord session(long id) {
@@ -115,34 +122,15 @@ public final class MetaStore {
         return List.copyOf(sessions.values());
     }
 
-    public byte @Nullable [] get(byte[] key) {
-        return db.get(key);
-    }
-
-    /** By the committing thread, or inside {@link #consistently}. */
-    public @Nullable Inode inode(long id) {
-        Inode inode = inodes.get(id);
-        if (inode == null) {
-            byte[] value = db.get(MetaKeys.of(MetaKeys.INODE, id));
-            if (value != null) {
-                inode = InodeFormat.decode(id, value);
-                inodes.put(id, inode);
-            }
+    /** The present state, to be closed by the reader. */
+    public MetaView view() {
+        // The stamp first: of an earlier state than the view's it is no longer valid, and harmless.
+        long stamp = commits.tryOptimisticRead();
+        PublishedState state = published;
+        while (!state.retain()) {
+            state = published;
         }
-        return inode;
-    }
-
-    /** By the committing thread, or inside {@link #consistently}. */
-    public @Nullable Dentry entry(EntryKey key) {
-        Dentry dentry = entries.get(key);
-        if (dentry == null) {
-            byte[] value = db.get(MetaKeys.of(MetaKeys.DENTRY, key.directory(), key.name()));
-            if (value != null) {
-                dentry = DentryFormat.decode(value);
-                entries.put(key, dentry);
-            }
-        }
-        return dentry;
+        return new MetaView(this, state, stamp);
     }
 
     /** The inode a name leads to if the caches know it, of one state; null says nothing. */
@@ -156,29 +144,73 @@ public final class MetaStore {
         return commits.validate(stamp) ? inode : null;
     }
 
-    /** The inode if the cache knows it; null says nothing. One read needs no consistency. */
+    /** The inode if the cache knows it; null says nothing. */
     public @Nullable Inode cachedInode(long id) {
-        return inodes.get(id);
+        return cachedInode(id, commits.tryOptimisticRead());
     }
 
-    /** Runs a few reads with no commit between them. */
-    public <T extends @Nullable Object> T consistently(Supplier<T> reads) {
-        long stamp = commits.readLock();
-        try {
-            return reads.get();
-        } finally {
-            commits.unlockRead(stamp);
+    @Nullable Inode cachedInode(long id, long stamp) {
+        Inode inode = stamp == 0 ? null : inodes.get(id);
+        return commits.validate(stamp) ? inode : null;
+    }
+
+    @Nullable Dentry cachedEntry(EntryKey key, long stamp) {
+        Dentry dentry = stamp == 0 ? null : entries.get(key);
+        return commits.validate(stamp) ? dentry : null;
+    }
+
+    /** Unless an entry was committed since the stamp was taken. */
+    void remember(long id, Inode inode, long stamp) {
+        inodes.put(id, inode, () -> commits.validate(stamp));
+    }
+
+    /** Unless an entry was committed since the stamp was taken. */
+    void remember(EntryKey key, Dentry dentry, long stamp) {
+        entries.put(key, dentry, () -> commits.validate(stamp));
+    }
+
+    // ---- reading, the committing thread or where nobody commits ---------------
+
+    public byte @Nullable [] get(byte[] key) {
+        return db.get(key);
+    }
+
+    public @Nullable Inode inode(long id) {
+        Inode inode = inodes.get(id);
+        if (inode == null) {
+            byte[] value = db.get(MetaKeys.of(MetaKeys.INODE, id));
+            if (value != null) {
+                inode = InodeFormat.decode(id, value);
+                inodes.put(id, inode);
+            }
         }
+        return inode;
+    }
+
+    public @Nullable Dentry entry(EntryKey key) {
+        Dentry dentry = entries.get(key);
+        if (dentry == null) {
+            byte[] value = db.get(MetaKeys.of(MetaKeys.DENTRY, key.directory(), key.name()));
+            if (value != null) {
+                dentry = DentryFormat.decode(value);
+                entries.put(key, dentry);
+            }
+        }
+        return dentry;
     }
 
     public List<KeyValue> list(byte[] prefix) {
         return list(prefix, prefix, Integer.MAX_VALUE);
     }
 
-    /** The first keys with the prefix at or after {@code from}, of one state. */
+    /** The first keys with the prefix at or after {@code from}. */
     public List<KeyValue> list(byte[] prefix, byte[] from, int max) {
+        return list(db.rows(null, prefix, from), max);
+    }
+
+    static List<KeyValue> list(PrefixIterator rows, int max) {
         List<KeyValue> found = new ArrayList<>();
-        try (PrefixIterator it = db.rows(null, prefix, from)) {
+        try (PrefixIterator it = rows) {
             for (; found.size() < max && it.isValid(); it.next()) {
                 found.add(new KeyValue(it.key(), it.value()));
             }
@@ -201,13 +233,21 @@ public final class MetaStore {
 
     // ---- committing ---------------------------------------------------------
 
-    /** Writes what an entry changed, in one batch, and lets the caches follow. */
+    /** Writes what an entry changed, in one batch, and shows it to readers. */
     public void commit(StateTx tx, long term, long index) {
         batch.clear();
         tx.writeTo(batch, term, index);
+        db.write(batch);
+        PublishedState before = published;
+        PublishedState after =
+                new PublishedState(
+                        db,
+                        new Position(term, index),
+                        tx.tally.counters(),
+                        tx.map,
+                        tx.settings);
         long stamp = commits.writeLock();
         try {
-            db.write(batch);
             for (Map.Entry<Long, @Nullable Inode> e : tx.inodes().entrySet()) {
                 follow(inodes, e.getKey(), e.getValue());
             }
@@ -222,13 +262,11 @@ public final class MetaStore {
                     sessions.put(e.getKey(), session);
                 }
             }
-            counters = tx.tally.counters();
-            map = tx.map;
-            settings = tx.settings;
-            position = new Position(term, index);
+            published = after;
         } finally {
             commits.unlockWrite(stamp);
         }
+        before.release();
     }
 
     private static <K, V> void follow(BoundedCache<K, V> cache, K key, @Nullable V value) {
@@ -241,7 +279,7 @@ public final class MetaStore {
 
     // ---- loading ------------------------------------------------------------
 
-    private MapState loadMap() {
+    private MapState loadMap(long epoch) {
         byte[] clusterId = db.get(MetaKeys.clusterId());
         if (clusterId == null) {
             return MapState.EMPTY;
@@ -249,7 +287,7 @@ public final class MetaStore {
         MapUpdate.Builder full =
                 MapUpdate.newBuilder()
                         .setClusterId(ByteString.copyFrom(clusterId))
-                        .setEpoch(counters.mapEpoch());
+                        .setEpoch(epoch);
         try {
             for (byte kind : MapRecords.KINDS) {
                 for (KeyValue row : list(MetaKeys.prefix(kind))) {

@@ -5,9 +5,10 @@
  * <p>An operation reads and changes rows through {@link io.cairn.mds.store.StateTx}, which shows
  * its own changes over the committed state; {@link io.cairn.mds.store.MetaStore} then commits them
  * as one RocksDB batch with the entry's position in it. Reads go past the transaction: to the
- * caches, to the rows, or, for listings, to a snapshot. Knows nothing of what an operation means.
+ * caches, or to a {@link io.cairn.mds.store.MetaView} of the state after the last entry. Knows
+ * nothing of what an operation means.
  *
- * <p>Threads: one applying thread writes, any thread reads meanwhile.
+ * <p>Threads: one applying thread writes, any thread reads meanwhile; neither waits for the other.
  */
 @NullMarked
 package io.cairn.mds.store;

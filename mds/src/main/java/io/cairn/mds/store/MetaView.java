@@ -1,0 +1,84 @@
+package io.cairn.mds.store;
+
+import io.cairn.common.rocks.PrefixIterator;
+import io.cairn.mds.map.MapState;
+import io.cairn.mds.store.MetaStore.EntryKey;
+import io.cairn.mds.store.MetaStore.KeyValue;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One state of the store, to read while entries are committed: neither waits for the other. Short:
+ * it keeps RocksDB from dropping what was overwritten meanwhile. One thread, which closes it.
+ */
+public final class MetaView implements AutoCloseable {
+    private final MetaStore store;
+    private final PublishedState state;
+
+    /** Of the caches while they hold this state; invalid as soon as they go on to another. */
+    private final long stamp;
+
+    MetaView(MetaStore store, PublishedState state, long stamp) {
+        this.store = store;
+        this.state = state;
+        this.stamp = stamp;
+    }
+
+    public Counters counters() {
+        return state.counters;
+    }
+
+    public MapState map() {
+        return state.map;
+    }
+
+    /** Kept in the cache where this state is still the newest. */
+    public @Nullable Inode inode(long id) {
+        Inode inode = store.cachedInode(id, stamp);
+        if (inode == null) {
+            inode = storedInode(id);
+            if (inode != null) {
+                store.remember(id, inode, stamp);
+            }
+        }
+        return inode;
+    }
+
+    /** Past the cache, for what is read once: listings. */
+    @Nullable Inode storedInode(long id) {
+        byte[] value = get(MetaKeys.of(MetaKeys.INODE, id));
+        return value == null ? null : InodeFormat.decode(id, value);
+    }
+
+    /** Kept in the cache where this state is still the newest. */
+    public @Nullable Dentry entry(EntryKey key) {
+        Dentry dentry = store.cachedEntry(key, stamp);
+        if (dentry == null) {
+            byte[] value = get(MetaKeys.of(MetaKeys.DENTRY, key.directory(), key.name()));
+            if (value != null) {
+                dentry = DentryFormat.decode(value);
+                store.remember(key, dentry, stamp);
+            }
+        }
+        return dentry;
+    }
+
+    public byte @Nullable [] get(byte[] key) {
+        return store.database().get(state.options(), key);
+    }
+
+    /** The first keys with the prefix at or after {@code from}. */
+    public List<KeyValue> list(byte[] prefix, byte[] from, int max) {
+        return MetaStore.list(rows(prefix, from), max);
+    }
+
+    /** To be closed before the view is. */
+    PrefixIterator rows(byte[] prefix, byte[] from) {
+        return store.database().rows(state.snapshot, prefix, from);
+    }
+
+    @Override
+    public void close() {
+        state.release();
+    }
+}
