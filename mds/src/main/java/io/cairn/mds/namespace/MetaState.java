@@ -127,10 +127,9 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
             return switch (entry.getEntryCase()) {
                 case FORMAT -> MapEntries.format(tx, entry.getFormat());
                 case OPEN_SESSION -> Sessions.open(tx, entry.getOpenSession());
-                case CLOSE_SESSION -> Sessions.close(tx, entry.getCloseSession().getSession());
+                case CLOSE_SESSION -> Sessions.close(tx, entry.getCloseSession());
                 case EVICT_SESSION -> Sessions.evict(tx, entry.getEvictSession().getSession());
-                case RELEASE_SESSION ->
-                        Sessions.release(tx, entry.getReleaseSession().getSession());
+                case RELEASE_SESSION -> Sessions.release(tx, entry.getReleaseSession());
                 case MUTATE -> MutationBatch.apply(tx, entry.getMutate());
                 case MAP_CHANGE -> MapEntries.change(tx, entry.getMapChange());
                 case REAPED -> {

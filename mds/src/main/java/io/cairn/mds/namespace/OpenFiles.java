@@ -10,6 +10,8 @@ import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStore.KeyValue;
 import io.cairn.mds.store.StateTx;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which session holds which inode open, and how often. An inode without a name lives on until the
@@ -65,14 +67,34 @@ final class OpenFiles {
     }
 
     /**
-     * Gives back everything a session that ends holds open: what it wrote beyond the sizes it
-     * published is of no file any more.
+     * Gives back some of what a session that ends holds open, in the order of the inodes: what it
+     * wrote beyond the sizes it published is of no file any more.
+     *
+     * @param max inodes; 0: all
+     * @return the session with what is left, null where nothing is
      */
-    static void releaseAll(StateTx tx, long session) {
-        for (KeyValue row : tx.list(MetaKeys.of(MetaKeys.OPEN, session))) {
+    static @Nullable SessionRecord releaseSome(StateTx tx, SessionRecord session, int max) {
+        long id = session.getSession();
+        // From where the last slice ended: before it there are only tombstones.
+        byte[] from = MetaKeys.of(MetaKeys.OPEN, id, session.getReleasedUpTo() + 1);
+        int slice = max <= 0 ? Integer.MAX_VALUE - 1 : max;
+        List<KeyValue> rows = tx.listStored(MetaKeys.of(MetaKeys.OPEN, id), from, slice + 1);
+        boolean all = rows.size() <= slice;
+        List<KeyValue> released = all ? rows : rows.subList(0, slice);
+        for (KeyValue row : released) {
             tx.delete(row.key());
-            closed(tx, session, MetaKeys.longAt(row.key(), 9), true);
+            closed(tx, id, inodeOf(row), true);
         }
+        return all
+                ? null
+                : session.toBuilder()
+                        .setReleasedUpTo(inodeOf(released.getLast()))
+                        .setOpenFiles(session.getOpenFiles() - released.size())
+                        .build();
+    }
+
+    private static long inodeOf(KeyValue open) {
+        return MetaKeys.longAt(open.key(), 9);
     }
 
     private static void closed(StateTx tx, long session, long id, boolean abandoned) {

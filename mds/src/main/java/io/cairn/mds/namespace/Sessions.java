@@ -5,7 +5,9 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.CloseSessionEntry;
 import io.cairn.mds.proto.OpenSessionEntry;
+import io.cairn.mds.proto.ReleaseSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateTx;
@@ -15,13 +17,16 @@ import io.cairn.mds.store.StateTx;
  *
  * <pre>
  *        open            evict             release
- *   none ────▶ served ────────▶ refused ──────────▶ none
- *                │ close                              ▲
- *                └────────────────────────────────────┘
+ *   none ────▶ served ────────▶ refused ──────────▶ ending ──▶ none
+ *                │ close                              ▲  │ release
+ *                └────────────────────────────────────┘  └──▶ ending
  * </pre>
  *
  * <p>A refused session keeps its opens until it is released: by then every data server refuses it
- * too, and what it held open can go. Ends that come twice are answered like the first.
+ * too, and what it held open can go. That may be a million inodes, and an entry holds up every
+ * other: so it goes in slices, an entry each. The session is over with the first of them, for its
+ * client and for good; the record stays until the last, and says where the next one begins. Ends
+ * that come twice are answered like the first.
  */
 final class Sessions {
     private static final int UUID_BYTES = 16;
@@ -31,13 +36,18 @@ final class Sessions {
     /** ESTALE where it never existed, has ended, or is refused. */
     static SessionRecord requireServed(StateTx tx, long id) {
         SessionRecord session = tx.session(id);
-        if (session == null) {
+        if (session == null || isClosed(session)) {
             throw new FsException(Errno.ESTALE, "session " + id + " is not open");
         }
         if (session.getRefused()) {
             throw new FsException(Errno.ESTALE, "session " + id + " was evicted");
         }
         return session;
+    }
+
+    /** At its client's wish, so that nobody refuses it by name; not all it held open is free yet. */
+    private static boolean isClosed(SessionRecord session) {
+        return session.getEnding() && !session.getRefused();
     }
 
     /** The client's session if it has one, else a new one; EAGAIN for an id used before. */
@@ -70,16 +80,18 @@ final class Sessions {
     }
 
     /** At the client's wish. ESTALE for a refused one: data servers may still have its writes. */
-    static ApplyReply.Builder close(StateTx tx, long id) {
-        if (tx.session(id) != null) {
-            end(tx, requireServed(tx, id));
+    static ApplyReply.Builder close(StateTx tx, CloseSessionEntry entry) {
+        long id = entry.getSession();
+        SessionRecord session = tx.session(id);
+        if (session != null && !isClosed(session)) {
+            end(tx, requireServed(tx, id), entry.getMaxOpens());
         }
         return ApplyReply.newBuilder().setSession(id);
     }
 
     static ApplyReply.Builder evict(StateTx tx, long id) {
         SessionRecord session = tx.session(id);
-        if (session == null) {
+        if (session == null || isClosed(session)) {
             throw new FsException(Errno.ESTALE, "session " + id + " is not open");
         }
         if (!session.getRefused()) {
@@ -99,28 +111,48 @@ final class Sessions {
         return ApplyReply.newBuilder().setSession(id);
     }
 
-    /** The end of an evicted session, once every data server has confirmed the refusal. */
-    static ApplyReply.Builder release(StateTx tx, long id) {
+    /**
+     * A slice of what an ending session holds open. Of an evicted one the first comes once every
+     * data server has confirmed the refusal, which none takes back: the others need not ask.
+     */
+    static ApplyReply.Builder release(StateTx tx, ReleaseSessionEntry entry) {
+        long id = entry.getSession();
         SessionRecord session = tx.session(id);
         if (session != null) {
-            if (!session.getRefused()) {
+            if (!session.getRefused() && !session.getEnding()) {
                 throw new FsException(Errno.EINVAL, "session " + id + " was not evicted");
             }
-            end(tx, session);
+            end(tx, session, entry.getMaxOpens());
         }
         return ApplyReply.newBuilder().setSession(id);
     }
 
-    private static void end(StateTx tx, SessionRecord session) {
+    private static void end(StateTx tx, SessionRecord session, int maxOpens) {
         long id = session.getSession();
-        OpenFiles.releaseAll(tx, id);
+        SessionRecord ending = session.getEnding() ? session : begun(tx, session);
+        SessionRecord left = OpenFiles.releaseSome(tx, ending, maxOpens);
+        if (!session.getEnding()) {
+            tx.announce(listener -> listener.sessionEnded(id));
+        }
+        if (left != null) {
+            tx.putSession(left);
+        } else {
+            tx.removeSession(id);
+        }
+    }
+
+    /** Its client may come back at once, as somebody else; nobody asks for its answers. */
+    private static SessionRecord begun(StateTx tx, SessionRecord session) {
+        long id = session.getSession();
         for (long n = session.getAckedBelow(); n <= session.getLastNumber(); n++) {
             tx.delete(MetaKeys.of(MetaKeys.ANSWER, id, n));
         }
         if (!session.getRefused()) {
             tx.delete(MetaKeys.of(MetaKeys.SESSION_OF, session.getClientUuid()));
         }
-        tx.removeSession(id);
-        tx.announce(listener -> listener.sessionEnded(id));
+        return session.toBuilder()
+                .setEnding(true)
+                .setAckedBelow(session.getLastNumber() + 1)
+                .build();
     }
 }

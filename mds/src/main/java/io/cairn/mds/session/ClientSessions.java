@@ -25,13 +25,9 @@ import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
-import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.OpenSessionEntry;
-import io.cairn.mds.proto.ReleaseSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
-import java.util.HashSet;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,7 +37,8 @@ import org.slf4j.LoggerFactory;
  * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were
  * not renewed in time. An eviction is: refused by the map → every data server has confirmed that
  * map, or its lease is over → released, its open files let go → forgotten by the map
- * (docs/architecture.md, Sessions).
+ * (docs/architecture.md, Sessions). Open files are let go in slices, an entry each, the next when
+ * the one before is applied; a new leader goes on with what it finds.
  *
  * <p>The control thread only, except for {@link #renew}.
  */
@@ -64,9 +61,7 @@ public final class ClientSessions {
     private final NanoClock clock;
     private final SessionTimes times;
     private final MdsMetrics metrics;
-
-    /** Sessions with an eviction or release entry under way. */
-    private final Set<Long> ending = new HashSet<>();
+    private final SessionEnds ends;
 
     private long nextSession;
     private long tickedNanos;
@@ -95,12 +90,13 @@ public final class ClientSessions {
         this.clock = clock;
         this.times = times;
         this.metrics = metrics;
+        this.ends = new SessionEnds(entries, state, control);
     }
 
     public void begin() {
         nextSession = Math.max(nextSession, state.maxSession() + 1);
         tickedNanos = clock.nanos();
-        ending.clear();
+        ends.begin();
     }
 
     // ---- requests -----------------------------------------------------------
@@ -219,7 +215,8 @@ public final class ClientSessions {
                                 LogEntry.newBuilder()
                                         .setCloseSession(
                                                 CloseSessionEntry.newBuilder()
-                                                        .setSession(wanted.getSession())))
+                                                        .setSession(wanted.getSession())
+                                                        .setMaxOpens(SessionEnds.OPENS_OF_A_SLICE)))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
@@ -228,6 +225,7 @@ public final class ClientSessions {
                                         request.fail(Mutations.fenced(wanted.getSession()));
                                     } else {
                                         request.reply(CloseSessionReply.getDefaultInstance());
+                                        ends.releaseMore(wanted.getSession());
                                     }
                                 },
                                 control);
@@ -235,7 +233,10 @@ public final class ClientSessions {
 
     // ---- duties -------------------------------------------------------------
 
-    /** Evicts who was not heard of in time, releases whose eviction every data server confirmed. */
+    /**
+     * Evicts who was not heard of in time, releases whose eviction every data server confirmed, and
+     * goes on with who is ending.
+     */
     public void tick() {
         long now = clock.nanos();
         if (now - tickedNanos > Math.max(times.expiryNanos / 4, STOOD_STILL_NANOS)) {
@@ -244,52 +245,27 @@ public final class ClientSessions {
         }
         tickedNanos = now;
         for (ClientSession session : table.all()) {
-            if (now - session.renewedNanos() > times.expiryNanos && ending.add(session.id())) {
-                evict(session.id(), now - session.renewedNanos());
+            long silentNanos = now - session.renewedNanos();
+            if (silentNanos > times.expiryNanos && ends.evict(session.id())) {
+                LOG.warn(
+                        "session {} was not renewed for {} s: evicted",
+                        session.id(),
+                        silentNanos / 1_000_000_000);
+                metrics.evictions().increment();
             }
         }
         for (SessionRecord record : state.sessions()) {
-            if (record.getRefused()
+            long id = record.getSession();
+            if (record.getEnding()) {
+                ends.releaseMore(id);
+            } else if (record.getRefused()
                     && dataServers.allBeyond(record.getRefusedEpoch())
-                    && ending.add(record.getSession())) {
-                release(record.getSession());
+                    && ends.release(id)) {
+                LOG.info(
+                        "session {}: every data server refuses it, its {} open files are released",
+                        id,
+                        record.getOpenFiles());
             }
         }
-    }
-
-    private void evict(long session, long silentNanos) {
-        LOG.warn(
-                "session {} was not renewed for {} s: evicted",
-                session,
-                silentNanos / 1_000_000_000);
-        metrics.evictions().increment();
-        end(
-                session,
-                LogEntry.newBuilder()
-                        .setEvictSession(EvictSessionEntry.newBuilder().setSession(session)));
-    }
-
-    private void release(long session) {
-        LOG.info("session {}: every data server refuses it, its open files are released", session);
-        end(
-                session,
-                LogEntry.newBuilder()
-                        .setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(session)));
-    }
-
-    private void end(long session, LogEntry.Builder entry) {
-        var _ =
-                entries.submit(entry)
-                        .whenCompleteAsync(
-                                (reply, failure) -> {
-                                    ending.remove(session);
-                                    if (failure != null) {
-                                        LOG.warn(
-                                                "session {} could not be ended yet",
-                                                session,
-                                                failure);
-                                    }
-                                },
-                                control);
     }
 }

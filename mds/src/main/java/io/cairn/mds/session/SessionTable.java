@@ -39,16 +39,20 @@ public final class SessionTable implements StateListener {
         }
         for (SessionRecord record : state.sessions()) {
             long id = record.getSession();
-            if (record.getRefused()) {
+            if (isOver(record)) {
                 continue;
             }
             put(id);
             // It may end meanwhile: either we see that, or we are told of it after this.
             @Nullable SessionRecord now = state.session(id);
-            if (now == null || now.getRefused()) {
+            if (now == null || isOver(now)) {
                 remove(id, Mutations.fenced(id));
             }
         }
+    }
+
+    private static boolean isOver(SessionRecord session) {
+        return session.getRefused() || session.getEnding();
     }
 
     /** Office is over: what waits is answered with this. */

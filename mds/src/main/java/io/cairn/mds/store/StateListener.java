@@ -15,7 +15,10 @@ public interface StateListener {
     /** Evicted: refused from this map epoch on. */
     default void sessionRefused(long session, long mapEpoch) {}
 
-    /** Closed or released: nothing of it is left. */
+    /**
+     * Closed, or released after its eviction: it is served no more. What it held open may still be
+     * given back little by little; the record goes with the last of it.
+     */
     default void sessionEnded(long session) {}
 
     /** Records were added to the deletion queue. */

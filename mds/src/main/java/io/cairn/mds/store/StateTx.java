@@ -151,6 +151,14 @@ public final class StateTx {
         return found.entrySet().stream().map(e -> new KeyValue(e.getKey(), e.getValue())).toList();
     }
 
+    /**
+     * The first rows with the prefix at or after {@code from}, as they were before this entry: for
+     * one that comes to them first.
+     */
+    public List<KeyValue> listStored(byte[] prefix, byte[] from, int max) {
+        return store.list(prefix, from, max);
+    }
+
     /** The first key with the prefix at or after {@code from}; reads no row more than it must. */
     public byte @Nullable [] firstKey(byte[] prefix, byte[] from) {
         byte[] stored = store.firstKey(prefix, from, this::deletes);

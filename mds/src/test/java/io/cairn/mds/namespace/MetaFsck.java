@@ -124,6 +124,10 @@ final class MetaFsck {
         Map<Long, Long> open = new HashMap<>();
         for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.OPEN))) {
             open.merge(MetaKeys.longAt(row.key(), 1), 1L, Long::sum);
+            SessionRecord holder = store.session(MetaKeys.longAt(row.key(), 1));
+            if (holder != null && MetaKeys.longAt(row.key(), 9) <= holder.getReleasedUpTo()) {
+                fault("an open that its session has passed over");
+            }
             openers.merge(MetaKeys.longAt(row.key(), 9), 1, Integer::sum);
             if (MetaKeys.intAt(row.value(), 0) < 1) {
                 fault("an open count of none");
@@ -145,7 +149,10 @@ final class MetaFsck {
             if (id > store.counters().maxSession() || s.getRefused() != store.map().isRefused(id)) {
                 fault("session " + id + " is above all or refused on one side only");
             }
-            served += s.getRefused() ? 0 : 1;
+            served += s.getRefused() || s.getEnding() ? 0 : 1;
+            if (s.getEnding() && s.getOpenFiles() == 0) {
+                fault("session " + id + " is ending and has nothing left");
+            }
             open.remove(id);
             answers.remove(id);
         }

@@ -60,21 +60,31 @@ class RecoveryTest {
         }
     }
 
+    /** In slices of a few opens, with other entries in between. */
     private void endSession(StateRig rig) {
+        long ending = session;
+        int slice = random.nextInt(4);
         if (random.nextBoolean()) {
             rig.apply(
                     rig.entry()
-                            .setCloseSession(CloseSessionEntry.newBuilder().setSession(session)));
+                            .setCloseSession(
+                                    CloseSessionEntry.newBuilder()
+                                            .setSession(ending)
+                                            .setMaxOpens(slice)));
         } else {
             rig.apply(
-                    rig.entry()
-                            .setEvictSession(EvictSessionEntry.newBuilder().setSession(session)));
+                    rig.entry().setEvictSession(EvictSessionEntry.newBuilder().setSession(ending)));
+        }
+        session = rig.openSession(++clients);
+        while (rig.state.session(ending) != null) {
             rig.apply(
                     rig.entry()
                             .setReleaseSession(
-                                    ReleaseSessionEntry.newBuilder().setSession(session)));
+                                    ReleaseSessionEntry.newBuilder()
+                                            .setSession(ending)
+                                            .setMaxOpens(slice)));
+            reap(rig);
         }
-        session = rig.openSession(++clients);
     }
 
     private void reap(StateRig rig) {
