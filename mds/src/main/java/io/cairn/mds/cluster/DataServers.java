@@ -5,7 +5,6 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
-import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.MapUpdate;
@@ -17,8 +16,6 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Leadership;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -26,15 +23,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The data servers as this leader knows them. A server that has been silent for longer than its
- * lease can last is marked down in the map; from then on it serves nobody, because its lease has
- * ended. The control thread only, except for {@link #all}.
+ * Registrations and heartbeats of data servers, and what the map says of a server that is silent.
+ * The control thread only, except for {@link #all}.
  */
 public final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
-
-    /** A lease that a server counts on its own clock may end this much later on ours. */
-    private static final double DRIFT = 1.02;
 
     private final Leadership leadership;
     private final CurrentMap map;
@@ -42,17 +35,7 @@ public final class DataServers {
     private final PgTables pgTables;
     private final NanoClock clock;
     private final long leaseNanos;
-    private final Map<Integer, Known> servers = new HashMap<>();
-
-    /** Copies for readers on other threads. */
-    private volatile Map<Integer, Known> published = Map.of();
-
-    /**
-     * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease
-     *     after
-     * @param confirmedEpoch nothing it admitted under an older map is unfinished
-     */
-    public record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
+    private final ServerLeases servers;
 
     public DataServers(
             Leadership leadership,
@@ -67,15 +50,12 @@ public final class DataServers {
         this.pgTables = pgTables;
         this.clock = clock;
         this.leaseNanos = leaseNanos;
+        this.servers = new ServerLeases(leaseNanos);
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */
     public void begin(Leadership.Term term) {
-        servers.clear();
-        for (Server server : map.get().servers()) {
-            servers.put(server.getId(), new Known(term.lease().servingFromNanos(), 0, List.of()));
-        }
-        publish();
+        servers.begin(map.get(), term.lease().servingFromNanos());
     }
 
     // ---- requests -----------------------------------------------------------
@@ -113,8 +93,7 @@ public final class DataServers {
             return;
         }
         // The new process has admitted nothing yet, under whatever map.
-        servers.put(server.getId(), new Known(clock.nanos(), 0, List.of()));
-        publish();
+        servers.heard(server.getId(), clock.nanos(), 0, List.of());
         LOG.info(
                 "data server {} at {} registered with {} disks",
                 server.getId(),
@@ -160,10 +139,8 @@ public final class DataServers {
                         && server.getIncarnation().equals(beat.getIncarnation());
         HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
         if (known) {
-            servers.put(
-                    beat.getServer(),
-                    new Known(clock.nanos(), beat.getMapEpoch(), beat.getDisksList()));
-            publish();
+            servers.heard(
+                    beat.getServer(), clock.nanos(), beat.getMapEpoch(), beat.getDisksList());
         } else {
             reply.setRegisterAgain(true);
         }
@@ -176,16 +153,7 @@ public final class DataServers {
     /** Marks down who has been silent for too long. */
     public void tick() {
         long now = clock.nanos();
-        List<Integer> silent = new ArrayList<>();
-        for (Server server : map.get().servers()) {
-            @Nullable Known known = servers.get(server.getId());
-            if (server.getUp()
-                    && known != null
-                    && now - known.answeredNanos > (long) (leaseNanos * DRIFT)) {
-                silent.add(server.getId());
-            }
-        }
-        for (int id : silent) {
+        for (int id : servers.silent(map.get(), now)) {
             var _ =
                     changes.change(base -> down(base, id, now))
                             .whenComplete((after, failure) -> {
@@ -198,10 +166,7 @@ public final class DataServers {
 
     private MapUpdate.@Nullable Builder down(ClusterMap base, int id, long decidedNanos) {
         @Nullable Server server = base.server(id);
-        @Nullable Known known = servers.get(id);
-        if (server == null
-                || !server.getUp()
-                || (known != null && known.answeredNanos - decidedNanos > 0)) {
+        if (server == null || !server.getUp() || servers.heardSince(id, decidedNanos)) {
             return null;
         }
         return MapUpdate.newBuilder().addServers(server.toBuilder().setUp(false));
@@ -212,22 +177,11 @@ public final class DataServers {
      * has confirmed the epoch, or is down, its lease over.
      */
     public boolean allBeyond(long epoch) {
-        ClusterMap present = map.get();
-        for (Server server : present.servers()) {
-            @Nullable Known known = servers.get(server.getId());
-            if (server.getUp() && (known == null || known.confirmedEpoch < epoch)) {
-                return false;
-            }
-        }
-        return present.epoch() >= epoch;
+        return servers.allBeyond(map.get(), epoch);
     }
 
     /** Any thread. */
-    public Map<Integer, Known> all() {
-        return published;
-    }
-
-    private void publish() {
-        published = Map.copyOf(servers);
+    public Map<Integer, ServerLeases.Known> all() {
+        return servers.all();
     }
 }

@@ -1,0 +1,107 @@
+package io.cairn.mds.cluster;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.Server;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * When this leader last heard of each data server, and of which map. A server that has been silent
+ * for longer than its lease can last is to be marked down in the map; from then on it serves
+ * nobody, because its lease has ended.
+ *
+ * <p>Every server that the map says is up has a deadline, also one that was never heard of: it may
+ * have registered with an earlier leader, or with this one at a moment when nothing could be
+ * answered. One thread, except for {@link #all}; without clock or I/O.
+ */
+public final class ServerLeases {
+    /** A lease that a server counts on its own clock may end this much later on ours. */
+    private static final double DRIFT = 1.02;
+
+    private final long leaseNanos;
+    private final Map<Integer, Known> servers = new HashMap<>();
+
+    /** Copies for readers on other threads. */
+    private volatile Map<Integer, Known> published = Map.of();
+
+    /**
+     * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease
+     *     after
+     * @param confirmedEpoch nothing it admitted under an older map is unfinished
+     */
+    public record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
+
+    ServerLeases(long leaseNanos) {
+        this.leaseNanos = leaseNanos;
+    }
+
+    /**
+     * On becoming leader.
+     *
+     * @param fromNanos until then an earlier leader may have answered any server
+     */
+    void begin(ClusterMap map, long fromNanos) {
+        servers.clear();
+        for (Server server : map.servers()) {
+            servers.put(server.getId(), new Known(fromNanos, 0, List.of()));
+        }
+        publish();
+    }
+
+    void heard(int server, long nowNanos, long confirmedEpoch, List<DiskStatus> disks) {
+        servers.put(server, new Known(nowNanos, confirmedEpoch, disks));
+        publish();
+    }
+
+    boolean heardSince(int server, long nanos) {
+        @Nullable Known known = servers.get(server);
+        return known != null && known.answeredNanos - nanos > 0;
+    }
+
+    /**
+     * The servers whose lease has ended. One that is up and was never heard of gets its deadline
+     * with this call: nobody has answered it later than now.
+     */
+    List<Integer> silent(ClusterMap map, long nowNanos) {
+        List<Integer> silent = new ArrayList<>();
+        for (Server server : map.servers()) {
+            if (!server.getUp()) {
+                continue;
+            }
+            @Nullable Known known = servers.get(server.getId());
+            if (known == null) {
+                heard(server.getId(), nowNanos, 0, List.of());
+            } else if (nowNanos - known.answeredNanos > (long) (leaseNanos * DRIFT)) {
+                silent.add(server.getId());
+            }
+        }
+        return silent;
+    }
+
+    /**
+     * Whether nothing that was admitted before the map epoch can still be in flight: every server
+     * has confirmed the epoch, or is down, its lease over.
+     */
+    boolean allBeyond(ClusterMap map, long epoch) {
+        for (Server server : map.servers()) {
+            @Nullable Known known = servers.get(server.getId());
+            if (server.getUp() && (known == null || known.confirmedEpoch < epoch)) {
+                return false;
+            }
+        }
+        return map.epoch() >= epoch;
+    }
+
+    /** Any thread. */
+    Map<Integer, Known> all() {
+        return published;
+    }
+
+    private void publish() {
+        published = Map.copyOf(servers);
+    }
+}
