@@ -51,7 +51,7 @@ public final class ForgottenSessions {
         this.clock = clock;
     }
 
-    /** A new time in office. */
+    /** On becoming leader. */
     public void begin() {
         releasedNanos.clear();
         changing = false;

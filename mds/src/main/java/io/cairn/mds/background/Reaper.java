@@ -27,10 +27,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes the data of the inodes in the deletion queue: takes them in order, tells the primaries of
  * their PGs, many inodes in one message, and takes them off the queue when all PGs of an inode have
- * answered. Begins at the head of the queue with each time in office: deleting twice does no harm.
+ * answered. Begins at the head of the queue whenever this member becomes leader: deleting twice
+ * does no harm.
  *
  * <p>A PG that does not answer holds up its own inodes only, until as many of them as {@link
- * #MAX_UNDER_WAY} have gathered. The control thread only, except for the figures.
+ * #MAX_IN_FLIGHT} have gathered. The control thread only, except for the figures.
  */
 public final class Reaper {
     private static final Logger LOG = LoggerFactory.getLogger(Reaper.class);
@@ -39,7 +40,7 @@ public final class Reaper {
     static final int BATCH = 4096;
 
     /** Inodes that may wait for answers. */
-    static final int MAX_UNDER_WAY = 4 * BATCH;
+    static final int MAX_IN_FLIGHT = 4 * BATCH;
 
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long RATE_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -54,14 +55,15 @@ public final class Reaper {
     private final MdsMetrics metrics;
     private final long inodesPerSecond;
 
-    /** Inodes under way: how many PGs are still to answer. */
+    /** Inodes in flight: how many PGs are still to answer. */
     private final Map<Long, Integer> open = new HashMap<>();
 
     /** Inodes of which all PGs have answered, not yet in a log entry. */
     private final List<Long> finished = new ArrayList<>();
 
     private @Nullable ScheduledFuture<?> ticks;
-    private long inOffice;
+    /** Counts the times this member has begun and ended to lead: answers of an earlier one are late. */
+    private long tenure;
     private long termNumber;
     private long cursor;
     private long number;
@@ -98,7 +100,7 @@ public final class Reaper {
 
     public void begin(Leadership.Term term) {
         end();
-        inOffice++;
+        tenure++;
         termNumber = term.number();
         cursor = 0;
         number = 0;
@@ -116,7 +118,7 @@ public final class Reaper {
             running.cancel(false);
             ticks = null;
         }
-        inOffice++;
+        tenure++;
         open.clear();
         finished.clear();
         rate = 0;
@@ -136,7 +138,7 @@ public final class Reaper {
     private void tick() {
         measure();
         remove();
-        int room = MAX_UNDER_WAY - open.size() - finished.size();
+        int room = MAX_IN_FLIGHT - open.size() - finished.size();
         int take = Math.min(Math.min(BATCH, room), allowed());
         if (take <= 0 || map.get().pgs().isEmpty()) {
             return;
@@ -188,7 +190,7 @@ public final class Reaper {
                 byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record.getInode());
             }
         }
-        long mine = inOffice;
+        long mine = tenure;
         long epoch = map.get().epoch();
         byPg.forEach((pg, inodes) ->
                 calls.call(
@@ -200,7 +202,7 @@ public final class Reaper {
                                 .addAllInodes(inodes)
                                 .setNumber(nextNumber())
                                 .build(),
-                        () -> inOffice == mine,
+                        () -> tenure == mine,
                         reply -> answered(mine, inodes)));
     }
 
@@ -210,7 +212,7 @@ public final class Reaper {
     }
 
     private void answered(long when, List<Long> inodes) {
-        if (when != inOffice) {
+        if (when != tenure) {
             return;
         }
         for (long inode : inodes) {
@@ -232,14 +234,14 @@ public final class Reaper {
         }
         removing = true;
         List<Long> inodes = new ArrayList<>(finished.subList(0, Math.min(BATCH, finished.size())));
-        long mine = inOffice;
+        long mine = tenure;
         var _ =
                 entries.submit(
                                 LogEntry.newBuilder()
                                         .setReaped(ReapedEntry.newBuilder().addAllInodes(inodes)))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
-                                    if (mine != inOffice) {
+                                    if (mine != tenure) {
                                         return;
                                     }
                                     removing = false;

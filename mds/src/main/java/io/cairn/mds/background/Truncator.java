@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
  * to the ceiling, oldest first, and forgets it when all have answered. Hears of them one by one and
- * begins at once; only what was there before its time in office, or is too much to be kept in mind,
+ * begins at once; only what was there before this member led, or is too much to be kept in mind,
  * is looked for, tick by tick, because the search walks over all that were carried out lately. The
  * control thread only, except for what it hears.
  */
@@ -36,7 +36,7 @@ public final class Truncator implements StateListener {
     public static final int MAX_HEARD = 4096;
 
     /** Files worked on at a time, besides those that somebody waits for. */
-    private static final int MAX_UNDER_WAY = 256;
+    private static final int MAX_IN_FLIGHT = 256;
 
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
@@ -53,7 +53,7 @@ public final class Truncator implements StateListener {
     private final CurrentMap map;
     private final Control control;
     private final MdsMetrics metrics;
-    private final Set<Long> underWay = new HashSet<>();
+    private final Set<Long> inFlight = new HashSet<>();
     private final Queue<Long> heard = new ArrayBlockingQueue<>(MAX_HEARD);
     private final AtomicBoolean waking = new AtomicBoolean();
     private CutListener listener = (inode, sequence) -> {};
@@ -63,7 +63,8 @@ public final class Truncator implements StateListener {
 
     private boolean searching;
     private volatile @Nullable ScheduledFuture<?> ticks;
-    private long inOffice;
+    /** Counts the times this member has begun and ended to lead: answers of an earlier one are late. */
+    private long tenure;
     private long cursor;
 
     public Truncator(
@@ -83,7 +84,7 @@ public final class Truncator implements StateListener {
 
     public void begin() {
         end();
-        inOffice++;
+        tenure++;
         missed = true;
         ticks = control.every(TICK_NANOS, this::tick);
     }
@@ -94,8 +95,8 @@ public final class Truncator implements StateListener {
             running.cancel(false);
             ticks = null;
         }
-        inOffice++;
-        underWay.clear();
+        tenure++;
+        inFlight.clear();
     }
 
     /** Once, before this member leads. */
@@ -162,7 +163,7 @@ public final class Truncator implements StateListener {
     }
 
     private int room() {
-        return ticks == null || map.get().pgs().isEmpty() ? 0 : MAX_UNDER_WAY - underWay.size();
+        return ticks == null || map.get().pgs().isEmpty() ? 0 : MAX_IN_FLIGHT - inFlight.size();
     }
 
     private void takeUp(long inode) {
@@ -177,7 +178,7 @@ public final class Truncator implements StateListener {
     private void takeUp(Attr file) {
         if (file.getPendingTruncationsCount() > 0
                 && !map.get().pgs().isEmpty()
-                && underWay.add(file.getInode())) {
+                && inFlight.add(file.getInode())) {
             truncate(file, file.getPendingTruncations(0));
         }
     }
@@ -186,7 +187,7 @@ public final class Truncator implements StateListener {
         FileLayout layout = file.getLayout();
         int[] pgs =
                 calls.pgs(file.getInode(), layout, cut.getSize(), file.getSizeCeiling()).toArray();
-        long mine = inOffice;
+        long mine = tenure;
         if (pgs.length == 0) {
             applied(mine, file.getInode(), cut.getSequence());
             return;
@@ -209,7 +210,7 @@ public final class Truncator implements StateListener {
                             .setStripeCount(layout.getStripeCount())
                             .setChunkSize(layout.getChunkSize())
                             .build(),
-                    () -> inOffice == mine,
+                    () -> tenure == mine,
                     reply -> {
                         left.remove(pg);
                         if (left.isEmpty()) {
@@ -220,7 +221,7 @@ public final class Truncator implements StateListener {
     }
 
     private void applied(long when, long inode, long sequence) {
-        if (when != inOffice) {
+        if (when != tenure) {
             return;
         }
         listener.cutsApplied(inode, sequence); // true before the log says so
@@ -233,10 +234,10 @@ public final class Truncator implements StateListener {
                                                         .setSequence(sequence)))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
-                                    if (when != inOffice) {
+                                    if (when != tenure) {
                                         return;
                                     }
-                                    underWay.remove(inode);
+                                    inFlight.remove(inode);
                                     if (failure != null || reply.getErrno() != 0) {
                                         remember(inode); // with the next tick
                                         return;

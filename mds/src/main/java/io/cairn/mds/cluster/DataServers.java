@@ -173,7 +173,7 @@ public final class DataServers {
     }
 
     /**
-     * Whether nothing that was admitted before the map epoch can still be under way: every server
+     * Whether nothing that was admitted before the map epoch can still be in flight: every server
      * has confirmed the epoch, or is down, its lease over.
      */
     public boolean allBeyond(long epoch) {

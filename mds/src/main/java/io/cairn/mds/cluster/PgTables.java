@@ -31,7 +31,7 @@ public final class PgTables {
     private final MapChanges changes;
     private final Control control;
     private final int bootstrapDisks;
-    private boolean inOffice;
+    private boolean leading;
     private boolean retrying;
 
     public PgTables(MapChanges changes, Control control, int bootstrapDisks) {
@@ -41,12 +41,12 @@ public final class PgTables {
     }
 
     public void begin() {
-        inOffice = true;
+        leading = true;
         makeMissing();
     }
 
     public void end() {
-        inOffice = false;
+        leading = false;
     }
 
     /** Makes the tables that can be made now; again later while that fails. */
@@ -62,7 +62,7 @@ public final class PgTables {
     }
 
     private void retry() {
-        if (inOffice && !retrying) {
+        if (leading && !retrying) {
             retrying = true;
             var _ = control.after(RETRY_NANOS, this::again);
         }
@@ -70,7 +70,7 @@ public final class PgTables {
 
     private void again() {
         retrying = false;
-        if (inOffice) {
+        if (leading) {
             makeMissing();
         }
     }

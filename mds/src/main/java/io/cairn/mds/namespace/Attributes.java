@@ -8,7 +8,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.mds.store.Inode;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 import java.util.OptionalLong;

@@ -11,7 +11,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.Inode;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateTx;
 import org.jspecify.annotations.Nullable;
 

@@ -5,7 +5,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.Inode;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 

@@ -14,7 +14,7 @@ import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
 import io.cairn.mds.store.MetaView;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -282,7 +282,7 @@ public final class AppendTurns implements StateListener {
 
     // ---- duties -------------------------------------------------------------
 
-    /** Nothing is known of an earlier time in office. */
+    /** On becoming leader: nothing is known of an earlier time. */
     void begin() {
         lines.clear();
         turns.clear();

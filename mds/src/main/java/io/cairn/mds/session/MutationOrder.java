@@ -9,12 +9,12 @@ import java.util.function.LongSupplier;
 
 /**
  * Puts the mutation batches of one session into the order of their numbers before they enter the
- * log. They arrive out of order when a client repeats what was under way after a reconnect or a
+ * log. They arrive out of order when a client repeats what was in flight after a reconnect or a
  * change of leader.
  *
  * <p>A batch goes on when the one before it has; what comes too early waits, but not long and not
  * much of it. Once a batch could not be submitted, or was refused, nothing goes on until all that
- * was under way has ended; then the number to go on from is asked of the state. {@code apply}
+ * was in flight has ended; then the number to go on from is asked of the state. {@code apply}
  * checks the order in any case.
  *
  * <p>Any thread; batches are submitted under its own lock, so that the log has them in order.
@@ -33,7 +33,7 @@ final class MutationOrder<B> {
     /** Number the next new batch begins with; 0: to be asked. */
     private long expected;
 
-    private int underWay;
+    private int inFlight;
     private boolean broken;
     private boolean closed;
 
@@ -79,14 +79,14 @@ final class MutationOrder<B> {
      * @return whether {@link #resume} is to be called, on a thread that may submit
      */
     synchronized boolean ended(boolean inOrder) {
-        underWay--;
+        inFlight--;
         broken |= !inOrder;
-        return broken && underWay == 0 && !closed;
+        return broken && inFlight == 0 && !closed;
     }
 
     /** After a failure: goes on from where the state stands. */
     synchronized void resume() {
-        if (broken && underWay == 0 && !closed) {
+        if (broken && inFlight == 0 && !closed) {
             broken = false;
             expected = lastExecuted.getAsLong() + 1;
             drain();
@@ -121,7 +121,7 @@ final class MutationOrder<B> {
     }
 
     private void goOn(B batch, long end) {
-        underWay++;
+        inFlight++;
         expected = Math.max(expected, end);
         submit.accept(batch);
     }

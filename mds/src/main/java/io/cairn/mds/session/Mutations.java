@@ -77,7 +77,7 @@ public final class Mutations {
         return sessions;
     }
 
-    /** A new time in office; before any mutation is taken. */
+    /** On becoming leader; before any mutation is taken. */
     public void begin() {
         synchronized (submitting) {
             nextInode = Math.max(nextInode, state.maxInode() + 1);
@@ -86,7 +86,7 @@ public final class Mutations {
         turns.begin();
     }
 
-    /** Office is over: nobody here will see to what waits. */
+    /** This member no longer leads: nobody here will see to what waits. */
     public void end() {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
         turns.end();

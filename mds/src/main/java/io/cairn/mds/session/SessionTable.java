@@ -32,7 +32,7 @@ public final class SessionTable implements StateListener {
         this.submit = submit;
     }
 
-    /** A new time in office: every session gets a full term, and its order is found anew. */
+    /** On becoming leader: every session gets a full term, and its order is found anew. */
     void reset() {
         for (long id : sessions.keySet()) {
             remove(id, LATER);
@@ -55,7 +55,7 @@ public final class SessionTable implements StateListener {
         return session.getRefused() || session.getEnding();
     }
 
-    /** Office is over: what waits is answered with this. */
+    /** This member no longer leads: what waits is answered with this. */
     void close(RpcStatus status) {
         sessions.values().forEach(session -> close(session, status));
     }

@@ -1,5 +1,7 @@
 package io.cairn.mds.store;
 
+import io.cairn.common.posix.Mode;
+
 /**
  * A directory entry, without the name that leads to it.
  *

@@ -1,5 +1,6 @@
 package io.cairn.mds.store;
 
+import io.cairn.common.posix.Mode;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Truncation;

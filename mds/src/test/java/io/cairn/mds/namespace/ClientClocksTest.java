@@ -13,7 +13,7 @@ import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.seed.TestSeed;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.Time;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -8,7 +8,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.DirEntry;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

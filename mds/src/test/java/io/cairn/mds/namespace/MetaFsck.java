@@ -14,7 +14,7 @@ import io.cairn.mds.store.InodeFormat;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.MetaStore.KeyValue;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateDirectory;
 import java.io.IOException;
 import java.nio.file.Path;

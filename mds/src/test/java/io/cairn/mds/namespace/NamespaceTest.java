@@ -20,7 +20,7 @@ import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
 import io.cairn.mds.proto.TruncatedEntry;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -18,7 +18,7 @@ import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.UnlinkOp;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 
 /** Mutations in few words. */
 final class Ops {

@@ -8,7 +8,7 @@ import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.mds.namespace.ModelNamespace.Node;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -8,7 +8,7 @@ import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.rocks.DeletedRows;
-import io.cairn.mds.store.Mode;
+import io.cairn.common.posix.Mode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -1,5 +1,6 @@
 package io.cairn.mds.store;
 
+import io.cairn.common.posix.Mode;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
