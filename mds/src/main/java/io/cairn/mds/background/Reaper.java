@@ -62,8 +62,12 @@ public final class Reaper {
     private final List<Long> finished = new ArrayList<>();
 
     private @Nullable ScheduledFuture<?> ticks;
-    /** Counts the times this member has begun and ended to lead: answers of an earlier one are late. */
+
+    /**
+     * Counts the times this member has begun and ended to lead: answers of an earlier one are late.
+     */
     private long tenure;
+
     private long termNumber;
     private long cursor;
     private long number;

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
  * to the ceiling, oldest first, and forgets it when all have answered. Hears of them one by one and
- * begins at once; only what was there before this member led, or is too much to be kept in mind,
- * is looked for, tick by tick, because the search walks over all that were carried out lately. The
+ * begins at once; only what was there before this member led, or is too much to be kept in mind, is
+ * looked for, tick by tick, because the search walks over all that were carried out lately. The
  * control thread only, except for what it hears.
  */
 public final class Truncator implements StateListener {
@@ -63,8 +63,12 @@ public final class Truncator implements StateListener {
 
     private boolean searching;
     private volatile @Nullable ScheduledFuture<?> ticks;
-    /** Counts the times this member has begun and ended to lead: answers of an earlier one are late. */
+
+    /**
+     * Counts the times this member has begun and ended to lead: answers of an earlier one are late.
+     */
     private long tenure;
+
     private long cursor;
 
     public Truncator(

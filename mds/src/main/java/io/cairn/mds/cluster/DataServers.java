@@ -139,8 +139,7 @@ public final class DataServers {
                         && server.getIncarnation().equals(beat.getIncarnation());
         HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
         if (known) {
-            servers.heard(
-                    beat.getServer(), clock.nanos(), beat.getMapEpoch(), beat.getDisksList());
+            servers.heard(beat.getServer(), clock.nanos(), beat.getMapEpoch(), beat.getDisksList());
         } else {
             reply.setRegisterAgain(true);
         }

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.MkdirOp;
@@ -11,7 +12,6 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.Inode;
-import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateTx;
 import org.jspecify.annotations.Nullable;
 

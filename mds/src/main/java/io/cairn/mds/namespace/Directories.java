@@ -3,9 +3,9 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.Inode;
-import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 

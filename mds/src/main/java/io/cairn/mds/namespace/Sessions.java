@@ -45,7 +45,9 @@ final class Sessions {
         return session;
     }
 
-    /** At its client's wish, so that nobody refuses it by name; not all it held open is free yet. */
+    /**
+     * At its client's wish, so that nobody refuses it by name; not all it held open is free yet.
+     */
     private static boolean isClosed(SessionRecord session) {
         return session.getEnding() && !session.getRefused();
     }

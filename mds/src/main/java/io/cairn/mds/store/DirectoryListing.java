@@ -34,9 +34,7 @@ public final class DirectoryListing {
             for (; it.isValid(); it.next()) {
                 DirEntry entry = entry(view, it.value(), attributes);
                 int size =
-                        entry.getName().size()
-                                + ENTRY_BYTES
-                                + (attributes ? ATTRIBUTE_BYTES : 0);
+                        entry.getName().size() + ENTRY_BYTES + (attributes ? ATTRIBUTE_BYTES : 0);
                 if (bytes > 0 && bytes + size > maxBytes) {
                     end = false;
                     break;

@@ -1,7 +1,7 @@
 package io.cairn.mds.store;
 
-import io.cairn.common.posix.Mode;
 import com.google.protobuf.ByteString;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Truncation;

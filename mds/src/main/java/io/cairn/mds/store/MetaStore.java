@@ -285,9 +285,7 @@ public final class MetaStore {
             return MapState.EMPTY;
         }
         MapUpdate.Builder full =
-                MapUpdate.newBuilder()
-                        .setClusterId(ByteString.copyFrom(clusterId))
-                        .setEpoch(epoch);
+                MapUpdate.newBuilder().setClusterId(ByteString.copyFrom(clusterId)).setEpoch(epoch);
         try {
             for (byte kind : MapRecords.KINDS) {
                 for (KeyValue row : list(MetaKeys.prefix(kind))) {

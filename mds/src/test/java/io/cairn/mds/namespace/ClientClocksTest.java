@@ -5,6 +5,7 @@ import static io.cairn.mds.namespace.StateRig.name;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Mutation;
@@ -13,7 +14,6 @@ import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.seed.TestSeed;
-import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.Time;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.posix.Mode;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.Counters;
@@ -14,7 +15,6 @@ import io.cairn.mds.store.InodeFormat;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.MetaStore.KeyValue;
-import io.cairn.common.posix.Mode;
 import io.cairn.mds.store.StateDirectory;
 import java.io.IOException;
 import java.nio.file.Path;

@@ -1,6 +1,7 @@
 package io.cairn.mds.namespace;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.GrowOp;
@@ -18,7 +19,6 @@ import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.UnlinkOp;
-import io.cairn.common.posix.Mode;
 
 /** Mutations in few words. */
 final class Ops {

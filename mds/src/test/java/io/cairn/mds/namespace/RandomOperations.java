@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.mds.namespace.ModelNamespace.Node;
-import io.cairn.common.posix.Mode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

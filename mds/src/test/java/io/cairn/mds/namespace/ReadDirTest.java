@@ -4,11 +4,11 @@ import static io.cairn.mds.namespace.NamespaceReader.ROOT_INODE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.rocks.DeletedRows;
-import io.cairn.common.posix.Mode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

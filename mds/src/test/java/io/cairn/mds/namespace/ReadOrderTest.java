@@ -32,11 +32,6 @@ class ReadOrderTest {
 
     @TempDir Path directory;
 
-    private StateRig rig;
-    private long d;
-    private long f;
-    private long bytesAtFirst;
-
     @Test
     void readsNeverGoBackwards() throws Exception {
         long seed = TestSeed.of("ReadOrderTest");
@@ -45,26 +40,24 @@ class ReadOrderTest {
         }
     }
 
-    private void entriesAndReaders(Path at, int cache, Random random) throws Exception {
-        try (StateRig opened = new StateRig(at, cache)) {
-            rig = opened;
+    private static void entriesAndReaders(Path at, int cache, Random random) throws Exception {
+        try (StateRig rig = new StateRig(at, cache)) {
             rig.applyTwice = false;
             rig.apply(rig.entry().setFormat(StateRig.format()));
-            long session = rig.openSession(1);
-            d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
-            f = rig.mutate(session, Ops.create(d, "f")).getAttr().getInode();
-            bytesAtFirst = rig.state.counters().bytesUsed();
-            rig.mutate(session, version(0));
+            Versions versions = new Versions(rig);
             AtomicBoolean stop = new AtomicBoolean();
             try (ExecutorService threads = Executors.newFixedThreadPool(3)) {
                 List<Future<Long>> readers = new ArrayList<>();
                 for (int i = 0; i < 3; i++) {
                     Random own = new Random(random.nextLong());
-                    readers.add(threads.submit(() -> read(own, stop)));
+                    readers.add(threads.submit(() -> versions.read(own, stop)));
                 }
                 try {
-                    for (int v = 1; v <= ENTRIES && readers.stream().noneMatch(Future::isDone); v++) {
-                        rig.mutate(session, version(v));
+                    for (int v = 1; v <= ENTRIES; v++) {
+                        versions.write(v);
+                        if (readers.stream().anyMatch(Future::isDone)) {
+                            break; // one has found a fault
+                        }
                     }
                 } finally {
                     stop.set(true);
@@ -76,75 +69,92 @@ class ReadOrderTest {
         }
     }
 
-    /** One entry by which everything that can be read says the version. */
-    private List<Mutation.Builder> version(int v) {
-        return List.of(
-                Ops.setXattr(f, "user.version", ByteString.copyFrom(bytes(v)), 0),
-                stamped(d, v),
-                stamped(f, v),
-                Ops.grow(f, v));
-    }
+    /** A file and its directory of which everything that can be read says the same version. */
+    private static final class Versions {
+        private final StateRig rig;
+        private final long session;
+        private final long d;
+        private final long f;
+        private final long bytesAtFirst;
 
-    private static Mutation.Builder stamped(long inode, int v) {
-        Timespec time = Timespec.newBuilder().setSeconds(v).build();
-        return Ops.setAttr(SetAttrOp.newBuilder().setInode(inode).setAtime(time));
-    }
-
-    private static byte[] bytes(int v) {
-        return ByteBuffer.allocate(4).putInt(v).array();
-    }
-
-    private long read(Random random, AtomicBoolean stop) {
-        long seen = 0;
-        String before = "nothing";
-        long reads = 0;
-        while (!stop.get()) {
-            int how = random.nextInt(7);
-            String what =
-                    List.of(
-                                    "getattr of the file",
-                                    "getattr of the directory",
-                                    "lookup",
-                                    "listing",
-                                    "getxattr",
-                                    "lookup of ..",
-                                    "statfs")
-                            .get(how);
-            long version = read(how);
-            assertThat(version).as(what + " after " + before).isGreaterThanOrEqualTo(seen);
-            if (version > seen) {
-                before = what;
-                seen = version;
-            }
-            reads++;
+        Versions(StateRig rig) {
+            this.rig = rig;
+            session = rig.openSession(1);
+            d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
+            f = rig.mutate(session, Ops.create(d, "f")).getAttr().getInode();
+            bytesAtFirst = rig.state.counters().bytesUsed();
+            write(0);
         }
-        return reads;
-    }
 
-    private long read(int how) {
-        return switch (how) {
-            case 0 -> ofFile(rig.state.getAttr(f));
-            case 1 -> rig.state.getAttr(d).getAtime().getSeconds();
-            case 2 -> ofFile(rig.state.lookup(d, name("f")));
-            case 3 -> {
-                DirEntry entry = rig.state.readDir(d, 0, 1 << 16, true).getEntries(0);
-                yield ofFile(entry.getAttr());
-            }
-            case 4 ->
-                    rig.state
-                            .getXattr(f, name("user.version"))
-                            .asReadOnlyByteBuffer()
-                            .getInt();
-            case 5 -> {
-                rig.state.lookup(d, name(".."));
-                yield rig.state.getAttr(d).getAtime().getSeconds();
-            }
-            default -> rig.state.counters().bytesUsed() - bytesAtFirst;
-        };
-    }
+        /** In one entry. */
+        void write(int v) {
+            rig.mutate(
+                    session,
+                    List.of(
+                            Ops.setXattr(f, "user.version", ByteString.copyFrom(bytes(v)), 0),
+                            stamped(d, v),
+                            stamped(f, v),
+                            Ops.grow(f, v)));
+        }
 
-    private static long ofFile(Attr attr) {
-        assertThat(attr.getSize()).as("one state").isEqualTo(attr.getAtime().getSeconds());
-        return attr.getSize();
+        private static Mutation.Builder stamped(long inode, int v) {
+            Timespec time = Timespec.newBuilder().setSeconds(v).build();
+            return Ops.setAttr(SetAttrOp.newBuilder().setInode(inode).setAtime(time));
+        }
+
+        private static byte[] bytes(int v) {
+            return ByteBuffer.allocate(4).putInt(v).array();
+        }
+
+        long read(Random random, AtomicBoolean stop) {
+            long seen = 0;
+            String before = "nothing";
+            long reads = 0;
+            while (!stop.get()) {
+                int how = random.nextInt(7);
+                String what =
+                        List.of(
+                                        "getattr of the file",
+                                        "getattr of the directory",
+                                        "lookup",
+                                        "listing",
+                                        "getxattr",
+                                        "lookup of ..",
+                                        "statfs")
+                                .get(how);
+                long version = read(how);
+                assertThat(version).as(what + " after " + before).isGreaterThanOrEqualTo(seen);
+                if (version > seen) {
+                    before = what;
+                    seen = version;
+                }
+                reads++;
+            }
+            return reads;
+        }
+
+        private long read(int how) {
+            return switch (how) {
+                case 0 -> ofFile(rig.state.getAttr(f));
+                case 1 -> rig.state.getAttr(d).getAtime().getSeconds();
+                case 2 -> ofFile(rig.state.lookup(d, name("f")));
+                case 3 -> {
+                    DirEntry entry = rig.state.readDir(d, 0, 1 << 16, true).getEntries(0);
+                    yield ofFile(entry.getAttr());
+                }
+                case 4 ->
+                        rig.state.getXattr(f, name("user.version")).asReadOnlyByteBuffer().getInt();
+                case 5 -> {
+                    rig.state.lookup(d, name(".."));
+                    yield rig.state.getAttr(d).getAtime().getSeconds();
+                }
+                default -> rig.state.counters().bytesUsed() - bytesAtFirst;
+            };
+        }
+
+        private static long ofFile(Attr attr) {
+            assertThat(attr.getSize()).as("one state").isEqualTo(attr.getAtime().getSeconds());
+            return attr.getSize();
+        }
     }
 }

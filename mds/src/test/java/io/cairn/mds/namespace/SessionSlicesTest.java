@@ -198,7 +198,9 @@ class SessionSlicesTest {
         assertThat(forget()).isEqualTo(Errno.OK);
     }
 
-    /** The same bytes on a member that was killed, one that got a checkpoint, and one that slept. */
+    /**
+     * The same bytes on a member that was killed, one that got a checkpoint, and one that slept.
+     */
     @Test
     void membersThatComeInBetweenTheSlicesEndWithTheSameState() throws IOException {
         closeSession();
@@ -241,8 +243,7 @@ class SessionSlicesTest {
     /** A leader of an older version says nothing of slices, and its log is applied as it was. */
     @Test
     void anEntryWithoutALimitGivesEverythingBack() {
-        rig.apply(
-                rig.entry().setCloseSession(CloseSessionEntry.newBuilder().setSession(session)));
+        rig.apply(rig.entry().setCloseSession(CloseSessionEntry.newBuilder().setSession(session)));
         assertReleased(FILES / SLICE);
     }
 }

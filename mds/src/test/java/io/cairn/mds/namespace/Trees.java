@@ -1,9 +1,9 @@
 package io.cairn.mds.namespace;
 
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.ReadDirReply;
-import io.cairn.common.posix.Mode;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

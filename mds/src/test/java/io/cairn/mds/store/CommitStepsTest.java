@@ -1,11 +1,11 @@
 package io.cairn.mds.store;
 
-import io.cairn.common.posix.Mode;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rocks.RocksMemory;

@@ -1,10 +1,10 @@
 package io.cairn.mds.store;
 
-import io.cairn.common.posix.Mode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Truncation;
 import io.cairn.mds.raft.ReplicatedState.Position;
