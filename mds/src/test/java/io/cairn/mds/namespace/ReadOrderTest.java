@@ -110,7 +110,7 @@ class ReadOrderTest {
             long seen = 0;
             String before = "nothing";
             long reads = 0;
-            while (!stop.get()) {
+            do {
                 int how = random.nextInt(7);
                 String what =
                         List.of(
@@ -129,7 +129,7 @@ class ReadOrderTest {
                     seen = version;
                 }
                 reads++;
-            }
+            } while (!stop.get());
             return reads;
         }
 
