@@ -124,19 +124,41 @@ public final class PgReplica {
         }
     }
 
-    /** Null if the store may be asked now; then {@link #onReadDone} must follow. */
+    /**
+     * Null if the store may be asked now; then {@link #onReadDone} must follow, with the epoch of
+     * now.
+     */
     public @Nullable RpcStatus admitRead(DataOp op) {
         return primary == null
                 ? refuse(Advice.REFRESH_MAP, "not the primary")
                 : primary.admitRead(op);
     }
 
-    /** The store has the data; the answer says when and whether it may be shown. */
-    public void onReadDone(DataOp op, OpAnswer answer) {
+    /**
+     * The store has the data; the answer says when and whether it may be shown.
+     *
+     * @param admittedEpoch the epoch in which the read was admitted
+     */
+    public void onReadDone(long admittedEpoch, DataOp op, OpAnswer answer) {
         if (primary == null) {
             answer.fail(refuse(Advice.REFRESH_MAP, "not the primary"));
         } else {
-            primary.readDone(op, answer);
+            primary.readDone(admittedEpoch, op, answer);
+        }
+    }
+
+    /**
+     * The store cannot read what was asked; the answer says when another member may be asked for
+     * it: once all that was appended here is committed, for then every member has it too. {@link
+     * #onReadDone} follows when the data has arrived.
+     *
+     * @param admittedEpoch the epoch in which the read was admitted
+     */
+    public void onReadFailed(long admittedEpoch, OpAnswer answer) {
+        if (primary == null) {
+            answer.fail(refuse(Advice.REFRESH_MAP, "not the primary"));
+        } else {
+            primary.readFailed(admittedEpoch, answer);
         }
     }
 

@@ -166,13 +166,41 @@ final class Primary {
      * the answer waits until that is committed; waiting after the read instead of before it cannot
      * be starved by further writes.
      */
-    void readDone(DataOp op, OpAnswer answer) {
-        if (state != PgState.ACTIVE || !out.leaseValid()) {
-            answer.fail(notServing());
-            return;
+    void readDone(long admittedEpoch, DataOp op, OpAnswer answer) {
+        RpcStatus refusal = readRefusal(admittedEpoch);
+        if (refusal == null) {
+            afterCommitOf(ring.newestOverlap(op), answer);
+        } else {
+            answer.fail(refusal);
         }
-        long newest = ring.newestOverlap(op);
-        if (newest == 0) {
+    }
+
+    /**
+     * The store cannot read it, but perhaps a backup: it is asked when it has all that was appended
+     * by now. Before, its data could lack a cut that the answer is not masked by any more.
+     */
+    void readFailed(long admittedEpoch, OpAnswer answer) {
+        RpcStatus refusal = readRefusal(admittedEpoch);
+        if (refusal == null) {
+            afterCommitOf(log.lastSequence(), answer);
+        } else {
+            answer.fail(refusal);
+        }
+    }
+
+    /** A read of an older epoch may have seen an operation that was dropped since. */
+    private @Nullable RpcStatus readRefusal(long admittedEpoch) {
+        if (state != PgState.ACTIVE || !out.leaseValid()) {
+            return notServing();
+        }
+        return admittedEpoch == epoch
+                ? null
+                : RpcStatus.fail(
+                        Errno.EAGAIN, Advice.RETRY, "a newer epoch began while it was read");
+    }
+
+    private void afterCommitOf(long newest, OpAnswer answer) {
+        if (newest <= log.committed()) {
             answer.done();
         } else {
             waitingReads.add(new WaitingRead(newest, answer));

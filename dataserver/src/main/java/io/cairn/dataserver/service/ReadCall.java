@@ -11,6 +11,7 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
+import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.dataserver.replication.ReadMask;
 import io.cairn.dataserver.store.CorruptBlockException;
 import io.cairn.dataserver.store.DiskStore;
@@ -30,6 +31,7 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
     private @Nullable ByteBuf data;
     private int[] blockCrcs = {};
     private long truncateSequence;
+    private long admittedEpoch;
 
     ReadCall(
             RpcRequest request,
@@ -50,6 +52,7 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
             fail(refusal);
             return;
         }
+        admittedEpoch = primary.replica().epoch();
         truncateSequence = primary.truncateSequence(op.inode(), op.chunk());
         primary.disk()
                 .store()
@@ -72,10 +75,33 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
             throw new IllegalStateException("read before it was started");
         }
         if (failure != null || bytes == null) {
-            corruptReads.readElsewhere(owner, primary, op, failure, this);
+            readElsewhere(primary, failure);
             return;
         }
         shown(primary, bytes, crcs);
+    }
+
+    /**
+     * A backup may lack what is uncommitted here, a cut too. What it shows must not be older than
+     * the truncation that its data is masked by.
+     */
+    private void readElsewhere(PgSlot primary, @Nullable CorruptBlockException failure) {
+        truncateSequence = primary.truncateSequence(op.inode(), op.chunk());
+        primary.replica()
+                .onReadFailed(
+                        admittedEpoch,
+                        new OpAnswer() {
+                            @Override
+                            public void done() {
+                                corruptReads.readElsewhere(
+                                        owner, primary, op, failure, ReadCall.this);
+                            }
+
+                            @Override
+                            public void fail(RpcStatus status) {
+                                ReadCall.this.fail(status);
+                            }
+                        });
     }
 
     /**
@@ -86,7 +112,7 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
     void shown(PgSlot primary, ByteBuf bytes, int[] crcs) {
         data = bytes;
         blockCrcs = crcs;
-        primary.replica().onReadDone(op, this);
+        primary.replica().onReadDone(admittedEpoch, op, this);
     }
 
     @Override

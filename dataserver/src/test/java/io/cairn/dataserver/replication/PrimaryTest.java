@@ -6,6 +6,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.dataserver.replication.Ops.Answer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -49,7 +50,7 @@ class PrimaryTest {
     private Answer read(DataOp op) {
         Answer answer = new Answer();
         assertThat(replica.admitRead(op)).isNull();
-        replica.onReadDone(op, answer);
+        replica.onReadDone(replica.epoch(), op, answer);
         return answer;
     }
 
@@ -146,6 +147,64 @@ class PrimaryTest {
         replica.onPrepareReply(3, 3, 2, 1 << 20);
         out.sync(replica);
         assertThat(waiting.done).isTrue();
+    }
+
+    /** The backup lacks the cut as long as it is not committed: its data would show what was cut. */
+    @Test
+    void aBackupIsAskedOnlyForWhatItHas() {
+        Answer cut = submit(DataOp.truncateInode(Ops.PG, Ops.read(0, 8).inode(), 1, 1));
+        assertThat(replica.admitRead(Ops.read(0, 8))).isNull();
+        Answer mayAsk = new Answer();
+        replica.onReadFailed(3, mayAsk);
+        submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(mayAsk.answers).isZero();
+        out.sync(replica);
+        replica.onPrepareReply(2, 3, 3, 1 << 20);
+        assertThat(mayAsk.answers).isZero();
+        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        assertThat(cut.done && mayAsk.done).as("what came later is not waited for").isTrue();
+        Answer idle = new Answer();
+        replica.onPrepareReply(3, 3, 3, 1 << 20);
+        replica.onReadFailed(3, idle);
+        assertThat(idle.done).isTrue();
+    }
+
+    /** The store was asked before the tail was dropped: it may have shown what is void now. */
+    @Test
+    void aReadOfAnOlderEpochIsNotShown() {
+        submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        assertThat(replica.admitRead(Ops.read(0, 8))).isNull();
+        long admitted = replica.epoch();
+        replica.onMap(5, 5, new int[] {1, 2, 3});
+        PgHistory newer =
+                new PgHistory(
+                        4,
+                        2,
+                        1,
+                        List.of(
+                                new PgLogState.EpochStart(3, 1),
+                                new PgLogState.EpochStart(4, 2)));
+        replica.onPeerHistory(2, 5, newer, 1 << 20);
+        replica.onPeerHistory(3, 5, newer, 1 << 20);
+        assertThat(out.takeActions()).contains("drop after 1");
+        out.store.dropTail(1);
+        replica.onTailDropped(1);
+        PgLogEntry noop =
+                new PgLogEntry(4, 2, DataOp.noop(Ops.PG, 4), Unpooled.EMPTY_BUFFER);
+        replica.onFetched(2, 5, List.of(noop));
+        out.sync(replica);
+        replica.onPrepareReply(2, 5, 3, 1 << 20);
+        replica.onPrepareReply(3, 5, 3, 1 << 20);
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+
+        Answer late = new Answer();
+        replica.onReadDone(admitted, Ops.read(0, 8), late);
+        assertThat(late.failure).isNotNull();
+        assertThat(late.refusal().advice()).isEqualTo(Advice.RETRY);
+        Answer lateElsewhere = new Answer();
+        replica.onReadFailed(admitted, lateElsewhere);
+        assertThat(lateElsewhere.failure).isNotNull();
     }
 
     @Test

@@ -524,6 +524,7 @@ final class ReplicationSim {
                 r.onOperation(request, Unpooled.EMPTY_BUFFER, answer(op, 0));
             } else if (r.admitRead(request) == null) {
                 int mine = node.incarnation;
+                long admitted = r.epoch();
                 node.later(
                         mine,
                         random.nextLong(3 * MILLI),
@@ -538,7 +539,10 @@ final class ReplicationSim {
                                         random.nextLong(MILLI),
                                         () ->
                                                 node.ifAlive(
-                                                        mine, me -> me.onReadDone(request, shown)));
+                                                        mine,
+                                                        me ->
+                                                                me.onReadDone(
+                                                                        admitted, request, shown)));
                             }
                         });
             }
