@@ -8,7 +8,7 @@ import java.util.UUID;
  *
  * <pre>
  *  0 u32  version, 1
- *  4 u32  0
+ *  4 u32  number of files of the write-ahead log; 0: not recorded
  *  8 u128 disk uuid (most significant half first)
  * 24 u64  trim LSN: every operation up to here is in the index
  * 32 u32  CRC32C of bytes 0..31
@@ -19,20 +19,20 @@ public final class DiskStateFormat {
     static final int VERSION = 1;
 
     private static final int VERSION_OFFSET = 0;
-    private static final int RESERVED_OFFSET = 4;
+    private static final int WAL_SEGMENTS_OFFSET = 4;
     private static final int DISK_OFFSET = 8;
     private static final int TRIM_LSN_OFFSET = 24;
 
     private DiskStateFormat() {}
 
     /** The decoded value. */
-    public record DiskState(UUID disk, long trimLsn) {}
+    public record DiskState(UUID disk, long trimLsn, int walSegments) {}
 
     static byte[] encode(DiskState s) {
         return IndexValue.seal(
                 IndexValue.allocate(BYTES)
                         .putInt(VERSION_OFFSET, VERSION)
-                        .putInt(RESERVED_OFFSET, 0)
+                        .putInt(WAL_SEGMENTS_OFFSET, s.walSegments())
                         .putLong(DISK_OFFSET, s.disk().getMostSignificantBits())
                         .putLong(DISK_OFFSET + 8, s.disk().getLeastSignificantBits())
                         .putLong(TRIM_LSN_OFFSET, s.trimLsn()));
@@ -46,6 +46,7 @@ public final class DiskStateFormat {
         }
         return new DiskState(
                 new UUID(b.getLong(DISK_OFFSET), b.getLong(DISK_OFFSET + 8)),
-                b.getLong(TRIM_LSN_OFFSET));
+                b.getLong(TRIM_LSN_OFFSET),
+                b.getInt(WAL_SEGMENTS_OFFSET));
     }
 }

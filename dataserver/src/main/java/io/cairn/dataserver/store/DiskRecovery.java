@@ -81,7 +81,7 @@ final class DiskRecovery {
         Wal.create(files, config.wal(), config.walSegments(), config.walSegmentBytes());
         try (ChunkIndex index = openIndex(superblock.disk());
                 ChunkIndex.Update update = new ChunkIndex.Update()) {
-            update.putDiskState(new DiskState(superblock.disk(), 0));
+            update.putDiskState(new DiskState(superblock.disk(), 0, config.walSegments()));
             index.apply(update);
             index.flush();
         }
@@ -111,6 +111,7 @@ final class DiskRecovery {
                 Wal.open(
                         files,
                         config.wal(),
+                        state.walSegments(),
                         config.walSegmentBytes(),
                         superblock.disk(),
                         data,

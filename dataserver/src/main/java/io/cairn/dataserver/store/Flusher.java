@@ -101,7 +101,7 @@ final class Flusher {
                 round.update().putPgState(s.pg().stateAfter(s.ops()));
             }
             round.writeBlocks();
-            round.update().putDiskState(new DiskState(disk, trimLsn));
+            round.update().putDiskState(new DiskState(disk, trimLsn, wal.segmentCount()));
             shares.forEach(s -> s.pg().entering(s.ops()));
             index.apply(round.update());
             freed.addAll(round.freed());

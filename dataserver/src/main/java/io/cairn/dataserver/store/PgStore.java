@@ -26,6 +26,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.NavigableSet;
+import java.util.concurrent.ConcurrentSkipListSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +59,10 @@ final class PgStore {
     private final AnsweredTable flushedAnswers;
 
     private final HeldOps held;
+
+    /** LSNs of the first records that are void, of drops that are not durable yet. Any thread. */
+    private final NavigableSet<Long> dropping = new ConcurrentSkipListSet<>();
+
     private long lastEpoch;
     private long lastSequence;
     private long committed;
@@ -166,11 +172,14 @@ final class PgStore {
                             + lastKept);
         }
         held.drop(lastKept);
+        long firstDropped = oldestLsnAfterSequence(lastKept);
+        dropping.add(firstDropped);
         List<BlockRun> extents = drop(lastKept);
         wal.appendDropTail(
                 pg,
                 lastKept,
                 () -> {
+                    dropping.remove(firstDropped);
                     extents.forEach(r -> allocator.release(r.first(), r.count()));
                     done.run();
                 });
@@ -393,12 +402,25 @@ final class PgStore {
     }
 
     /**
-     * LSN of the oldest operation that is not in the index, after the first few; else MAX_VALUE.
+     * LSN of the oldest record that a recovery still needs once the first few operations are in the
+     * index; MAX_VALUE if there is none. Until a drop is durable, those are also the records that it
+     * makes void: a recovery that finds only the last ones of them would see a hole.
      */
     synchronized long oldestLsnAfter(int flushing) {
+        Long firstDropped = dropping.ceiling(0L);
+        long oldest = firstDropped == null ? Long.MAX_VALUE : firstDropped;
         int i = 0;
         for (LoggedOp o : unflushed) {
             if (i++ == flushing) {
+                return Math.min(oldest, o.record().lsn());
+            }
+        }
+        return oldest;
+    }
+
+    private long oldestLsnAfterSequence(long sequence) {
+        for (LoggedOp o : unflushed) {
+            if (o.sequence() > sequence) {
                 return o.record().lsn();
             }
         }

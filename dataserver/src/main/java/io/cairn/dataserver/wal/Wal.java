@@ -65,6 +65,7 @@ public final class Wal implements AutoCloseable {
     /**
      * Recovers the log and starts its thread.
      *
+     * @param segmentCount number of its files, 0 if it is not known
      * @param data has the payloads of large writes
      * @param trimLsn everything up to here is in the index
      * @param recovered gets what is logged above, in order, before this returns
@@ -72,6 +73,7 @@ public final class Wal implements AutoCloseable {
     public static Wal open(
             DeviceFiles files,
             Path directory,
+            int segmentCount,
             int segmentBytes,
             UUID disk,
             DataFile data,
@@ -80,7 +82,8 @@ public final class Wal implements AutoCloseable {
             String name,
             WalReplay recovered)
             throws IOException, DiskOpenException {
-        WalSegments segments = WalSegments.open(files, directory, segmentBytes, disk);
+        WalSegments segments = 
+                WalSegments.open(files, directory, segmentCount, segmentBytes, disk);
         try {
             long lastLsn = new WalRecovery(segments, data, trimLsn).run(recovered);
             Wal wal = new Wal(segments, data, lastLsn, trimLsn, fatal, name);
@@ -172,6 +175,11 @@ public final class Wal implements AutoCloseable {
 
     public long capacityBytes() {
         return space.capacityBytes();
+    }
+
+    /** Number of its files. */
+    public int segmentCount() {
+        return segments.count();
     }
 
     /** Syncs done since opening. */

@@ -5,6 +5,7 @@ import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * for deletes and for records of the log itself. Any thread.
  */
 final class WalSegments implements AutoCloseable {
+    private static final String NAME = "segment-";
     private static final int ZEROS_BYTES = 1 << 20;
 
     private final UUID disk;
@@ -71,14 +73,22 @@ final class WalSegments implements AutoCloseable {
         device.force();
     }
 
-    /** Opens the files there are; all must have the size. */
-    static WalSegments open(DeviceFiles files, Path directory, int segmentBytes, UUID disk)
+    /**
+     * Opens the files; all must be there and have the size. A log without one of them may have lost
+     * its end, which no record tells.
+     *
+     * @param count of the files, 0 if it is not known
+     */
+    static WalSegments open(
+            DeviceFiles files, Path directory, int count, int segmentBytes, UUID disk)
             throws IOException, DiskOpenException {
+        int last = Math.max(count, highestNumber(directory) + 1);
         List<WalSegment> all = new ArrayList<>();
-        for (int i = 0; ; i++) {
+        for (int i = 0; i < last; i++) {
             Path path = directory.resolve(name(i));
             if (!Files.exists(path)) {
-                break;
+                closeAll(all);
+                throw missing(path, last, disk);
             }
             DeviceFile device = files.open(path);
             all.add(new WalSegment(path, device));
@@ -103,8 +113,31 @@ final class WalSegments implements AutoCloseable {
         return new WalSegments(disk, segmentBytes, all);
     }
 
+    private static DiskOpenException missing(Path path, int count, UUID disk) {
+        return new DiskOpenException(
+                String.format(
+                        "%s is missing, one of the %d files of the write-ahead log of disk %s: put"
+                                + " it back. If it is lost, so are acknowledged writes: the disk"
+                                + " must be removed from the cluster and formatted anew",
+                        path, count, disk));
+    }
+
     private static String name(int i) {
-        return String.format("segment-%05d", i);
+        return String.format(NAME + "%05d", i);
+    }
+
+    /** Of the files there are; -1 if there is none. */
+    private static int highestNumber(Path directory) throws IOException {
+        int highest = -1;
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory, NAME + "*")) {
+            for (Path p : entries) {
+                String number = p.getFileName().toString().substring(NAME.length());
+                if (number.matches("\\d{5,9}")) {
+                    highest = Math.max(highest, Integer.parseInt(number));
+                }
+            }
+        }
+        return highest;
     }
 
     Collection<WalSegment> all() {
@@ -180,6 +213,10 @@ final class WalSegments implements AutoCloseable {
 
     synchronized int liveCount() {
         return live.size();
+    }
+
+    int count() {
+        return all.size();
     }
 
     /** Segments that writes may fill. */

@@ -53,11 +53,11 @@ class ChunkFormatsTest {
 
     @Test
     void diskState() {
-        DiskState state = new DiskState(new UUID(1, 2), 99);
+        DiskState state = new DiskState(new UUID(1, 2), 99, 12);
         byte[] bytes = DiskStateFormat.encode(state);
         assertHex(
                 bytes,
-                "0100000000000000010000000000000002000000000000006300000000000000" + "2060c820");
+                "010000000c000000010000000000000002000000000000006300000000000000" + "8755b7a1");
         assertThat(DiskStateFormat.decode(bytes)).isEqualTo(state);
         assertRefused(bytes, DiskStateFormat::decode);
     }

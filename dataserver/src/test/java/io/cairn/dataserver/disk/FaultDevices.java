@@ -2,6 +2,7 @@ package io.cairn.dataserver.disk;
 
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -30,6 +31,8 @@ public final class FaultDevices implements DeviceFiles {
     private @Nullable IOException nextWriteError;
     private Path failingBelow = Path.of("/");
     private @Nullable IOException failingError;
+    private @Nullable Path heldBelow;
+    private int heldForces;
 
     public FaultDevices(long seed) {
         this.random = new Random(seed);
@@ -42,6 +45,7 @@ public final class FaultDevices implements DeviceFiles {
 
     public synchronized void cutPower() {
         cut = true;
+        notifyAll();
     }
 
     public synchronized boolean isCut() {
@@ -68,6 +72,22 @@ public final class FaultDevices implements DeviceFiles {
         failingError = error;
     }
 
+    /** Syncs of devices below the directory wait from now on, until null is given or power is cut. */
+    public synchronized void holdForcesBelow(@Nullable Path path) {
+        heldBelow = path == null ? null : path.toAbsolutePath();
+        notifyAll();
+    }
+
+    /** Syncs that wait. */
+    public synchronized int heldForces() {
+        return heldForces;
+    }
+
+    /** The page that has this byte cannot be read from now on, until it is written. */
+    public synchronized void failReads(Path path, long position) {
+        memory(path).unreadable.add(Math.toIntExact(position / PAGE));
+    }
+
     /** Power is back: of every page not synced there is the old state, the new one or a mixture. */
     public synchronized void restorePower() {
         cut = false;
@@ -85,13 +105,18 @@ public final class FaultDevices implements DeviceFiles {
 
     /** The bytes a device has now; change them to corrupt it. */
     public synchronized byte[] bytes(Path path) {
+        Memory m = memory(path);
+        m.synced = m.current.clone();
+        m.dirty.clear();
+        return m.current;
+    }
+
+    private Memory memory(Path path) {
         Memory m = devices.get(path.toAbsolutePath());
         if (m == null) {
             throw new IllegalArgumentException(path + " is not a device");
         }
-        m.synced = m.current.clone();
-        m.dirty.clear();
-        return m.current;
+        return m;
     }
 
     /** Inverts one bit of what is stored. */
@@ -123,6 +148,19 @@ public final class FaultDevices implements DeviceFiles {
 
     @Override
     public void forceDirectory(Path directory) {}
+
+    private synchronized void awaitRelease(Path path) throws IOException {
+        heldForces++;
+        try {
+            while (!cut && heldBelow != null && path.startsWith(heldBelow)) {
+                wait();
+            }
+        } catch (InterruptedException e) {
+            throw new InterruptedIOException("interrupted");
+        } finally {
+            heldForces--;
+        }
+    }
 
     private void countCall() throws IOException {
         if (cut) {
@@ -178,6 +216,7 @@ public final class FaultDevices implements DeviceFiles {
         private byte[] current;
         private byte[] synced;
         private final TreeSet<Integer> dirty = new TreeSet<>();
+        private final TreeSet<Integer> unreadable = new TreeSet<>();
 
         Memory(Path path, int size) {
             this.path = path;
@@ -203,6 +242,7 @@ public final class FaultDevices implements DeviceFiles {
                 int at = Math.toIntExact(position);
                 for (int p = at / PAGE; p < (at + source.remaining()) / PAGE; p++) {
                     dirty.add(p);
+                    unreadable.remove(p);
                 }
                 source.get(current, at, source.remaining());
                 cutIfDue();
@@ -217,12 +257,17 @@ public final class FaultDevices implements DeviceFiles {
                 if (position + target.remaining() > current.length) {
                     throw new EOFException("read beyond the end");
                 }
+                long last = position + target.remaining() - 1;
+                if (!unreadable.subSet((int) (position / PAGE), (int) (last / PAGE) + 1).isEmpty()) {
+                    throw new IOException("Input/output error");
+                }
                 target.put(current, Math.toIntExact(position), target.remaining());
             }
         }
 
         void force() throws IOException {
             synchronized (FaultDevices.this) {
+                awaitRelease(path);
                 countCall();
                 cutIfDue();
                 if (!forceDoesNothing) {

@@ -146,6 +146,68 @@ class StoreDamageTest {
         }
     }
 
+    /** The end of a log is no place to guess: what one file had may have been acknowledged. */
+    @Test
+    void aLogThatLacksAFileIsNotOpened() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 8)) {
+            h.open();
+            h.work(60);
+            h.awaitDurable();
+            h.crash(false);
+            for (int file : new int[] {0, 1, 5, 11}) {
+                Path segment = h.config.wal().resolve("segment-%05d".formatted(file));
+                Path away = directory.resolve("away");
+                Files.move(segment, away);
+                List<String> before = names(h.config.wal());
+                assertThatThrownBy(h::open)
+                        .as("without file %d", file)
+                        .isInstanceOf(DiskOpenException.class)
+                        .hasMessageContaining(segment.toString())
+                        .hasMessageContaining("is missing")
+                        .hasMessageContaining("put it back");
+                assertThat(names(h.config.wal())).as("nothing is deleted").isEqualTo(before);
+                Files.move(away, segment);
+            }
+            h.open();
+            h.adoptRecovered();
+            h.compareAll();
+        }
+    }
+
+    private static List<String> names(Path directory) throws IOException {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(Path::toString).sorted().toList();
+        }
+    }
+
+    /** Between an operation that is void and the record that says so there may be a crash. */
+    @Test
+    void theLogIsNotTrimmedBetweenADropAndWhatItDropped() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 9)) {
+            h.open();
+            h.awaitDurable();
+            h.commitAll();
+            noop(h);
+            h.awaitDurable();
+            h.devices.holdForcesBelow(h.config.wal());
+            noop(h);
+            Awaitility.await().until(() -> h.devices.heldForces() > 0);
+            h.store().dropTail(0, h.model(0).committed, () -> {});
+            h.store().flushThread().flushAll();
+            h.devices.cutPower();
+            h.devices.holdForcesBelow(null);
+            h.crash(false);
+            h.open();
+            h.adoptRecovered();
+            h.compareAll();
+        }
+    }
+
+    private static void noop(StoreHarness h) {
+        PgLogEntry e = Ops.noop(0, h.epoch(), h.model(0).last() + 1);
+        h.append(0, e, 0, 0, new byte[0], 0);
+    }
+
     @Test
     void aFailedWriteStopsTheProcess() throws Exception {
         try (StoreHarness h = new StoreHarness(directory, 5)) {

@@ -131,7 +131,7 @@ class WalPowerCutTest {
     private Wal open(RecordedDevices from, long trimLsn, WalReplay recovered)
             throws IOException, DiskOpenException {
         return Wal.open(
-                from, directory, SEGMENT_BYTES, DISK, data(), trimLsn, FATAL, "cut", recovered);
+                from, directory, 0, SEGMENT_BYTES, DISK, data(), trimLsn, FATAL, "cut", recovered);
     }
 
     /** Only its size counts. */
