@@ -37,8 +37,6 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -62,7 +60,6 @@ public final class DataServer implements AutoCloseable {
     private final RpcClient peers;
     private final RpcClient mdsClient;
     private final RpcServer server;
-    private final ExecutorService blocking;
     private final ServerParts parts;
     private final PgLoops pgLoops;
     private final MapFollower maps;
@@ -80,7 +77,6 @@ public final class DataServer implements AutoCloseable {
         loops = new RpcLoops(threads, "cairn-data", meters);
         peers = new RpcClient(loops, identity::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         mdsClient = new RpcClient(loops, identity::mdsHello, this::checkMds, RpcOptions.DEFAULT);
-        blocking = Executors.newFixedThreadPool(2, DataServer::thread);
         parts =
                 new ServerParts(
                         new ConcurrentHashMap<>(),
@@ -88,7 +84,6 @@ public final class DataServer implements AutoCloseable {
                         new SpaceLedger(config.reserve().bytes(), config.maxInFlight().bytes()),
                         new Lease(BootClock.INSTANCE),
                         PgLimits.DEFAULT,
-                        blocking,
                         this::needMap,
                         meters.timer(DataServerMeter.PREPARE),
                         FatalHandler.halt());
@@ -106,7 +101,6 @@ public final class DataServer implements AutoCloseable {
                             service,
                             RpcOptions.DEFAULT);
         } catch (IOException e) {
-            blocking.shutdown();
             loops.close();
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         }
@@ -145,7 +139,7 @@ public final class DataServer implements AutoCloseable {
             server.begin();
             return server;
         } catch (DataServerException | RuntimeException e) {
-            disks.forEach(d -> d.store().close());
+            disks.forEach(LocalDisk::close);
             state.close();
             throw e;
         }
@@ -164,10 +158,6 @@ public final class DataServer implements AutoCloseable {
         loops.owned().getFirst().every(DISK_TICK_NANOS, () -> disks.forEach(LocalDisk::measure));
         mds.start();
         LOG.info("Data server listens on {} with {} disks", address(), disks.size());
-    }
-
-    private static Thread thread(Runnable task) {
-        return Thread.ofPlatform().daemon().name("cairn-data-blocking").unstarted(task);
     }
 
     /** The address it listens on, with the port that it got. */
@@ -246,14 +236,10 @@ public final class DataServer implements AutoCloseable {
             if (!pgLoops.close(CLOSE_SECONDS, TimeUnit.SECONDS)) {
                 LOG.warn("An event loop did not end in time");
             }
-            blocking.shutdown();
-            if (!blocking.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-                LOG.warn("A store call did not end in time");
-            }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        disks.forEach(d -> d.store().close());
+        disks.forEach(LocalDisk::close);
         mdsClient.close();
         peers.close();
         loops.close();

@@ -116,6 +116,28 @@ class DataServersTest {
     }
 
     @Test
+    void aPrimaryWhoseLogCannotBeReadForAMomentServesInTheEnd() throws Exception {
+        int pg = TestCluster.pg(0);
+        write(pg, 1, 0, bytes(1, 100));
+        int primary = cluster.primary(pg);
+        int backup = (primary + 1) % TestCluster.SERVERS;
+        int before = cluster.disks.get(primary).history(pg).size();
+        cluster.kill(backup);
+        DataOp second = cluster.write(pg, SESSION, 2, 0, bytes(2, 100));
+        cluster.send(second, bytes(2, 100));
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> cluster.disks.get(primary).history(pg).size() > before);
+        cluster.kill(primary);
+        cluster.disks.get(primary).failNextEntries();
+        cluster.start(primary);
+        cluster.start(backup);
+        write(pg, 2, 0, bytes(2, 100));
+        assertThat(cluster.disks.get(primary).failedEntries()).as("the log was read").isTrue();
+        assertThat(read(pg, 0, 100)).isEqualTo(bytes(2, 100));
+        cluster.awaitIdenticalHistories();
+    }
+
+    @Test
     void afterAKillOfAllEverythingAcknowledgedIsThere() throws Exception {
         for (int i = 0; i < FakeMds.PGS; i++) {
             write(TestCluster.pg(i), i + 1, 0, bytes(i, 20_000));

@@ -25,6 +25,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,7 @@ final class MemoryDisk {
     private final Map<Integer, List<PgLogEntry>> logs = new TreeMap<>();
     private final Map<Integer, Integer> synced = new TreeMap<>();
     private final UUID uuid = UUID.randomUUID();
+    private final AtomicBoolean failEntries = new AtomicBoolean();
     private volatile boolean damaged;
     private volatile long admissible = 1L << 30;
     private @Nullable Store open;
@@ -44,6 +46,16 @@ final class MemoryDisk {
     /** Every read meets a damaged block from now on. */
     void damage() {
         damaged = true;
+    }
+
+    /** The next time that operations are read back, it throws what no caller expects. */
+    void failNextEntries() {
+        failEntries.set(true);
+    }
+
+    /** Whether that has happened. */
+    boolean failedEntries() {
+        return !failEntries.get();
     }
 
     void admit(long bytes) {
@@ -183,6 +195,9 @@ final class MemoryDisk {
 
         @Override
         public List<PgLogEntry> entries(int pg, long after, int maxBytes) {
+            if (failEntries.getAndSet(false)) {
+                throw new IllegalStateException("the log cannot be read");
+            }
             synchronized (MemoryDisk.this) {
                 List<PgLogEntry> log = log(pg);
                 List<PgLogEntry> some = new ArrayList<>();

@@ -9,13 +9,14 @@ import io.cairn.dataserver.store.DiskStore;
  * A disk that this process serves: its store, the id that the MDS gave it, and how much it slows
  * writers down. Any thread.
  */
-public final class LocalDisk {
+public final class LocalDisk implements AutoCloseable {
     /** Below this fill ratio of the log no write is delayed. */
     private static final double SLOW_ABOVE = 0.6;
 
     private static final long MAX_DELAY_NANOS = 250_000_000L;
 
     private final DiskStore store;
+    private final BlockingCalls calls = new BlockingCalls();
     private volatile int id;
     private volatile long delayNanos;
 
@@ -32,6 +33,18 @@ public final class LocalDisk {
         return store;
     }
 
+    /** For the store's calls that block. */
+    public BlockingCalls calls() {
+        return calls;
+    }
+
+    /** Closes the store. */
+    @Override
+    public void close() {
+        calls.close();
+        store.close();
+    }
+
     /** Given by the MDS at registration; 0 before. */
     public int id() {
         return id;
@@ -40,14 +53,22 @@ public final class LocalDisk {
     /** What the metadata service is told with each heartbeat. */
     public DiskStatus status() {
         DiskStore.DiskUsage usage = store.usage();
-        return DiskStatus.newBuilder()
-                .setDisk(id)
-                .setCapacityBytes(usage.capacityBytes())
-                .setUsedBytes(usage.usedBytes())
-                .setFreeBytes(usage.freeBytes())
-                .setWalUsedBytes(usage.walUsedBytes())
-                .setWalCapacityBytes(usage.walCapacityBytes())
-                .build();
+        DiskStatus.Builder status =
+                DiskStatus.newBuilder()
+                        .setDisk(id)
+                        .setCapacityBytes(usage.capacityBytes())
+                        .setUsedBytes(usage.usedBytes())
+                        .setFreeBytes(usage.freeBytes())
+                        .setWalUsedBytes(usage.walUsedBytes())
+                        .setWalCapacityBytes(usage.walCapacityBytes());
+        int waiting = store.waitingForRepair();
+        if (waiting > 0) {
+            status.addWarnings(
+                    waiting
+                            + " damaged blocks wait for repair from another replica; until then what"
+                            + " was written to them stays in the write-ahead log");
+        }
+        return status.build();
     }
 
     /** The MDS gave the disk this id. */

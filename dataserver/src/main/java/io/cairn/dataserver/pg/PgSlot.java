@@ -90,11 +90,20 @@ public final class PgSlot implements PgOutputs {
 
     @Override
     public void readEntries(long after) {
-        parts.blocking()
-                .execute(() -> {
-                    List<PgLogEntry> entries = entriesAfter(after);
-                    owner.execute(() -> replica.onEntries(entries));
-                });
+        disk.calls()
+                .call(
+                        () -> entriesAfter(after),
+                        entries -> owner.execute(() -> replica.onEntries(entries)),
+                        failure -> {
+                            LOG.error(
+                                    "Placement group {} on disk {}: its log after operation {}"
+                                            + " cannot be read now; it is tried again",
+                                    name(),
+                                    disk.id(),
+                                    after,
+                                    failure);
+                            owner.execute(replica::onEntriesFailed);
+                        });
     }
 
     private List<PgLogEntry> entriesAfter(long after) {

@@ -6,7 +6,6 @@ import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
 import java.util.Map;
-import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  *
  * @param disks by the id the MDS gave; filled at registration, before the first map
  * @param peers makes channels to other data servers
- * @param blocking for the few store calls that wait for a device
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
  * @param needMap called when a request or a member shows that a newer map exists
  */
@@ -24,7 +22,6 @@ public record ServerParts(
         SpaceLedger ledger,
         Lease lease,
         PgLimits limits,
-        Executor blocking,
         Runnable needMap,
         OperationTimer prepareTimer,
         FatalHandler fatal) {

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The in-sync set is all members in this version: without an answer of each, the PG waits.
  */
 final class Peering {
+    /** After the own log could not be read, in intervals of asking: 5 s. */
+    private static final int LOAD_PAUSE = 20;
+
     private final Primary primary;
     private final PgOutputs out;
     private final PgLog log;
@@ -23,6 +26,8 @@ final class Peering {
     private long noopSequence;
     private long askedNanos;
     private boolean loading;
+    private boolean loadFailed;
+    private long loadFailedNanos;
     private long loadingAfter;
 
     Peering(Primary primary, PgOutputs out, PgLog log, InFlightRing ring) {
@@ -171,7 +176,11 @@ final class Peering {
 
     /** Reads what members lack from the own store into the ring, to send it again. */
     void load() {
-        if (!loading) {
+        boolean pausing =
+                loadFailed
+                        && primary.nowNanos() - loadFailedNanos < LOAD_PAUSE * primary.askNanos();
+        if (!loading && !pausing) {
+            loadFailed = false;
             loading = true;
             loadingAfter = log.lastSequence();
             for (PeerProgress peer : primary.peers()) {
@@ -179,6 +188,13 @@ final class Peering {
             }
             out.readEntries(loadingAfter);
         }
+    }
+
+    /** The next tick after a pause asks for them again. */
+    void onEntriesFailed() {
+        loading = false;
+        loadFailed = true;
+        loadFailedNanos = primary.nowNanos();
     }
 
     /** Takes over the entries' payloads. */

@@ -202,6 +202,13 @@ public final class PgReplica {
         }
     }
 
+    /** Own entries that were asked for could not be read: they are asked for again, later. */
+    public void onEntriesFailed() {
+        if (primary != null) {
+            primary.peering().onEntriesFailed();
+        }
+    }
+
     // ---- from the primary ---------------------------------------------------------------------
 
     /** The entry's payload stays the caller's. */

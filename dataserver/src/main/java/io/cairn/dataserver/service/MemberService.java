@@ -35,12 +35,16 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Answers what one member of a PG asks of another one, whose replica is on this server. Called on
  * the connection's loop; the work is handed to the loop that owns the PG.
  */
 final class MemberService {
+    private static final Logger LOG = LoggerFactory.getLogger(MemberService.class);
+
     private static final int MAX_FETCH_BYTES = 8 << 20;
 
     private final PgLoops loops;
@@ -127,19 +131,30 @@ final class MemberService {
                         request.fail(refusal);
                         return;
                     }
-                    parts.blocking().execute(() -> entries(request, r, slot, maxBytes));
+                    entries(request, r, slot, maxBytes);
                 });
     }
 
     private static void entries(
             RpcRequest request, PgFetchOpsRequest r, PgSlot slot, int maxBytes) {
-        try {
-            List<PgLogEntry> entries =
-                    slot.disk().store().entries(r.getPg(), r.getAfter(), maxBytes);
-            request.reply(Messages.reply(r.getPgEpoch(), entries, maxBytes));
-        } catch (FsException e) {
-            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+        slot.disk()
+                .calls()
+                .call(
+                        () -> {
+                            List<PgLogEntry> entries =
+                                    slot.disk().store().entries(r.getPg(), r.getAfter(), maxBytes);
+                            return Messages.reply(r.getPgEpoch(), entries, maxBytes);
+                        },
+                        request::reply,
+                        failure -> request.fail(statusOf(failure)));
+    }
+
+    private static RpcStatus statusOf(Throwable failure) {
+        if (failure instanceof FsException e) {
+            return RpcStatus.fail(e.errno(), String.valueOf(e.getMessage()));
         }
+        LOG.error("Another member asked for operations, which cannot be read now", failure);
+        return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "the log cannot be read now");
     }
 
     void commit(RpcRequest request) {

@@ -103,6 +103,11 @@ public interface DiskStore extends AutoCloseable {
 
     DiskUsage usage();
 
+    /** Damaged blocks whose repair operations in the log wait for. */
+    default int waitingForRepair() {
+        return 0;
+    }
+
     /** Told the admissible bytes whenever admission may resume after a shortage. */
     void onSpace(LongConsumer listener);
 

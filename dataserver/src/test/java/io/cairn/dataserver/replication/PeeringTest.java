@@ -83,6 +83,22 @@ class PeeringTest {
     }
 
     @Test
+    void readsItsOwnDiskAgainAfterAFailure() {
+        PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
+        PgReplica replica = primary(1, log);
+        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), 0);
+        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), 0);
+        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        replica.onEntriesFailed();
+        replica.tick(1);
+        assertThat(out.takeActions()).as("not at once").doesNotContain("read after 1");
+        replica.tick(20 * PgLimits.DEFAULT.askNanos() + 1);
+        assertThat(out.takeActions()).contains("read after 1");
+        replica.onEntries(List.of(log[1], log[2]));
+        assertThat(out.takePrepares()).extracting(Prepare::targetDisk).contains(2, 3);
+    }
+
+    @Test
     void servesNobodyWhenAMemberLostWhatIsCommitted() {
         PgReplica replica = primary(2, Ops.entry(1, 1), Ops.entry(1, 2));
         replica.onPeerHistory(2, 5, history(0, 1, from(1, 1)), 0);
