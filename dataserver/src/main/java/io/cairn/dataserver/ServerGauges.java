@@ -33,6 +33,8 @@ record ServerGauges(
         meters.gauge(DataServerMeter.WAL_USED, () -> disk.store().usage().walUsedBytes(), tag);
         meters.gauge(
                 DataServerMeter.WAL_CAPACITY, () -> disk.store().usage().walCapacityBytes(), tag);
+        meters.gauge(
+                DataServerMeter.WAITING_FOR_REPAIR, () -> disk.store().waitingForRepair(), tag);
         meters.gauge(DataServerMeter.SLOWDOWN, () -> disk.delayNanos() / 1e9, tag);
         meters.gauge(DataServerMeter.DISK_USED, () -> disk.store().usage().usedBytes(), tag);
         meters.gauge(

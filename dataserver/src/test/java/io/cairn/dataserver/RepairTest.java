@@ -92,6 +92,52 @@ class RepairTest {
         assertThat(read(pg, data.length)).isEqualTo(data);
     }
 
+    /** As rotten ones: the server goes on, the client notices nothing, the block comes back. */
+    @Test
+    void blocksThatCannotBeRead() throws Exception {
+        int pg = TestCluster.pg(0);
+        byte[] data = write(pg, 1);
+        int primary = cluster.primary(pg);
+        for (int server = 0; server < TestCluster.SERVERS; server++) {
+            long at = awaitFlushed(server, data) + (long) server * PAGE;
+            cluster.devices.get(server).failReads(at);
+        }
+        await().atMost(PATIENCE)
+                .until(() ->
+                        cluster.sendUntilFinal(
+                                        cluster.read(pg, SESSION, 0, data.length), new byte[0])
+                                .status()
+                                .ok());
+        assertThat(read(pg, data.length)).isEqualTo(data);
+        awaitHealed(primary);
+    }
+
+    /** The flusher meets the block first: what was written waits for the repair. */
+    @Test
+    void aWriteToAPartOfABlockThatCannotBeRead() throws Exception {
+        int pg = TestCluster.pg(0);
+        byte[] data = write(pg, 1);
+        for (int server = 0; server < 2; server++) {
+            long at = awaitFlushed(server, data);
+            cluster.devices.get(server).failReads(at + PAGE);
+        }
+        awaitFlushed(2, data);
+        byte[] piece = new byte[100];
+        random.nextBytes(piece);
+        System.arraycopy(piece, 0, data, PAGE + 1000, piece.length);
+        TestCluster.Result written =
+                cluster.sendUntilFinal(cluster.write(pg, SESSION, 2, PAGE + 1000, piece), piece);
+        assertThat(written.status().ok()).isTrue();
+        for (int server = 0; server < 2; server++) {
+            awaitHealed(server);
+        }
+        assertThat(read(pg, data.length)).isEqualTo(data);
+    }
+
+    private void awaitHealed(int server) {
+        await().atMost(PATIENCE).until(() -> cluster.devices.get(server).healed());
+    }
+
     @Test
     void whileTheBlockIsBeingWritten() throws Exception {
         int pg = TestCluster.pg(0);

@@ -27,9 +27,15 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.store.DiskRuntime;
+import io.cairn.dataserver.store.LocalDiskStore;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -54,6 +60,7 @@ final class TestCluster implements AutoCloseable {
     final FakeMds mds;
     final List<MemoryDisk> disks = new ArrayList<>();
     private final Path directory;
+    final List<UnreadableDisks> devices = new ArrayList<>();
     private boolean realDisks;
     private final @Nullable DataServer[] servers = new @Nullable DataServer[SERVERS];
     private final RpcLoops loops = new RpcLoops(1, "test-client");
@@ -76,6 +83,7 @@ final class TestCluster implements AutoCloseable {
         mds = new FakeMds(CLUSTER);
         for (int i = 0; i < SERVERS; i++) {
             disks.add(new MemoryDisk());
+            devices.add(new UnreadableDisks());
         }
     }
 
@@ -117,6 +125,19 @@ final class TestCluster implements AutoCloseable {
         return (table, cluster) -> disk.open();
     }
 
+    private DiskOpener opener(DeviceFiles files) {
+        return (table, cluster) -> {
+            try {
+                return LocalDiskStore.open(
+                        DiskConfig.of(table),
+                        cluster,
+                        new DiskRuntime(databases, files, FatalHandler.halt(), true));
+            } catch (DiskOpenException e) {
+                throw new DataServerException(String.valueOf(e.getMessage()), e);
+            }
+        };
+    }
+
     /** From now on servers start on real disks, below their state directories. */
     TestCluster onRealDisks() {
         realDisks = true;
@@ -142,7 +163,7 @@ final class TestCluster implements AutoCloseable {
         servers[i] =
                 DataServer.start(
                         config(stateDir(i), List.of(mds.address())),
-                        realDisks ? DiskOpener.local(databases) : opener(disks.get(i)),
+                        realDisks ? opener(devices.get(i)) : opener(disks.get(i)),
                         Meters.unpublished());
     }
 

@@ -4,8 +4,8 @@ import java.util.Arrays;
 
 /**
  * Where 64 consecutive blocks of a chunk lie and what their checksums are. A block is absent (reads
- * as zeros), stored, or damaged: its content is lost until it is overwritten as a whole. Used by
- * one thread at a time.
+ * as zeros), stored, or damaged, which only earlier versions wrote: its content is lost until it is
+ * repaired or overwritten as a whole. Used by one thread at a time.
  */
 public final class BlockGroup {
     public static final long ABSENT = 0;

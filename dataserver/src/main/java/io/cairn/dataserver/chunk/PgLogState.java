@@ -8,9 +8,12 @@ import java.util.List;
  * @param lastEpoch epoch of the newest durable operation, 0 if none
  * @param lastSequence sequence of the newest durable operation, 0 if none
  * @param committedSequence every operation up to here is known durable on every in-sync replica
- * @param flushedSequence every operation up to here is in the chunk index and no longer in the WAL
+ * @param flushedSequence every operation up to here is in the chunk index and no longer needed in
+ *     the WAL, but for the deferred ones
  * @param epochStarts where each epoch began, oldest first; bounded, the oldest are dropped
  * @param answered (session, number) already executed, for exactly-once
+ * @param deferred operations up to the flushed one that are not in the chunk index, because a block
+ *     that they need is damaged; as epoch and sequence
  */
 public record PgLogState(
         int pg,
@@ -19,7 +22,28 @@ public record PgLogState(
         long committedSequence,
         long flushedSequence,
         List<EpochStart> epochStarts,
-        List<Answered> answered) {
+        List<Answered> answered,
+        List<ChunkVersion> deferred) {
+
+    /** With nothing deferred. */
+    public PgLogState(
+            int pg,
+            long lastEpoch,
+            long lastSequence,
+            long committedSequence,
+            long flushedSequence,
+            List<EpochStart> epochStarts,
+            List<Answered> answered) {
+        this(
+                pg,
+                lastEpoch,
+                lastSequence,
+                committedSequence,
+                flushedSequence,
+                epochStarts,
+                answered,
+                List.of());
+    }
 
     public PgLogState withAnswered(List<Answered> newAnswered) {
         return new PgLogState(
@@ -29,7 +53,8 @@ public record PgLogState(
                 committedSequence,
                 flushedSequence,
                 epochStarts,
-                newAnswered);
+                newAnswered,
+                deferred);
     }
 
     public record EpochStart(long epoch, long firstSequence) {}

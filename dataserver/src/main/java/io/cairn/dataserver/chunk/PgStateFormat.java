@@ -10,29 +10,32 @@ import java.util.List;
  * Layout of a PG's history as of its last flushed operation, little-endian.
  *
  * <pre>
- *  0 u32 version, 1
+ *  0 u32 version, 2 if there are deferred operations, else 1
  *  4 u32 number of epoch starts
  *  8 u32 number of sessions
- * 12 u32 0
+ * 12 u32 number of deferred operations
  * 16 u64 epoch of the last flushed operation
  * 24 u64 its sequence
  *        epoch starts: u64 epoch, u64 first sequence
  *        sessions: u64 session, u64 acknowledged below, u32 count, u64 numbers of mutations
+ *        deferred operations: u64 epoch, u64 sequence
  *        u32 CRC32C of everything before
  * </pre>
  */
 public final class PgStateFormat {
     static final int FIXED_BYTES = 32;
     static final int VERSION = 1;
+    static final int VERSION_WITH_DEFERRED = 2;
 
     private static final int VERSION_OFFSET = 0;
     private static final int EPOCH_STARTS_OFFSET = 4;
     private static final int SESSIONS_OFFSET = 8;
-    private static final int RESERVED_OFFSET = 12;
+    private static final int DEFERRED_OFFSET = 12;
     private static final int EPOCH_OFFSET = 16;
     private static final int SEQUENCE_OFFSET = 24;
 
     private static final int EPOCH_START_BYTES = 16;
+    private static final int DEFERRED_BYTES = 16;
     private static final int SESSION_BYTES = 20;
     private static final int NUMBER_BYTES = 8;
 
@@ -43,11 +46,12 @@ public final class PgStateFormat {
         for (Answered a : s.answered()) {
             bytes += SESSION_BYTES + NUMBER_BYTES * a.numbers().length;
         }
+        bytes += DEFERRED_BYTES * s.deferred().size();
         ByteBuffer b = IndexValue.allocate(bytes);
-        b.putInt(VERSION_OFFSET, VERSION);
+        b.putInt(VERSION_OFFSET, s.deferred().isEmpty() ? VERSION : VERSION_WITH_DEFERRED);
         b.putInt(EPOCH_STARTS_OFFSET, s.epochStarts().size());
         b.putInt(SESSIONS_OFFSET, s.answered().size());
-        b.putInt(RESERVED_OFFSET, 0);
+        b.putInt(DEFERRED_OFFSET, s.deferred().size());
         b.putLong(EPOCH_OFFSET, s.lastEpoch());
         b.putLong(SEQUENCE_OFFSET, s.flushedSequence());
         b.position(FIXED_BYTES);
@@ -60,16 +64,21 @@ public final class PgStateFormat {
                 b.putLong(n);
             }
         }
+        for (ChunkVersion d : s.deferred()) {
+            b.putLong(d.epoch()).putLong(d.sequence());
+        }
         return IndexValue.seal(b);
     }
 
     static PgLogState decode(int pg, byte[] value) {
         ByteBuffer b = IndexValue.open(value, FIXED_BYTES, "state of PG " + pg);
-        if (b.getInt(VERSION_OFFSET) != VERSION) {
+        int version = b.getInt(VERSION_OFFSET);
+        if (version != VERSION && version != VERSION_WITH_DEFERRED) {
             throw new IndexDamagedException("state of PG " + pg + " has an unknown version");
         }
         int epochs = b.getInt(EPOCH_STARTS_OFFSET);
         int sessions = b.getInt(SESSIONS_OFFSET);
+        int deferredOps = b.getInt(DEFERRED_OFFSET);
         long epoch = b.getLong(EPOCH_OFFSET);
         long sequence = b.getLong(SEQUENCE_OFFSET);
         b.position(FIXED_BYTES);
@@ -87,6 +96,10 @@ public final class PgStateFormat {
             }
             answered.add(new Answered(session, ackedBelow, numbers));
         }
-        return new PgLogState(pg, epoch, sequence, sequence, sequence, starts, answered);
+        List<ChunkVersion> deferred = new ArrayList<>();
+        for (int i = 0; i < deferredOps; i++) {
+            deferred.add(new ChunkVersion(b.getLong(), b.getLong()));
+        }
+        return new PgLogState(pg, epoch, sequence, sequence, sequence, starts, answered, deferred);
     }
 }

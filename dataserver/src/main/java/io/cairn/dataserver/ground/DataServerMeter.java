@@ -24,6 +24,11 @@ public enum DataServerMeter implements MeterSpec {
     BLOCK_REPAIRED(Kind.COUNTER, "", "Damaged blocks given their content back from a replica"),
     BLOCK_REPAIR_FAILED(
             Kind.COUNTER, "", "Damaged blocks that no replica could give their content back"),
+    WAITING_FOR_REPAIR(
+            Kind.GAUGE,
+            "",
+            "Damaged blocks that were written to in part: the write waits in the log for their repair",
+            "disk"),
     CORRUPT_REQUEST(Kind.COUNTER, "", "Requests whose data did not match its checksums");
 
     private final Definition definition;

@@ -45,8 +45,7 @@ public final class BlockingCalls implements AutoCloseable {
         }
     }
 
-    private static <T> void run(
-            Callable<T> call, Consumer<T> result, Consumer<Throwable> failure) {
+    private static <T> void run(Callable<T> call, Consumer<T> result, Consumer<Throwable> failure) {
         T value;
         try {
             value = call.call();

@@ -32,7 +32,8 @@ import org.slf4j.LoggerFactory;
  * write, whatever operations it takes in one round. A block that is all of a large write keeps the
  * place it has in the data file. Any other, also one that several operations cover only together,
  * is merged into a new block, so that a replay finds the old one as it was. A block whose source
- * does not match its checksum becomes damaged, and is reported. For the flusher.
+ * cannot be read or does not match its checksum is damaged: then the chunk is not merged at all,
+ * and keeps what it has. For the flusher.
  */
 final class ChunkMerge {
     private static final Logger LOG = LoggerFactory.getLogger(ChunkMerge.class);
@@ -45,8 +46,6 @@ final class ChunkMerge {
     private final StagedBlocks staged;
     private final FreedBlocks freed;
     private final PayloadReader payloads;
-    private final String name;
-
     private final Stored stored;
     private final ChunkOverlay.View view;
     private final int visible;
@@ -54,11 +53,16 @@ final class ChunkMerge {
     private final TreeSet<Integer> changed = new TreeSet<>();
     private final List<Integer> damaged = new ArrayList<>(0);
     private final List<NewBlock> homeless = new ArrayList<>();
+    private final List<InPlace> inPlace = new ArrayList<>();
+    private final List<Long> released = new ArrayList<>();
+    private final List<Long> kept = new ArrayList<>(0);
+    private String name = "";
 
     private record NewBlock(int block, ByteBuffer image, int crc) {}
 
+    private record InPlace(long location, ByteBuffer image) {}
+
     ChunkMerge(
-            String name,
             Stored stored,
             ChunkOverlay.View view,
             DataFile data,
@@ -68,7 +72,6 @@ final class ChunkMerge {
             StagedBlocks staged,
             FreedBlocks freed,
             PayloadReader payloads) {
-        this.name = name;
         this.stored = stored;
         this.view = view;
         this.visible = view.visibleBase(stored.length());
@@ -82,36 +85,41 @@ final class ChunkMerge {
         this.payloads = payloads;
     }
 
+    /** The chunk's new length; at 0 it is removed. */
+    int length() {
+        return view.length(stored.length());
+    }
+
     /**
-     * Stages the blocks and puts the chunk's changes into the update.
+     * Reads and merges; changes nothing yet.
      *
-     * @return the chunk's new length; at 0 it is removed
+     * @param chunkName for messages
      */
-    int run(ChunkIndex.Update update, int pg, long inode, int chunk, ChunkHead newest)
-            throws IOException {
-        int length = view.length(stored.length());
+    void prepare(String chunkName) throws IOException {
+        name = chunkName;
         freeBeyondCut();
         for (Map.Entry<Integer, List<Range>> e : touched().entrySet()) {
             merge(e.getKey(), e.getValue());
         }
+    }
+
+    /** Stages the blocks and puts the chunk's changes into the update; not if one is damaged. */
+    void finish(ChunkIndex.Update update, int pg, long inode, int chunk, ChunkHead newest) {
+        inPlace.forEach(b -> staged.stage(b.location(), b.image()));
+        released.forEach(freed::add);
+        adopted.addAll(kept);
         settle();
-        if (length == 0) {
+        if (newest.lengthBytes() == 0) {
             update.removeHead(pg, inode, chunk);
         } else {
-            update.putHead(
-                    pg,
-                    inode,
-                    chunk,
-                    new ChunkHead(
-                            newest.epoch(), newest.sequence(), newest.truncateSequence(), length));
+            update.putHead(pg, inode, chunk, newest);
         }
         for (int g : changed) {
             update.putGroup(pg, inode, chunk, g, group(g * ChunkKeys.GROUP_BLOCKS));
         }
-        return length;
     }
 
-    /** Blocks that became damaged. */
+    /** Blocks that are needed and damaged. */
     List<Integer> damaged() {
         return damaged;
     }
@@ -171,28 +179,16 @@ final class ChunkMerge {
         for (Range r : ranges) {
             int from = Math.max(r.start(), start);
             int to = Math.min(r.end(), start + BLOCK);
-            int bad = payloads.read(r.source().record(), from, to, image, from - start);
-            if (bad != PayloadReader.INTACT) {
-                LOG.error(
-                        "{}: bytes {} to {} in the write-ahead log (LSN {}) do not match their"
-                                + " checksum; the block is marked damaged",
-                        name,
-                        from,
-                        to,
-                        r.source().record().lsn());
-                intact = false;
-            }
+            intact &= readRange(r, from, to, image, from - start);
         }
-        changed.add(block / ChunkKeys.GROUP_BLOCKS);
         if (!intact) {
-            release(block);
-            g.damage(i);
             damaged.add(block);
             return;
         }
+        changed.add(block / ChunkKeys.GROUP_BLOCKS);
         int crc = Crc.of(image, 0, BLOCK);
         if (g.stored(i) && !fresh.contains(g.location(i)) && hasWholeImage(block, ranges)) {
-            staged.stage(g.location(i), image);
+            inPlace.add(new InPlace(g.location(i), image));
             g.set(i, g.location(i), crc);
         } else {
             release(block);
@@ -211,7 +207,7 @@ final class ChunkMerge {
         long location = source.record().extentBlock(block);
         int crc = source.op().blockCrcs()[block - source.op().offset() / BLOCK];
         group(block).set(block % ChunkKeys.GROUP_BLOCKS, location, crc);
-        adopted.add(location);
+        kept.add(location);
         return true;
     }
 
@@ -240,25 +236,60 @@ final class ChunkMerge {
         return at < end;
     }
 
-    private boolean readBase(int block, ByteBuffer image) throws IOException {
+    private boolean readBase(int block, ByteBuffer image) {
         int i = block % ChunkKeys.GROUP_BLOCKS;
         BlockGroup g = group(block);
         if (!g.stored(i)) {
             return false;
         }
-        data.read(g.location(i), image.duplicate());
-        if (Crc.of(image, 0, BLOCK) != g.crc(i)) {
+        String why = "does not match its checksum";
+        boolean intact = false;
+        try {
+            data.read(g.location(i), image.duplicate());
+            intact = Crc.of(image, 0, BLOCK) == g.crc(i);
+        } catch (IOException e) {
+            why = "cannot be read: " + e.getMessage();
+        }
+        if (!intact) {
             LOG.error(
-                    "{}: block {} (disk block {}) does not match its checksum; it is marked damaged",
+                    "{}: block {} (disk block {}) {}; what was written to it waits in the"
+                            + " write-ahead log until it is repaired",
                     name,
                     block,
-                    g.location(i));
+                    g.location(i),
+                    why);
             return false;
         }
         for (int p = Math.max(0, visible - block * BLOCK); p < BLOCK; p++) {
             image.put(p, (byte) 0);
         }
         return true;
+    }
+
+    /** The payload of a large write is as good or bad as any block of the data file. */
+    private boolean readRange(Range r, int from, int to, ByteBuffer image, int at)
+            throws IOException {
+        String why = "do not match their checksum";
+        try {
+            int bad = payloads.read(r.source().record(), from, to, image, at);
+            if (bad == PayloadReader.INTACT) {
+                return true;
+            }
+        } catch (IOException e) {
+            if (!r.source().isDirect()) {
+                throw e;
+            }
+            why = "cannot be read: " + e.getMessage();
+        }
+        LOG.error(
+                "{}: bytes {} to {} of the operation with LSN {} {}; it waits in the write-ahead"
+                        + " log until the block is repaired",
+                name,
+                from,
+                to,
+                r.source().record().lsn(),
+                why);
+        return false;
     }
 
     /** Gives the new blocks their places, together where there is room. */
@@ -283,7 +314,7 @@ final class ChunkMerge {
         BlockGroup g = group(block);
         changed.add(block / ChunkKeys.GROUP_BLOCKS);
         if (g.stored(i)) {
-            freed.add(g.location(i));
+            released.add(g.location(i));
         }
     }
 

@@ -53,10 +53,16 @@ final class ChunkReader {
         private static final long serialVersionUID = 1;
 
         private final int block;
+        private final boolean unreadable;
 
         Mismatch(String where, int block) {
+            this(where, block, false);
+        }
+
+        Mismatch(String where, int block, boolean unreadable) {
             super(where, null, false, false);
             this.block = block;
+            this.unreadable = unreadable;
         }
     }
 
@@ -69,6 +75,9 @@ final class ChunkReader {
                 return attempt(store, pg, inode, chunk, offset, length);
             } catch (Mismatch e) {
                 last = e;
+                if (e.unreadable && i > 0) {
+                    break; // each try may take the device seconds
+                }
             } catch (IOException | IndexDamagedException e) {
                 throw new CorruptBlockException(where + e.getMessage());
             }
@@ -187,11 +196,33 @@ final class ChunkReader {
                 while (i + run < blocks && needed(i + run) && location(i + run) == location + run) {
                     run++;
                 }
-                data.read(location, bytes.slice(i * BLOCK, run * BLOCK));
+                readRun(i, run, location);
                 for (int k = i; k < i + run; k++) {
                     verify(k);
                 }
                 i += run;
+            }
+        }
+
+        /** What cannot be read is told by its block: the others of the run may be good. */
+        private void readRun(int first, int count, long location) throws Mismatch {
+            try {
+                data.read(location, bytes.slice(first * BLOCK, count * BLOCK));
+            } catch (IOException whole) {
+                for (int k = 0; k < count; k++) {
+                    try {
+                        data.read(location + k, bytes.slice((first + k) * BLOCK, BLOCK));
+                    } catch (IOException e) {
+                        throw new Mismatch(
+                                "block %d, disk block %d cannot be read: %s"
+                                        .formatted(
+                                                firstBlock + first + k,
+                                                location + k,
+                                                e.getMessage()),
+                                firstBlock + first + k,
+                                true);
+                    }
+                }
             }
         }
 
@@ -221,8 +252,7 @@ final class ChunkReader {
                 if (start >= stop) {
                     continue;
                 }
-                int bad =
-                        payloads.get().read(r.source().record(), start, stop, bytes, start - from);
+                int bad = readRange(r, start, stop);
                 if (bad >= 0) {
                     throw new Mismatch(
                             "LSN " + r.source().record().lsn() + " does not match its checksums",
@@ -232,6 +262,31 @@ final class ChunkReader {
                     pure[i] = false;
                 }
             }
+        }
+
+        /** The first position that is bad, INTACT if none. */
+        private int readRange(Range r, int start, int stop) throws IOException {
+            PayloadReader reader = payloads.get();
+            var record = r.source().record();
+            try {
+                return reader.read(record, start, stop, bytes, start - from);
+            } catch (IOException whole) {
+                if (!r.source().isDirect()) {
+                    throw whole; // the log's failure, not the block's
+                }
+            }
+            for (int at = start; at < stop; at = (at + BLOCK) & -BLOCK) {
+                int end = Math.min(stop, (at + BLOCK) & -BLOCK);
+                try {
+                    int bad = reader.read(record, at, end, bytes, at - from);
+                    if (bad >= 0) {
+                        return bad;
+                    }
+                } catch (IOException e) {
+                    return at;
+                }
+            }
+            return PayloadReader.INTACT;
         }
 
         /** One for each block of which anything is returned; a stored one as it is. */

@@ -105,7 +105,7 @@ final class DiskRecovery {
                 new SpaceAccount(allocator, config.headroomBytes(superblock.capacityBytes()));
         Map<Integer, PgStore> pgs = new ConcurrentHashMap<>();
         for (PgLogState s : index.pgStates()) {
-            pgs.put(s.pg(), new PgStore(s, index, space));
+            pgs.put(s.pg(), new PgStore(s, index, space).recovering());
         }
         Wal wal =
                 Wal.open(
@@ -205,7 +205,8 @@ final class DiskRecovery {
         }
 
         private PgStore pg(int pg) {
-            return pgs.computeIfAbsent(pg, p -> new PgStore(PgStore.empty(p), index, space));
+            return pgs.computeIfAbsent(
+                    pg, p -> new PgStore(PgStore.empty(p), index, space).recovering());
         }
     }
 }

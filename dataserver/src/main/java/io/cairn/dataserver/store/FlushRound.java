@@ -1,16 +1,14 @@
 package io.cairn.dataserver.store;
 
-import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
-import io.cairn.dataserver.chunk.ChunkVersion;
-import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.store.DeferredOps.DamagedBlock;
 import io.cairn.dataserver.wal.PayloadReader;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -33,9 +31,6 @@ final class FlushRound implements AutoCloseable {
     private final PayloadReader payloads;
     private final ChunkIndex.Update update = new ChunkIndex.Update();
     private final FreedBlocks freed = new FreedBlocks();
-    private final List<DamagedBlock> damaged = new ArrayList<>(0);
-
-    private record DamagedBlock(int pg, long inode, int chunk, int block) {}
 
     FlushRound(
             ChunkIndex index,
@@ -52,15 +47,43 @@ final class FlushRound implements AutoCloseable {
         this.payloads = payloads;
     }
 
-    /** Merges the operations, all of one PG, in order, following what the index has. */
-    void add(int pg, List<LoggedOp> ops) throws IOException {
+    /**
+     * Merges what the share takes, following what the index has. Inodes of which a needed block is
+     * damaged are passed over: the share says which.
+     */
+    void add(FlushShare share) throws IOException {
+        int mark = staged.mark();
+        while (true) {
+            List<LoggedOp> batch = share.batch();
+            List<InodeMerge> merges = prepare(share.pg().pg(), batch);
+            List<DamagedBlock> found = new ArrayList<>(0);
+            merges.forEach(m -> found.addAll(m.damaged()));
+            if (found.isEmpty()) {
+                merges.forEach(m -> m.finish(update));
+                batch.forEach(this::freeUnused);
+                return;
+            }
+            share.passOver(found);
+            staged.rewind(mark);
+        }
+    }
+
+    private List<InodeMerge> prepare(int pg, List<LoggedOp> ops) throws IOException {
         PgOverlay overlay =
                 new PgOverlay((inode, chunk) -> index.truncateSequence(pg, inode, chunk));
         ops.forEach(overlay::add);
+        List<InodeMerge> merges = new ArrayList<>();
         for (long inode : new TreeSet<>(overlay.inodes())) {
-            addInode(pg, inode, overlay);
+            InodeMerge merge = new InodeMerge(index, pg, inode, overlay);
+            merge.prepare(this::newMerge);
+            merges.add(merge);
         }
-        ops.forEach(this::freeUnused);
+        return merges;
+    }
+
+    private ChunkMerge newMerge(Stored stored, ChunkOverlay.View view) {
+        return new ChunkMerge(
+                stored, view, data, allocator, fresh, adopted, staged, freed, payloads);
     }
 
     /** Blocks of a large write that nothing shows of any more, or that were merged. */
@@ -73,70 +96,6 @@ final class FlushRound implements AutoCloseable {
             }
         }
         fresh.add(op.record().extents());
-    }
-
-    private void addInode(int pg, long inode, PgOverlay overlay) throws IOException {
-        Set<Integer> chunks = new TreeSet<>(overlay.chunks(inode));
-        List<LoggedOp> whole = overlay.whole(inode);
-        if (!whole.isEmpty()) {
-            chunks.addAll(index.chunks(pg, inode));
-        }
-        long truncated = 0;
-        for (int chunk : chunks) {
-            ChunkOverlay o = overlay.find(inode, chunk);
-            if (o != null && addChunk(pg, inode, chunk, o) == 0) {
-                truncated = Math.max(truncated, o.truncateSequence(0));
-            }
-        }
-        boolean deleted = false;
-        for (LoggedOp op : whole) {
-            if (op.change() instanceof InodeChange.Truncate t) {
-                truncated = Math.max(truncated, t.sequence());
-            } else {
-                deleted = true;
-                truncated = 0;
-            }
-        }
-        if (truncated > 0) {
-            long before = deleted ? 0 : index.inodeTruncateSequence(pg, inode);
-            update.putInodeHead(pg, inode, Math.max(truncated, before));
-        } else if (deleted) {
-            update.removeInodeHead(pg, inode);
-        }
-    }
-
-    private int addChunk(int pg, long inode, int chunk, ChunkOverlay overlay) throws IOException {
-        Stored stored = index.readAll(pg, inode, chunk);
-        ChunkVersion version = overlay.version();
-        if (version == null) {
-            ChunkHead head = stored.head();
-            if (head == null) {
-                throw new IllegalStateException(
-                        "a repair of chunk " + chunk + " of inode " + inode + ", which is not");
-            }
-            version = head.version();
-        }
-        ChunkMerge merge =
-                new ChunkMerge(
-                        String.format("PG %d, inode %d, chunk %d", pg, inode, chunk),
-                        stored,
-                        overlay.view(),
-                        data,
-                        allocator,
-                        fresh,
-                        adopted,
-                        staged,
-                        freed,
-                        payloads);
-        ChunkHead newest =
-                new ChunkHead(
-                        version.epoch(),
-                        version.sequence(),
-                        overlay.truncateSequence(stored.truncateSequence()),
-                        0);
-        int length = merge.run(update, pg, inode, chunk, newest);
-        merge.damaged().forEach(block -> damaged.add(new DamagedBlock(pg, inode, chunk, block)));
-        return length;
     }
 
     /** Writes and syncs the blocks: before the index may speak of them. */
@@ -154,11 +113,6 @@ final class FlushRound implements AutoCloseable {
     /** Blocks the index no longer points to after the update. */
     FreedBlocks freed() {
         return freed;
-    }
-
-    /** Tells of the blocks that became damaged. */
-    void report(DiskStore.DamageListener listener) {
-        damaged.forEach(d -> listener.damaged(d.pg(), d.inode(), d.chunk(), d.block()));
     }
 
     @Override

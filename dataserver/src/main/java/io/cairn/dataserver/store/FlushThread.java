@@ -31,6 +31,9 @@ final class FlushThread {
 
     private static final long IDLE_INDEX_FLUSH_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    /** How often what waits for a repair is tried again though nothing came that helps. */
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     private final DiskConfig config;
     private final Flusher flusher;
     private final Wal wal;
@@ -45,6 +48,7 @@ final class FlushThread {
     private volatile boolean failed;
     private volatile boolean pausing;
     private long lastIndexFlushNanos = System.nanoTime();
+    private long lastRetryNanos = System.nanoTime();
     private boolean wasShort;
 
     FlushThread(
@@ -143,6 +147,10 @@ final class FlushThread {
     private void loop() {
         while (!stopping && !failed) {
             watchFileSystems();
+            if (System.nanoTime() - lastRetryNanos > RETRY_NANOS) {
+                lastRetryNanos = System.nanoTime();
+                flusher.retryDeferred();
+            }
             boolean worked = step();
             if (!worked || wal.fillRatio() < BUSY_FILL) {
                 pause();

@@ -12,7 +12,9 @@ import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 
 /**
@@ -44,13 +46,17 @@ final class Flusher {
     private final PayloadReader payloads = new PayloadReader();
     private final FreshBlocks fresh = new FreshBlocks();
     private final FreedBlocks freed = new FreedBlocks();
-    private final ArrayDeque<Share> published = new ArrayDeque<>();
+    private final CarryForward carryForward;
+    private final ArrayDeque<Published> published = new ArrayDeque<>();
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
     private volatile DiskStore.DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
-    private record Share(PgStore pg, List<LoggedOp> ops) {}
+    /** Also what was deferred before is tried again: at the start, and when told. */
+    private volatile boolean retryDeferred = true;
+
+    private record Published(FlushShare share, List<LoggedOp> ops) {}
 
     Flusher(
             UUID disk,
@@ -66,6 +72,7 @@ final class Flusher {
         this.allocator = allocator;
         this.wal = wal;
         this.pgs = pgs;
+        this.carryForward = new CarryForward(wal, pgs);
         this.appliedTrimLsn = trimLsn;
         this.durableTrimLsn = trimLsn;
     }
@@ -89,28 +96,40 @@ final class Flusher {
      */
     boolean publish() throws IOException {
         forgetPublished(); // or it would be published again
+        carryForward.settle();
         long syncedLsn = wal.syncedLsn();
-        List<Share> shares = collect(syncedLsn);
-        long trimLsn = trimLsn(shares, syncedLsn);
-        if (shares.isEmpty() && trimLsn == appliedTrimLsn) {
+        List<FlushShare> shares = collect(syncedLsn);
+        if (shares.isEmpty() && trimLsn(shares, syncedLsn) == appliedTrimLsn) {
             return false;
         }
+        long trimLsn;
         try (FlushRound round = new FlushRound(index, data, allocator, fresh, staged, payloads)) {
-            for (Share s : shares) {
-                round.add(s.pg().pg(), s.ops());
-                round.update().putPgState(s.pg().stateAfter(s.ops()));
+            for (FlushShare s : shares) {
+                round.add(s);
+                round.update().putPgState(s.pg().stateAfter(s));
             }
             round.writeBlocks();
+            trimLsn = trimLsn(shares, syncedLsn);
             round.update().putDiskState(new DiskState(disk, trimLsn, wal.segmentCount()));
-            shares.forEach(s -> s.pg().entering(s.ops()));
+            shares.forEach(s -> s.pg().entering(s));
             index.apply(round.update());
             freed.addAll(round.freed());
-            round.report(damageListener);
         }
-        published.addAll(shares);
+        boolean worked = false;
+        for (FlushShare s : shares) {
+            s.pg().forgetDeferred(s);
+            published.add(new Published(s, s.next()));
+            report(s);
+            worked |= !s.next().isEmpty();
+        }
         appliedTrimLsn = trimLsn;
         roundsSinceIndexFlush++;
-        return !shares.isEmpty();
+        return worked;
+    }
+
+    private void report(FlushShare s) {
+        s.damaged()
+                .forEach(d -> damageListener.damaged(s.pg().pg(), d.inode(), d.chunk(), d.block()));
     }
 
     private void forgetPublished() {
@@ -126,16 +145,23 @@ final class Flusher {
      * @return whether there was anything
      */
     boolean forgetSome(int atMost) {
-        Share s = published.poll();
-        if (s == null) {
+        Published p = published.poll();
+        if (p == null) {
             return false;
         }
-        int some = Math.min(atMost, s.ops().size());
-        s.pg().forget(s.ops().subList(0, some));
-        if (some < s.ops().size()) {
-            published.addFirst(new Share(s.pg(), s.ops().subList(some, s.ops().size())));
+        int some = Math.min(atMost, p.ops().size());
+        if (some > 0) {
+            p.share().pg().forget(p.share(), p.ops().subList(0, some));
+        }
+        if (some < p.ops().size()) {
+            published.addFirst(new Published(p.share(), p.ops().subList(some, p.ops().size())));
         }
         return true;
+    }
+
+    /** What waits for a repair is tried again in the next round. Any thread. */
+    void retryDeferred() {
+        retryDeferred = true;
     }
 
     /** Any thread. */
@@ -148,7 +174,8 @@ final class Flusher {
         return (appliedTrimLsn > durableTrimLsn && wal.fillRatio() > INDEX_FLUSH_FILL)
                 || (spaceShort && !freed.isEmpty())
                 || freed.runs() > FREED_RUNS_PER_INDEX_FLUSH
-                || roundsSinceIndexFlush >= ROUNDS_PER_INDEX_FLUSH;
+                || roundsSinceIndexFlush >= ROUNDS_PER_INDEX_FLUSH
+                || carryForward.due(appliedTrimLsn);
     }
 
     boolean indexFlushPending() {
@@ -157,8 +184,12 @@ final class Flusher {
 
     /** Makes the index durable; segments and blocks it no longer needs become free. */
     void flushIndex() {
+        boolean relieve = carryForward.due(appliedTrimLsn);
         index.flush();
         durableTrimLsn = appliedTrimLsn;
+        if (relieve) {
+            carryForward.move(payloads);
+        }
         roundsSinceIndexFlush = 0;
         wal.trim(durableTrimLsn);
         fresh.clear();
@@ -170,30 +201,31 @@ final class Flusher {
         return freed.asList();
     }
 
-    private List<Share> collect(long syncedLsn) {
-        List<Share> shares = new ArrayList<>();
-        int budget = (int) Math.min(ROUND_BLOCKS, allocator.freeBlocks());
+    private List<FlushShare> collect(long syncedLsn) {
+        boolean retry = retryDeferred;
+        retryDeferred = false;
+        List<FlushShare> shares = new ArrayList<>();
+        long free = allocator.freeBlocks();
+        int budget = (int) Math.min(ROUND_BLOCKS, free);
         for (PgStore pg : pgs) {
-            List<LoggedOp> ops = pg.flushable(syncedLsn, budget);
-            if (!ops.isEmpty()) {
-                shares.add(new Share(pg, ops));
-                budget -= ops.stream().mapToInt(SpaceAccount::blocksOf).sum();
+            FlushShare share = pg.share(syncedLsn, budget, free, retry);
+            if (!share.isEmpty()) {
+                shares.add(share);
+                int blocks = SpaceAccount.blocksOf(share.candidates());
+                budget = Math.max(0, budget - blocks);
+                free -= blocks;
             }
         }
         return shares;
     }
 
     /** Everything up to here is in the index once these operations are. */
-    private long trimLsn(List<Share> shares, long syncedLsn) {
+    private long trimLsn(List<FlushShare> shares, long syncedLsn) {
+        Map<PgStore, FlushShare> byPg = new HashMap<>();
+        shares.forEach(s -> byPg.put(s.pg(), s));
         long oldest = syncedLsn + 1;
         for (PgStore pg : pgs) {
-            int flushing = 0;
-            for (Share s : shares) {
-                if (s.pg() == pg) {
-                    flushing = s.ops().size();
-                }
-            }
-            oldest = Math.min(oldest, pg.oldestLsnAfter(flushing));
+            oldest = Math.min(oldest, pg.oldestLsnAfter(byPg.get(pg)));
         }
         return Math.max(appliedTrimLsn, oldest - 1);
     }

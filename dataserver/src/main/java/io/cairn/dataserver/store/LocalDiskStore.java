@@ -4,7 +4,6 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
-import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -167,7 +166,7 @@ public final class LocalDiskStore implements DiskStore {
                     RepairOutcome known;
                     try {
                         known = pg(pg).repair(wal, r, () -> outcome.accept(RepairOutcome.LOGGED));
-                    } catch (IndexDamagedException e) {
+                    } catch (Throwable e) { // without an outcome it would never be tried again
                         LOG.error("disk {}: repairing a block", uuid, e);
                         known = RepairOutcome.DIFFERENT;
                     } finally {
@@ -252,7 +251,7 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     /** Null if it cannot be read or does not match its checksums. */
-    private static @Nullable ByteBuf payload(WalRecord r, LoggedOp op, PayloadReader payloads) {
+    static @Nullable ByteBuf payload(WalRecord r, LoggedOp op, PayloadReader payloads) {
         InodeChange change = op.change();
         if (change != null) {
             // Verified when it was decoded; bytes of the log would have to be verified again.
@@ -301,6 +300,11 @@ public final class LocalDiskStore implements DiskStore {
         long capacity = allocator.blocks() * DataFile.BLOCK_BYTES;
         long free = allocator.freeBlocks() * DataFile.BLOCK_BYTES;
         return new DiskUsage(capacity, capacity - free, free, wal.capacityBytes(), wal.usedBytes());
+    }
+
+    @Override
+    public int waitingForRepair() {
+        return pgs.values().stream().mapToInt(PgStore::damagedBlocks).sum();
     }
 
     @Override

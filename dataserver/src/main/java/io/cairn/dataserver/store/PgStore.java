@@ -24,9 +24,12 @@ import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +62,12 @@ final class PgStore {
     private final AnsweredTable flushedAnswers;
 
     private final HeldOps held;
+    private final DeferredOps deferred = new DeferredOps();
+
+    /** Of those that the index does not have, the ones that recovery has not found yet. */
+    private final Set<ChunkVersion> deferredUnfound;
+
+    private final TreeMap<Long, LoggedOp> deferredFound = new TreeMap<>();
 
     /** LSNs of the first records that are void, of drops that are not durable yet. Any thread. */
     private final NavigableSet<Long> dropping = new ConcurrentSkipListSet<>();
@@ -71,6 +80,9 @@ final class PgStore {
     private long orphan = NO_ORPHAN;
     private long nextOrder;
 
+    /** The overlay is filled when all of the log was told. */
+    private boolean recovering;
+
     /** Order of the newest operation that the index may show. */
     private volatile long lastInIndex = -1;
 
@@ -82,6 +94,7 @@ final class PgStore {
         this.overlay =
                 new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
         this.epochStarts = new ArrayList<>(state.epochStarts());
+        this.deferredUnfound = new HashSet<>(state.deferred());
         this.flushedAnswers = new AnsweredTable(state.answered());
         this.lastEpoch = state.lastEpoch();
         this.lastSequence = state.flushedSequence();
@@ -153,6 +166,7 @@ final class PgStore {
     /** Blocks of the data file that large writes take which are not in the index. */
     synchronized List<BlockRun> loggedExtents() {
         List<BlockRun> extents = new ArrayList<>();
+        deferred.ops().forEach(o -> extents.addAll(o.record().extents()));
         unflushed.forEach(o -> extents.addAll(o.record().extents()));
         return extents;
     }
@@ -187,6 +201,12 @@ final class PgStore {
 
     // ---- recovery
 
+    /** From now on it is told what the log holds, until {@link #endRecovery}. */
+    PgStore recovering() {
+        recovering = true;
+        return this;
+    }
+
     /**
      * An operation found in the WAL; those already in the index are passed over. Of operations that
      * were dropped the first ones may be trimmed: what follows such a hole must be void.
@@ -194,6 +214,8 @@ final class PgStore {
     synchronized void recovered(WalRecord record, @Nullable InodeChange change) {
         if (record.repair()) {
             recoveredRepair(record);
+        } else if (deferredUnfound.remove(new ChunkVersion(record.epoch(), record.sequence()))) {
+            deferredFound.put(record.sequence(), new LoggedOp(record, change, 0));
         } else if (record.sequence() == lastSequence + 1) {
             add(record, change);
         } else if (record.sequence() > flushed) {
@@ -220,12 +242,31 @@ final class PgStore {
         }
     }
 
-    /** Throws DiskOpenException if the history has a hole. */
+    /**
+     * Everything of the log was told. Throws DiskOpenException if the history has a hole.
+     *
+     * <p>Deferred operations may have been found in any order, see {@link CarryForward}. They come
+     * first: nothing that is not in the index yet is older.
+     */
     synchronized void endRecovery() throws DiskOpenException {
         if (orphan != NO_ORPHAN) {
             throw new DiskOpenException(
                     "PG " + pg + ": the log has sequence " + orphan + " after " + lastSequence);
         }
+        if (!deferredUnfound.isEmpty()) {
+            throw new DiskOpenException(
+                    "PG " + pg + ": the log lacks " + deferredUnfound + ", which the index needs");
+        }
+        long order = -deferredFound.size();
+        for (LoggedOp found : deferredFound.values()) {
+            LoggedOp op = new LoggedOp(found.record(), found.change(), order++);
+            deferred.add(op);
+            overlay.add(op);
+            space.promise(op);
+        }
+        deferredFound.clear();
+        unflushed.forEach(overlay::add);
+        recovering = false;
     }
 
     // ---- reading
@@ -337,11 +378,28 @@ final class PgStore {
     // ---- the flusher
 
     /**
-     * The next committed operations whose records are durable.
+     * What the flusher may take: the next committed operations whose records are durable, and those
+     * that were deferred if one of them may help.
      *
-     * @param maxBlocks they may need together
+     * @param maxBlocks that the next ones may need together
+     * @param freeBlocks that all may need together
+     * @param retry whether the deferred ones are tried anyway
      */
-    synchronized List<LoggedOp> flushable(long syncedLsn, int maxBlocks) {
+    synchronized FlushShare share(long syncedLsn, int maxBlocks, long freeBlocks, boolean retry) {
+        List<LoggedOp> next = flushable(syncedLsn, maxBlocks);
+        if (deferred.isEmpty()) {
+            return new FlushShare(this, List.of(), next, Set.of());
+        }
+        boolean tried =
+                (retry || next.stream().anyMatch(deferred::mayBeCuredBy))
+                        && SpaceAccount.blocksOf(next) + SpaceAccount.blocksOf(deferred.ops())
+                                <= freeBlocks;
+        return tried
+                ? new FlushShare(this, List.copyOf(deferred.ops()), next, Set.of())
+                : new FlushShare(this, List.of(), next, Set.copyOf(deferred.inodes()));
+    }
+
+    private List<LoggedOp> flushable(long syncedLsn, int maxBlocks) {
         List<LoggedOp> ops = new ArrayList<>();
         int blocks = 0;
         int placed = 0;
@@ -362,57 +420,95 @@ final class PgStore {
         return ops;
     }
 
-    /** What the index is to say of the PG once these, the next operations, are in it. */
-    PgLogState stateAfter(List<LoggedOp> ops) {
+    /** What the index is to say of the PG once the share is in it. */
+    PgLogState stateAfter(FlushShare share) {
         List<Answered> answered;
         synchronized (flushedAnswers) {
-            ops.forEach(o -> flushedAnswers.add(o.op()));
+            share.next().forEach(o -> flushedAnswers.add(o.op()));
             answered = flushedAnswers.toList();
         }
-        WalRecord last = ops.getLast().record();
-        List<EpochStart> starts;
         synchronized (this) {
-            starts = new ArrayList<>(epochStarts);
+            WalRecord last = share.next().isEmpty() ? null : share.next().getLast().record();
+            long epoch = last == null ? flushedEpoch : last.epoch();
+            long sequence = last == null ? flushed : last.sequence();
+            List<EpochStart> starts = new ArrayList<>(epochStarts);
+            starts.removeIf(s -> s.firstSequence() > sequence);
+            List<LoggedOp> out = new ArrayList<>(deferred.ops());
+            out.addAll(share.next());
+            out.removeIf(o -> !share.keeps(o));
+            return new PgLogState(
+                    pg,
+                    epoch,
+                    sequence,
+                    sequence,
+                    sequence,
+                    starts,
+                    answered,
+                    DeferredOps.versions(out));
         }
-        starts.removeIf(s -> s.firstSequence() > last.sequence());
-        return new PgLogState(
-                pg,
-                last.epoch(),
-                last.sequence(),
-                last.sequence(),
-                last.sequence(),
-                starts,
-                answered);
     }
 
-    /** The index is about to show these, the next operations. */
-    void entering(List<LoggedOp> ops) {
-        lastInIndex = ops.getLast().order();
+    /** The index is about to show what the share takes. */
+    void entering(FlushShare share) {
+        lastInIndex = Math.max(lastInIndex, share.candidates().getLast().order());
     }
 
-    /** The oldest operations, which are in the index. */
-    synchronized void forget(List<LoggedOp> ops) {
+    /** What was deferred and is in the index now is forgotten first: it is the oldest. */
+    synchronized void forgetDeferred(FlushShare share) {
+        if (!deferred.isEmpty()) {
+            List<LoggedOp> released = deferred.release(share::keeps);
+            released.forEach(space::settle);
+            overlay.removeFlushed(released);
+        }
+        deferred.found(share.damaged(), share.passedOver());
+    }
+
+    /** The oldest operations of the share: they are in the index, or deferred. */
+    synchronized void forget(FlushShare share, List<LoggedOp> ops) {
+        List<LoggedOp> gone = new ArrayList<>(ops.size());
         for (LoggedOp o : ops) {
             unflushed.removeFirst();
-            space.settle(o);
+            if (share.keeps(o)) {
+                deferred.add(o);
+            } else {
+                space.settle(o);
+                gone.add(o);
+            }
         }
-        overlay.removeFlushed(ops);
+        overlay.removeFlushed(gone);
         flushed = ops.getLast().sequence();
         flushedEpoch = ops.getLast().record().epoch();
     }
 
+    synchronized List<LoggedOp> deferred() {
+        return List.copyOf(deferred.ops());
+    }
+
+    /** Damaged blocks that deferred operations need. */
+    synchronized int damagedBlocks() {
+        return deferred.damagedBlocks();
+    }
+
     /**
-     * LSN of the oldest record that a recovery still needs once the first few operations are in the
-     * index; MAX_VALUE if there is none. Until a drop is durable, those are also the records that it
-     * makes void: a recovery that finds only the last ones of them would see a hole.
+     * LSN of the oldest record that a recovery still needs once the share is in the index;
+     * MAX_VALUE if there is none. Until a drop is durable, those are also the records that it makes
+     * void: a recovery that finds only the last ones of them would see a hole.
      */
-    synchronized long oldestLsnAfter(int flushing) {
+    synchronized long oldestLsnAfter(@Nullable FlushShare share) {
         Long firstDropped = dropping.ceiling(0L);
         long oldest = firstDropped == null ? Long.MAX_VALUE : firstDropped;
-        int i = 0;
+        for (LoggedOp o : deferred.ops()) {
+            if (share == null || share.keeps(o)) {
+                oldest = Math.min(oldest, o.record().lsn());
+            }
+        }
+        int left = share == null ? 0 : share.next().size();
         for (LoggedOp o : unflushed) {
-            if (i++ == flushing) {
+            if (left-- == 0) {
                 return Math.min(oldest, o.record().lsn());
+            }
+            if (share != null && share.keeps(o)) {
+                oldest = Math.min(oldest, o.record().lsn());
             }
         }
         return oldest;
@@ -463,7 +559,9 @@ final class PgStore {
 
     private void addLogged(LoggedOp op) {
         unflushed.addLast(op);
-        overlay.add(op);
+        if (!recovering) {
+            overlay.add(op);
+        }
         space.promise(op);
     }
 

@@ -4,6 +4,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -41,6 +42,11 @@ final class SpaceAccount {
                 (op.offset() + op.length() + DataFile.BLOCK_BYTES - 1) / DataFile.BLOCK_BYTES
                         - op.offset() / DataFile.BLOCK_BYTES;
         return touched + op.cuts().size();
+    }
+
+    /** Of all of them together. */
+    static int blocksOf(List<LoggedOp> ops) {
+        return ops.stream().mapToInt(SpaceAccount::blocksOf).sum();
     }
 
     long headroomBytes() {

@@ -40,6 +40,16 @@ final class StagedBlocks {
         staged.add(new Staged(block, image));
     }
 
+    /** Images handed out so far. */
+    int mark() {
+        return used;
+    }
+
+    /** The images handed out since the mark are not needed; none of them was staged. */
+    void rewind(int mark) {
+        used = mark;
+    }
+
     boolean isEmpty() {
         return staged.isEmpty();
     }

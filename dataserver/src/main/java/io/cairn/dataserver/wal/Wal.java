@@ -1,6 +1,7 @@
 package io.cairn.dataserver.wal;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DeviceFiles;
@@ -82,8 +83,7 @@ public final class Wal implements AutoCloseable {
             String name,
             WalReplay recovered)
             throws IOException, DiskOpenException {
-        WalSegments segments = 
-                WalSegments.open(files, directory, segmentCount, segmentBytes, disk);
+        WalSegments segments = WalSegments.open(files, directory, segmentCount, segmentBytes, disk);
         try {
             long lastLsn = new WalRecovery(segments, data, trimLsn).run(recovered);
             Wal wal = new Wal(segments, data, lastLsn, trimLsn, fatal, name);
@@ -103,11 +103,13 @@ public final class Wal implements AutoCloseable {
     public WalRecord append(
             long epoch, long sequence, DataOp op, ByteBuf payload, Runnable durable) {
         int type = WalRecordFormat.OPERATION;
-        return appender.append(type, epoch, sequence, op, List.of(), payload, durable);
+        boolean urgent = op.type() != DataOpType.WRITE;
+        return appender.append(type, epoch, sequence, op, List.of(), payload, urgent, durable);
     }
 
     /**
-     * Logs what a block must contain, to be written over a damaged one; as {@link #append}.
+     * Logs what a block must contain, to be written over a damaged one; as {@link #append}. Takes
+     * space in reserve: it may be what the log waits for.
      *
      * @param epoch of the operation it follows
      * @param sequence of the operation it follows: if that is dropped, so is this
@@ -116,7 +118,7 @@ public final class Wal implements AutoCloseable {
     public WalRecord appendRepair(
             long epoch, long sequence, DataOp write, ByteBuf payload, Runnable durable) {
         int type = WalRecordFormat.REPAIR;
-        return appender.append(type, epoch, sequence, write, List.of(), payload, durable);
+        return appender.append(type, epoch, sequence, write, List.of(), payload, true, durable);
     }
 
     /**
@@ -127,8 +129,33 @@ public final class Wal implements AutoCloseable {
             long epoch, long sequence, DataOp op, List<BlockRun> extents, Runnable durable) {
         ByteBuf none = Unpooled.EMPTY_BUFFER;
         int type = WalRecordFormat.DIRECT_OPERATION;
-        WalRecord logged = appender.append(type, epoch, sequence, op, extents, none, durable);
+        WalRecord logged =
+                appender.append(type, epoch, sequence, op, extents, none, false, durable);
         return WalRecord.direct(logged.lsn(), epoch, sequence, op, extents, data);
+    }
+
+    /**
+     * Logs an operation once more, so that its first record can be trimmed when the new one is
+     * durable. Takes space in reserve.
+     *
+     * @param payload of the operation; empty if the record has extents
+     */
+    public WalRecord appendAgain(WalRecord r, ByteBuf payload) {
+        boolean direct = !r.extents().isEmpty();
+        int type = direct ? WalRecordFormat.DIRECT_OPERATION : WalRecordFormat.OPERATION;
+        WalRecord logged =
+                appender.append(
+                        type,
+                        r.epoch(),
+                        r.sequence(),
+                        r.op(),
+                        r.extents(),
+                        payload,
+                        true,
+                        () -> {});
+        return direct
+                ? WalRecord.direct(logged.lsn(), r.epoch(), r.sequence(), r.op(), r.extents(), data)
+                : logged;
     }
 
     /** Logs that the operations of the PG after the sequence are void. */

@@ -61,6 +61,7 @@ final class WalAppender {
             DataOp op,
             List<BlockRun> extents,
             ByteBuf payload,
+            boolean urgent,
             Runnable durable) {
         int headLength = DataOpFormat.encodedLength(op);
         int payloadLength = payload.readableBytes();
@@ -79,7 +80,7 @@ final class WalAppender {
         try {
             batch = batchFor(aligned);
             lsn = nextLsn++;
-            at = batch.reserve(aligned, durable, !write);
+            at = batch.reserve(aligned, durable, urgent);
         } finally {
             lock.unlock();
         }
@@ -112,7 +113,7 @@ final class WalAppender {
         } finally {
             batch.copied();
         }
-        wakeSyncThread(!write);
+        wakeSyncThread(urgent);
         boolean repair = type == WalRecordFormat.REPAIR;
         return new WalRecord(
                 lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength, extents);

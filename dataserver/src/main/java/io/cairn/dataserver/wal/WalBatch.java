@@ -162,7 +162,7 @@ public final class WalBatch implements PayloadSource {
             target.position(target.position() + n);
             readerGone();
         } else if (from != null) {
-            from.device().read(target, position + offset);
+            from.read(target, position + offset);
         } else {
             throw new IllegalStateException("batch of LSN " + firstLsn + " has no bytes");
         }

@@ -291,7 +291,7 @@ final class WalRecovery {
             memory = newMemory(Math.max(length, 2 * memory.capacity()));
         }
         memory.clear().limit(length);
-        s.device().read(memory, position);
+        s.read(memory, position);
         memory.flip();
         return memory;
     }

@@ -1,6 +1,8 @@
 package io.cairn.dataserver.wal;
 
 import io.cairn.dataserver.disk.DeviceFile;
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +23,16 @@ final class WalSegment {
 
     DeviceFile device() {
         return device;
+    }
+
+    /** Fills the buffer; an error names the file, for it is the whole disk's failure. */
+    void read(ByteBuffer target, long position) throws IOException {
+        try {
+            device.read(target, position);
+        } catch (IOException e) {
+            throw new IOException(
+                    path + ", of the write-ahead log, cannot be read: " + e.getMessage(), e);
+        }
     }
 
     void use(WalSegmentFormat.@Nullable Header header) {

@@ -105,6 +105,31 @@ class ChunkFormatsTest {
         assertRefused(bytes, b -> PgStateFormat.decode(5, b));
     }
 
+    @Test
+    void pgStateWithDeferredOperations() {
+        PgLogState state =
+                new PgLogState(
+                        5,
+                        2,
+                        9,
+                        9,
+                        9,
+                        List.of(new EpochStart(1, 1), new EpochStart(2, 6)),
+                        List.of(new Answered(0xabc, 4, new long[] {4, 6})),
+                        List.of(new ChunkVersion(1, 5), new ChunkVersion(2, 8)));
+        byte[] bytes = PgStateFormat.encode(state);
+        assertHex(
+                bytes,
+                "0200000002000000010000000200000002000000000000000900000000000000"
+                        + "0100000000000000010000000000000002000000000000000600000000000000"
+                        + "bc0a000000000000040000000000000002000000040000000000000006000000"
+                        + "0000000001000000000000000500000000000000020000000000000008000000"
+                        + "000000006192c53b");
+        PgLogState back = PgStateFormat.decode(5, bytes);
+        assertThat(back).usingRecursiveComparison().isEqualTo(state);
+        assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
     private static void assertHex(byte[] bytes, String expected) {
         assertThat(HexFormat.of().formatHex(bytes)).isEqualTo(expected);
     }

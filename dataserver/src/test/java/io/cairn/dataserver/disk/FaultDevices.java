@@ -72,7 +72,9 @@ public final class FaultDevices implements DeviceFiles {
         failingError = error;
     }
 
-    /** Syncs of devices below the directory wait from now on, until null is given or power is cut. */
+    /**
+     * Syncs of devices below the directory wait from now on, until null is given or power is cut.
+     */
     public synchronized void holdForcesBelow(@Nullable Path path) {
         heldBelow = path == null ? null : path.toAbsolutePath();
         notifyAll();
@@ -258,7 +260,9 @@ public final class FaultDevices implements DeviceFiles {
                     throw new EOFException("read beyond the end");
                 }
                 long last = position + target.remaining() - 1;
-                if (!unreadable.subSet((int) (position / PAGE), (int) (last / PAGE) + 1).isEmpty()) {
+                if (!unreadable
+                        .subSet((int) (position / PAGE), (int) (last / PAGE) + 1)
+                        .isEmpty()) {
                     throw new IOException("Input/output error");
                 }
                 target.put(current, Math.toIntExact(position), target.remaining());

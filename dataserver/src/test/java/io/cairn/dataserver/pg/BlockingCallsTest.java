@@ -10,7 +10,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Whoever asks is told, whatever the disk does; a disk that hangs keeps no other from answering. */
+/**
+ * Whoever asks is told, whatever the disk does; a disk that hangs keeps no other from answering.
+ */
 class BlockingCallsTest {
     @Test
     void aHangingDiskDelaysNoOther() throws Exception {
@@ -21,8 +23,7 @@ class BlockingCallsTest {
                 BlockingCalls other = new BlockingCalls()) {
             try {
                 for (int i = 0; i < 2000; i++) {
-                    slow.call(
-                            () -> hang.await(60, TimeUnit.SECONDS), ended -> {}, refused::add);
+                    slow.call(() -> hang.await(60, TimeUnit.SECONDS), ended -> {}, refused::add);
                 }
                 other.call(() -> "here", answer::complete, answer::completeExceptionally);
                 assertThat(answer.get(30, TimeUnit.SECONDS)).isEqualTo("here");

@@ -6,8 +6,8 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.dataserver.chunk.PgLogState;
-import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.dataserver.replication.Ops.Answer;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
@@ -149,7 +149,9 @@ class PrimaryTest {
         assertThat(waiting.done).isTrue();
     }
 
-    /** The backup lacks the cut as long as it is not committed: its data would show what was cut. */
+    /**
+     * The backup lacks the cut as long as it is not committed: its data would show what was cut.
+     */
     @Test
     void aBackupIsAskedOnlyForWhatItHas() {
         Answer cut = submit(DataOp.truncateInode(Ops.PG, Ops.read(0, 8).inode(), 1, 1));
@@ -182,16 +184,13 @@ class PrimaryTest {
                         4,
                         2,
                         1,
-                        List.of(
-                                new PgLogState.EpochStart(3, 1),
-                                new PgLogState.EpochStart(4, 2)));
+                        List.of(new PgLogState.EpochStart(3, 1), new PgLogState.EpochStart(4, 2)));
         replica.onPeerHistory(2, 5, newer, 1 << 20);
         replica.onPeerHistory(3, 5, newer, 1 << 20);
         assertThat(out.takeActions()).contains("drop after 1");
         out.store.dropTail(1);
         replica.onTailDropped(1);
-        PgLogEntry noop =
-                new PgLogEntry(4, 2, DataOp.noop(Ops.PG, 4), Unpooled.EMPTY_BUFFER);
+        PgLogEntry noop = new PgLogEntry(4, 2, DataOp.noop(Ops.PG, 4), Unpooled.EMPTY_BUFFER);
         replica.onFetched(2, 5, List.of(noop));
         out.sync(replica);
         replica.onPrepareReply(2, 5, 3, 1 << 20);

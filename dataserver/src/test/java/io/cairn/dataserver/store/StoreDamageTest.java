@@ -74,8 +74,11 @@ class StoreDamageTest {
             assertThat(StoreHarness.read(h.store(), 0, 1, 0, 0, PAGE)).hasSize(PAGE);
 
             writeAndFlush(h, new byte[10], PAGE + 100);
-            assertThatThrownBy(() -> StoreHarness.read(h.store(), 0, 1, 0, PAGE + 100, 10))
-                    .as("a block merged with a bad one is bad")
+            assertThat(StoreHarness.read(h.store(), 0, 1, 0, PAGE + 100, 10))
+                    .as("what was written is in the log")
+                    .isEqualTo(new byte[10]);
+            assertThatThrownBy(() -> StoreHarness.read(h.store(), 0, 1, 0, PAGE + 105, 10))
+                    .as("the rest of the block is as bad as before")
                     .isInstanceOf(CorruptBlockException.class);
 
             writeAndFlush(h, new byte[PAGE], PAGE);

@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -50,6 +51,7 @@ final class StoreHarness implements AutoCloseable {
     private final Map<Long, Long> truncateSequences = new HashMap<>();
     private final Map<Long, List<long[]>> pendingTruncations = new HashMap<>();
     private final LinkedBlockingQueue<Runnable> durable = new LinkedBlockingQueue<>();
+    final List<String> fatal = new CopyOnWriteArrayList<>();
     private @Nullable LocalDiskStore store;
     private long epoch = 1;
     private int pgs = PGS;
@@ -116,10 +118,17 @@ final class StoreHarness implements AutoCloseable {
     void open() throws DiskOpenException {
         store =
                 LocalDiskStore.open(
-                        config,
-                        CLUSTER,
-                        new DiskRuntime(
-                                databases, devices, (what, cause) -> devices.cutPower(), false));
+                        config, CLUSTER, new DiskRuntime(databases, devices, this::fatal, false));
+    }
+
+    private void fatal(String what, Throwable cause) {
+        fatal.add(what + ": " + cause.getMessage());
+        devices.cutPower();
+    }
+
+    /** Whether reads may be refused from now on. */
+    void tolerate(boolean refusals) {
+        tolerant = refusals;
     }
 
     /** Ends the process: with the power, or by kill. */
@@ -430,10 +439,11 @@ final class StoreHarness implements AutoCloseable {
 
     /** Bytes are either right or refused. */
     int compareAllAllowingCorruption() {
+        boolean before = tolerant;
         tolerant = true;
         refused = 0;
         compareAll();
-        tolerant = false;
+        tolerant = before;
         return refused;
     }
 

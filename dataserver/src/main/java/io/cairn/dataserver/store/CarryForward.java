@@ -1,0 +1,90 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.wal.PayloadReader;
+import io.cairn.dataserver.wal.Wal;
+import io.cairn.dataserver.wal.WalRecord;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+
+/**
+ * Lets the log be trimmed although a deferred operation is in its oldest part: the operation is
+ * logged once more, at the end. A recovery takes either record for it, because the durable index
+ * says that it is deferred. Not when the deferred ones would fill a good part of the log
+ * themselves: then writes wait until blocks are repaired. For the flusher.
+ */
+final class CarryForward {
+    /** From here on the log needs its oldest part. */
+    private static final double FILL = 0.5;
+
+    /** Share of the log that deferred operations may take. */
+    private static final int MAX_SHARE = 4;
+
+    private final Wal wal;
+    private final Collection<PgStore> pgs;
+    private final List<Moved> moving = new ArrayList<>();
+
+    private record Moved(LoggedOp op, WalRecord record) {}
+
+    CarryForward(Wal wal, Collection<PgStore> pgs) {
+        this.wal = wal;
+        this.pgs = pgs;
+    }
+
+    /** Those that are durable at their new place are not needed at the old one. */
+    void settle() {
+        long synced = wal.syncedLsn();
+        moving.removeIf(m -> {
+            boolean durable = m.record().lsn() <= synced;
+            if (durable) {
+                m.op().logged(m.record());
+            }
+            return durable;
+        });
+    }
+
+    /**
+     * Whether the log is to be relieved.
+     *
+     * @param trimLsn what hinders trimming is right behind it
+     */
+    boolean due(long trimLsn) {
+        if (!moving.isEmpty() || wal.fillRatio() < FILL) {
+            return false;
+        }
+        List<LoggedOp> all = deferred();
+        long bytes = all.stream().mapToLong(o -> o.record().payloadLength() + 4096L).sum();
+        return bytes < wal.capacityBytes() / MAX_SHARE
+                && all.stream().anyMatch(o -> o.record().lsn() == trimLsn + 1);
+    }
+
+    /** The index, which says what is deferred, must be durable. */
+    void move(PayloadReader payloads) {
+        deferred().forEach(o -> log(o, payloads));
+    }
+
+    private List<LoggedOp> deferred() {
+        List<LoggedOp> all = new ArrayList<>();
+        pgs.forEach(pg -> all.addAll(pg.deferred()));
+        return all;
+    }
+
+    private void log(LoggedOp o, PayloadReader payloads) {
+        WalRecord r = o.record();
+        if (o.isRepair()) {
+            return; // void after a crash in any case: the block is found damaged again
+        }
+        ByteBuf payload =
+                o.isDirect() ? Unpooled.EMPTY_BUFFER : LocalDiskStore.payload(r, o, payloads);
+        if (payload != null) {
+            try {
+                moving.add(new Moved(o, wal.appendAgain(r, payload)));
+            } finally {
+                payload.release();
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.ChunkHead;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkIndex.Stored;
+import io.cairn.dataserver.chunk.ChunkOverlay;
+import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.InodeChange;
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.PgOverlay;
+import io.cairn.dataserver.store.DeferredOps.DamagedBlock;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.BiFunction;
+
+/**
+ * Merges the chunks of one inode: all of them, or none if a block that is needed is damaged. For
+ * the flusher.
+ */
+final class InodeMerge {
+    private final ChunkIndex index;
+    private final int pg;
+    private final long inode;
+    private final PgOverlay overlay;
+    private final List<Chunk> chunks = new ArrayList<>();
+    private final List<DamagedBlock> damaged = new ArrayList<>(0);
+    private long truncated;
+    private boolean deleted;
+
+    private record Chunk(int number, ChunkHead newest, ChunkMerge merge) {}
+
+    InodeMerge(ChunkIndex index, int pg, long inode, PgOverlay overlay) {
+        this.index = index;
+        this.pg = pg;
+        this.inode = inode;
+        this.overlay = overlay;
+    }
+
+    /**
+     * Reads and merges, and changes nothing yet.
+     *
+     * @param merges makes the merge of a chunk
+     */
+    void prepare(BiFunction<Stored, ChunkOverlay.View, ChunkMerge> merges) throws IOException {
+        Set<Integer> numbers = new TreeSet<>(overlay.chunks(inode));
+        List<LoggedOp> whole = overlay.whole(inode);
+        if (!whole.isEmpty()) {
+            numbers.addAll(index.chunks(pg, inode));
+        }
+        for (int chunk : numbers) {
+            ChunkOverlay o = overlay.find(inode, chunk);
+            if (o != null && prepare(chunk, o, merges) == 0) {
+                truncated = Math.max(truncated, o.truncateSequence(0));
+            }
+        }
+        for (LoggedOp op : whole) {
+            if (op.change() instanceof InodeChange.Truncate t) {
+                truncated = Math.max(truncated, t.sequence());
+            } else {
+                deleted = true;
+                truncated = 0;
+            }
+        }
+    }
+
+    private int prepare(
+            int chunk, ChunkOverlay o, BiFunction<Stored, ChunkOverlay.View, ChunkMerge> merges)
+            throws IOException {
+        Stored stored = index.readAll(pg, inode, chunk);
+        ChunkVersion version = o.version();
+        if (version == null) {
+            ChunkHead head = stored.head();
+            if (head == null) {
+                throw new IllegalStateException(
+                        "a repair of chunk " + chunk + " of inode " + inode + ", which is not");
+            }
+            version = head.version();
+        }
+        ChunkMerge merge = merges.apply(stored, o.view());
+        merge.prepare("PG %d, inode %d, chunk %d".formatted(pg, inode, chunk));
+        ChunkHead newest =
+                new ChunkHead(
+                        version.epoch(),
+                        version.sequence(),
+                        o.truncateSequence(stored.truncateSequence()),
+                        merge.length());
+        chunks.add(new Chunk(chunk, newest, merge));
+        merge.damaged().forEach(b -> damaged.add(new DamagedBlock(inode, chunk, b)));
+        return merge.length();
+    }
+
+    /** Blocks that are needed and damaged: if there are any, the merge must not be finished. */
+    List<DamagedBlock> damaged() {
+        return damaged;
+    }
+
+    /** Stages the blocks and puts the changes into the update. */
+    void finish(ChunkIndex.Update update) {
+        for (Chunk c : chunks) {
+            c.merge().finish(update, pg, inode, c.number(), c.newest());
+        }
+        if (truncated > 0) {
+            long before = deleted ? 0 : index.inodeTruncateSequence(pg, inode);
+            update.putInodeHead(pg, inode, Math.max(truncated, before));
+        } else if (deleted) {
+            update.removeInodeHead(pg, inode);
+        }
+    }
+}
