@@ -6,7 +6,6 @@ import io.cairn.client.base.Async;
 import io.cairn.client.base.Channels;
 import io.cairn.client.base.ClientMeter;
 import io.cairn.client.base.ClientMeters;
-import io.cairn.client.data.ByteBudget;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.data.MapHolder;
 import io.cairn.client.inode.Appends;
@@ -110,7 +109,10 @@ final class ClientRuntime implements MetaEvents {
                         channels,
                         timer,
                         meters,
-                        config.attemptTimeout().toNanos(),
+                        new DataClient.Limits(
+                                config.attemptTimeout().toNanos(),
+                                config.maxInFlight().bytes(),
+                                config.maxHeld().bytes()),
                         meta::die,
                         meta::refreshMap);
         publisher = new Publisher(meta);
@@ -119,7 +121,6 @@ final class ClientRuntime implements MetaEvents {
                 new FileServices(
                         meta,
                         data,
-                        new ByteBudget(config.maxInFlight().bytes()),
                         publisher,
                         meters,
                         nanos(config.metadataTimeout()),
@@ -136,8 +137,11 @@ final class ClientRuntime implements MetaEvents {
     }
 
     private void gauges(Meters published) {
-        published.gauge(ClientMeter.IN_FLIGHT, () -> services.budget().usedBytes());
-        published.gauge(ClientMeter.QUEUED, () -> services.budget().waiting() + data.parked());
+        published.gauge(ClientMeter.IN_FLIGHT, data::inFlightBytes);
+        published.gauge(ClientMeter.QUEUED, data::queued);
+        published.gauge(ClientMeter.HELD, data::heldBytes);
+        published.gauge(ClientMeter.STUCK_HELD, data::stuckHeldBytes);
+        published.gauge(ClientMeter.STUCK_PGS, data::stuckPgs);
         published.gauge(ClientMeter.MUTATIONS_OUTSTANDING, meta::mutationsOutstanding);
         published.gauge(ClientMeter.OPEN_INODES, table::size);
         published.gauge(ClientMeter.UNPUBLISHED_INODES, () -> publisher.unpublished().size());

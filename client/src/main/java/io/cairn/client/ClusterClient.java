@@ -184,6 +184,11 @@ final class ClusterClient implements CairnClient {
                 Function.identity());
     }
 
+    @Override
+    public void slowDown() {
+        services.data().slowDown();
+    }
+
     // ---- mutations
 
     @Override

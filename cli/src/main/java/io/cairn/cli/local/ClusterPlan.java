@@ -137,6 +137,8 @@ record ClusterPlan(int mds, int data, ByteSize capacity, ByteSize walSize) {
         cluster_id = "%s"
         mds = [%s]
         connect_timeout = "2min"
+        # The mount may share one process, and its direct memory, with all servers.
+        max_held = "192MiB"
         """
                 .formatted(metrics, id, mdsList);
     }

@@ -37,7 +37,6 @@ public final class FuseMount implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(FuseMount.class);
     private static final int READERS = 2;
-    private static final long WRITES_UNDER_WAY_BYTES = 32L << 20;
     private static final long INIT_TIMEOUT_MILLIS = 20_000;
     private static final long SYNC_TIMEOUT_MILLIS = 10_000;
     private static final long END_TIMEOUT_MILLIS = 3_000;
@@ -66,20 +65,23 @@ public final class FuseMount implements AutoCloseable {
         Path path = MountPoint.prepare(mountPoint, mounter, options);
         long root = rootInode(client, options.subdir());
         FuseDevice device = mounter.mount(path, options);
-        RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES, WRITES_UNDER_WAY_BYTES);
+        RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES);
+        FuseMeters fuseMeters = new FuseMeters(meters);
         FuseSession session =
-                new FuseSession(device, buffers, sessionOptions(options), new FuseMeters(meters));
+                new FuseSession(device, buffers, sessionOptions(options), fuseMeters);
         MountTable.@Nullable Entry mounted = MountTable.at(path);
         FuseMount mount =
                 new FuseMount(path, mounter, session, mounted == null ? "" : mounted.device());
-        session.start(
+        Operations operations =
                 new Operations(
                         client,
                         root,
                         session.notifier(),
                         buffers,
                         options.entryTimeoutNanos(),
-                        options.attrTimeoutNanos()));
+                        options.attrTimeoutNanos());
+        fuseMeters.handles(operations::handles);
+        session.start(operations);
         try {
             session.awaitInit(INIT_TIMEOUT_MILLIS);
         } catch (InterruptedException e) {

@@ -98,7 +98,7 @@ public record MountOptions(
                     false,
                     Waiting.AS_CONFIGURED,
                     Duration.ofMinutes(2).toNanos(),
-                    512,
+                    2048,
                     0L,
                     1_000_000_000L,
                     "",

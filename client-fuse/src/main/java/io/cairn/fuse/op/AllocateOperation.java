@@ -2,6 +2,7 @@ package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.FileFormat;
 import io.cairn.fuse.session.FuseRequest;
@@ -12,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * fallocate(2). Any thread. Plain allocation extends the file and reserves nothing: space is given
- * out when data is written. Because of that KEEP_SIZE alone would do nothing and is refused.
+ * out when data is written; but more than there is now is refused. Because of that KEEP_SIZE alone would do nothing and is refused.
  * PUNCH_HOLE and ZERO_RANGE write zeros up to the end of the file, so a hole takes space; ranges
  * cannot be inserted or collapsed.
  */
@@ -48,6 +49,10 @@ final class AllocateOperation {
         CompletableFuture<Void> done =
                 mount.client()
                         .getAttr(file.inode())
+                        .thenCompose(attr ->
+                                (mode & KEEP_SIZE) != 0
+                                        ? CompletableFuture.completedFuture(attr)
+                                        : withRoom(attr, start, end))
                         .thenCompose(attr -> {
                             CompletableFuture<Void> zeros =
                                     zero
@@ -55,13 +60,33 @@ final class AllocateOperation {
                                             : CompletableFuture.completedFuture(null);
                             return (mode & KEEP_SIZE) != 0
                                     ? zeros
-                                    : zeros.thenCompose(nothing -> extend(file, attr, end));
+                                    : zeros.thenCompose(
+                                            nothing -> extend(file, attr, start, end));
                         });
         mount.thenEmpty(request, done);
     }
 
-    private static CompletableFuture<Void> extend(OpenFile file, Attr attr, long end) {
-        return attr.getSize() >= end ? CompletableFuture.completedFuture(null) : file.extend(end);
+    /** A hole before the start needs no space, as it gets none. */
+    private CompletableFuture<Void> extend(OpenFile file, Attr attr, long start, long end) {
+        long more = end - Math.max(start, attr.getSize());
+        return more <= 0 ? CompletableFuture.completedFuture(null) : file.extend(end);
+    }
+
+    /** ENOSPC where the file would get more than there is free. */
+    private CompletableFuture<Attr> withRoom(Attr attr, long start, long end) {
+        long more = end - Math.max(start, attr.getSize());
+        return more <= 0
+                ? CompletableFuture.completedFuture(attr)
+                : mount.client()
+                        .statFs()
+                        .thenApply(space -> {
+                            if (more > space.getFreeBytes()) {
+                                throw new FsException(
+                                        Errno.ENOSPC,
+                                        more + " bytes wanted, free " + space.getFreeBytes());
+                            }
+                            return attr;
+                        });
     }
 
     /** Piece after piece; stops where nobody waits any more. */

@@ -1,5 +1,6 @@
 package io.cairn.fuse.op;
 
+import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.fuse.kernel.SetAttrFormat;
@@ -9,6 +10,7 @@ import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
 import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
 
 /** Attributes of inodes and of the file system. Any thread. */
 final class AttrOperations {
@@ -21,14 +23,14 @@ final class AttrOperations {
     void getattr(FuseRequest request, RequestBody body) {
         mount.then(
                 request,
-                mount.client().getAttr(mount.inode(request)),
+                mount.attributes(mount.inode(request)),
                 attr -> mount.replyAttr(request, attr));
     }
 
     void statx(FuseRequest request, RequestBody body) {
         mount.then(
                 request,
-                mount.client().getAttr(mount.inode(request)),
+                mount.attributes(mount.inode(request)),
                 attr -> {
                     ReplyBuffer reply = ReplyBuffer.ofThread();
                     StatxFormat.putOut(reply.body(), attr, mount.attrTimeoutNanos());
@@ -47,8 +49,19 @@ final class AttrOperations {
         SetAttrOp change = SetAttrFormat.decode(body.segment(), mount.inode(request), now);
         mount.then(
                 request,
-                mount.client().setAttr(change, MountContext.credentials(request)),
+                mount.client()
+                        .setAttr(change, MountContext.credentials(request))
+                        .exceptionallyCompose(failure -> changedRemoved(change, failure)),
                 attr -> mount.replyAttr(request, attr));
+    }
+
+    /** A removed directory that is open has attributes only here. */
+    private CompletableFuture<Attr> changedRemoved(SetAttrOp change, Throwable failure) {
+        boolean removed = mount.directories().ofRemoved(change.getInode(), failure) != null;
+        Attr changed = removed ? mount.directories().change(change) : null;
+        return changed == null
+                ? CompletableFuture.failedFuture(failure)
+                : CompletableFuture.completedFuture(changed);
     }
 
     void statfs(FuseRequest request, RequestBody body) {

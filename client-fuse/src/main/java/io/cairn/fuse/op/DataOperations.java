@@ -2,6 +2,7 @@ package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.fuse.kernel.FileFormat;
 import io.cairn.fuse.kernel.OpenFlag;
 import io.cairn.fuse.session.FuseRequest;
@@ -10,6 +11,9 @@ import io.cairn.fuse.session.RequestBody;
 import io.netty.buffer.ByteBuf;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Reading, writing and making durable. Any thread. */
 final class DataOperations {
@@ -29,16 +33,17 @@ final class DataOperations {
         MemorySegment in = body.segment();
         FileHandle handle = handles.get(FileFormat.handle(in));
         handle.reading(mount.cache());
+        CompletableFuture<ByteBuf> read =
+                handle.file().read(FileFormat.offset(in), FileFormat.size(in));
+        request.whenGivenUp(() -> read.cancel(false));
         var _ =
-                handle.file()
-                        .read(FileFormat.offset(in), FileFormat.size(in))
-                        .whenComplete((data, failure) -> {
-                            if (failure == null) {
-                                request.reply(data);
-                            } else {
-                                request.fail(failure);
-                            }
-                        });
+                read.whenComplete((data, failure) -> {
+                    if (failure == null) {
+                        request.reply(data);
+                    } else {
+                        request.fail(failure);
+                    }
+                });
     }
 
     /**
@@ -60,20 +65,14 @@ final class DataOperations {
         long offset = FileFormat.offset(in);
         boolean kill = FileFormat.writeKillsPrivileges(in);
         boolean sync = (FileFormat.writeFlags(in) & OpenFlag.O_DSYNC) != 0;
+        mount.client().slowDown();
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
-        int counted = mount.buffers().started(size);
-        CompletableFuture<Void> written;
-        try {
-            written = file.write(offset, data, kill);
-        } catch (RuntimeException e) {
-            mount.buffers().finished(counted);
-            throw e;
-        }
+        CompletableFuture<Void> written = file.write(offset, data, kill);
+        request.whenGivenUp(() -> written.cancel(false));
         CompletableFuture<Void> done =
                 sync ? written.thenCompose(nothing -> file.fsync()) : written;
         var _ =
                 done.whenComplete((nothing, failure) -> {
-                    mount.buffers().finished(counted);
                     if (failure == null) {
                         replyWritten(request, size);
                     } else {
@@ -91,38 +90,48 @@ final class DataOperations {
         boolean kill = FileFormat.writeKillsPrivileges(in);
         int flags = FileFormat.writeFlags(in);
         boolean goesOn = mayGoOn(handle, expected, size);
+        mount.client().slowDown();
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
-        int counted = mount.buffers().started(size);
-        CompletableFuture<Long> appended;
-        try {
-            appended =
-                    (flags & OpenFlag.O_DIRECT) == 0
-                            ? file.append(data, kill, goesOn)
-                            : order.append(
-                                    file.inode(),
-                                    expected,
-                                    size,
-                                    failure ->
-                                            failure == null
-                                                    ? file.append(data, kill, goesOn)
-                                                    : dropped(data, failure));
-        } catch (RuntimeException e) {
-            mount.buffers().finished(counted);
-            throw e;
-        }
+        AtomicBoolean taken = new AtomicBoolean();
+        Function<@Nullable Throwable, CompletableFuture<Long>> start =
+                failure -> {
+                    if (taken.getAndSet(true)) {
+                        return givenUp();
+                    }
+                    if (failure != null) {
+                        return dropped(data, failure);
+                    }
+                    CompletableFuture<Long> append = file.append(data, kill, goesOn);
+                    request.whenGivenUp(() -> append.cancel(false));
+                    return append;
+                };
+        // Until it is started, which may take long behind another piece.
+        request.whenGivenUp(() -> {
+            if (!taken.getAndSet(true)) {
+                data.release();
+            }
+        });
+        CompletableFuture<Long> appended =
+                (flags & OpenFlag.O_DIRECT) == 0
+                        ? start.apply(null)
+                        : order.append(file.inode(), expected, size, start);
         CompletableFuture<Long> done =
                 (flags & OpenFlag.O_DSYNC) == 0
                         ? appended
                         : appended.thenCompose(at -> file.fsync().thenApply(nothing -> at));
         var _ =
                 done.whenComplete((at, failure) -> {
-                    mount.buffers().finished(counted);
                     if (failure == null) {
                         appended(request, handle, expected, at, size);
                     } else {
                         request.fail(failure);
                     }
                 });
+    }
+
+    private static CompletableFuture<Long> givenUp() {
+        return CompletableFuture.failedFuture(
+                new FsException(Errno.EINTR, "the caller of an append is gone"));
     }
 
     private static CompletableFuture<Long> dropped(ByteBuf data, Throwable failure) {

@@ -14,11 +14,12 @@ import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
 import io.netty.buffer.ByteBuf;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Listing directories. Any thread. There is no state per open directory: the offset says where to
- * go on. 0 is the start, 1 after ".", 2 after "..", cursor + 2 after the entry of that cursor;
+ * Listing directories. Any thread. Of an open directory only {@link OpenDirectories} knows, for when
+ * it is removed; the offset says where to go on. 0 is the start, 1 after ".", 2 after "..", cursor + 2 after the entry of that cursor;
  * cursors belong to names, so a listing stays right while entries come and go.
  */
 final class DirectoryOperations {
@@ -33,12 +34,26 @@ final class DirectoryOperations {
     }
 
     void opendir(FuseRequest request, RequestBody body) {
+        long inode = mount.inode(request);
+        Attr seen = mount.directories().seen(inode);
+        CompletableFuture<Attr> attr =
+                seen != null
+                        ? CompletableFuture.completedFuture(seen)
+                        : mount.client().getAttr(inode);
+        mount.then(request, attr, known -> replyOpen(request, known));
+    }
+
+    private void replyOpen(FuseRequest request, Attr attr) {
+        mount.directories().opened(attr);
         ReplyBuffer reply = ReplyBuffer.ofThread();
         FileFormat.putOpenOut(reply.body(), 0, 0, 0);
-        request.reply(reply, FileFormat.OPEN_OUT_SIZE);
+        if (!request.reply(reply, FileFormat.OPEN_OUT_SIZE)) {
+            mount.directories().closed(attr.getInode()); // nobody waits, nobody will close it
+        }
     }
 
     void releasedir(FuseRequest request, RequestBody body) {
+        mount.directories().closed(mount.inode(request));
         request.replyEmpty();
     }
 
@@ -64,10 +79,32 @@ final class DirectoryOperations {
         }
         long inode = mount.inode(request);
         long cursor = Math.max(0, offset - DOTS);
-        mount.then(
-                request,
-                mount.client().readDir(inode, cursor, size, plus),
-                entries -> reply(request, inode, offset, size, plus, entries));
+        var _ =
+                mount.client()
+                        .readDir(inode, cursor, size, plus)
+                        .whenComplete((entries, failure) -> {
+                            if (failure == null) {
+                                answer(request, inode, offset, size, plus, entries);
+                            } else if (mount.directories().ofRemoved(inode, failure) != null) {
+                                request.replyEmpty(); // the end: it has not even "." any more
+                            } else {
+                                request.fail(failure);
+                            }
+                        });
+    }
+
+    private void answer(
+            FuseRequest request,
+            long inode,
+            long offset,
+            int size,
+            boolean plus,
+            ReadDirReply entries) {
+        try {
+            reply(request, inode, offset, size, plus, entries);
+        } catch (RuntimeException e) {
+            request.fail(e);
+        }
     }
 
     private void reply(

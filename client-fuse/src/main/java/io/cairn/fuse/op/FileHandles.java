@@ -24,6 +24,10 @@ final class FileHandles {
         return ofInode.getOrDefault(handle.file().inode(), 0) > 1;
     }
 
+    int size() {
+        return handles.size();
+    }
+
     FileHandle get(long number) {
         @Nullable FileHandle handle = handles.get(number);
         if (handle == null) {

@@ -22,6 +22,7 @@ record MountContext(
         CairnClient client,
         NodeIds nodes,
         KernelCache cache,
+        OpenDirectories directories,
         Notifier notifier,
         RequestBuffers buffers,
         long entryTimeoutNanos,
@@ -77,10 +78,23 @@ record MountContext(
         request.reply(reply, AttrFormat.ATTR_OUT_SIZE);
     }
 
-    /** Only of what can be opened: directories and links have no pages to keep. */
+    /** Attributes of what can be opened. */
     void told(Attr attr) {
         if (Mode.isRegular(attr.getMode())) {
             cache.told(attr);
+        } else if (Mode.isDirectory(attr.getMode())) {
+            directories.told(attr);
         }
+    }
+
+    /** Of an inode the kernel knows, also of a directory that was removed while it has it open. */
+    CompletableFuture<Attr> attributes(long inode) {
+        return client.getAttr(inode)
+                .exceptionallyCompose(failure -> {
+                    Attr removed = directories.ofRemoved(inode, failure);
+                    return removed == null
+                            ? CompletableFuture.failedFuture(failure)
+                            : CompletableFuture.completedFuture(removed);
+                });
     }
 }

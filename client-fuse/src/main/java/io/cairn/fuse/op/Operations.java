@@ -20,6 +20,8 @@ import java.util.Map;
  */
 public final class Operations implements RequestHandler {
     private final Map<FuseOpcode, RequestHandler> table = new EnumMap<>(FuseOpcode.class);
+    private final FileHandles handles = new FileHandles();
+    private final OpenDirectories directories = new OpenDirectories();
 
     public Operations(
             CairnClient client,
@@ -33,6 +35,7 @@ public final class Operations implements RequestHandler {
                         client,
                         new NodeIds(rootInode),
                         new KernelCache(),
+                        directories,
                         notifier,
                         buffers,
                         entryTimeoutNanos,
@@ -40,7 +43,7 @@ public final class Operations implements RequestHandler {
         names(new EntryOperations(mount));
         attributes(new AttrOperations(mount), new XattrOperations(mount));
         directories(new DirectoryOperations(mount));
-        files(mount, new FileHandles());
+        files(mount);
         table.put(FuseOpcode.DESTROY, (request, body) -> request.replyEmpty());
         // Nothing is kept per node, so there is nothing to forget.
         table.put(FuseOpcode.FORGET, (request, body) -> {});
@@ -82,7 +85,12 @@ public final class Operations implements RequestHandler {
         table.put(FuseOpcode.FSYNCDIR, directories::fsyncdir);
     }
 
-    private void files(MountContext mount, FileHandles handles) {
+    /** Files and directories the kernel holds open. */
+    public int handles() {
+        return handles.size() + directories.handles();
+    }
+
+    private void files(MountContext mount) {
         OpenOperations opens = new OpenOperations(mount, handles);
         DataOperations data = new DataOperations(mount, handles);
         table.put(FuseOpcode.OPEN, opens::open);

@@ -6,6 +6,11 @@ import io.cairn.common.metrics.MeterSpec;
 public enum FuseMeter implements MeterSpec {
     OPERATION(Kind.TIMER, "", "Requests of the kernel, from reading to answering", "op"),
     IN_FLIGHT(Kind.GAUGE, "", "Requests read from the kernel and not answered yet"),
+    HANDLES(Kind.GAUGE, "", "Files and directories the kernel holds open"),
+    GIVEN_UP(
+            Kind.COUNTER,
+            "",
+            "Requests answered with EINTR because the process that waited was killed or left"),
     INTERRUPTS(Kind.COUNTER, "", "Signals that reached a process while it waited for a request");
 
     private final Definition definition;

@@ -15,14 +15,20 @@ public final class FuseMeters {
     private final ConcurrentHashMap<FuseOpcode, OperationTimer> operations =
             new ConcurrentHashMap<>();
     private final Counter interrupts;
+    private final Counter givenUp;
 
     public FuseMeters(Meters meters) {
         this.meters = meters;
         this.interrupts = meters.counter(FuseMeter.INTERRUPTS);
+        this.givenUp = meters.counter(FuseMeter.GIVEN_UP);
     }
 
     void inFlight(IntSupplier now) {
         meters.gauge(FuseMeter.IN_FLIGHT, now::getAsInt);
+    }
+
+    public void handles(IntSupplier now) {
+        meters.gauge(FuseMeter.HANDLES, now::getAsInt);
     }
 
     /** ENOENT and ENODATA are answers, not failures: looking for a name that is free is normal. */
@@ -38,6 +44,10 @@ public final class FuseMeters {
         } else {
             timer.recordError(nanos);
         }
+    }
+
+    void givenUp() {
+        givenUp.increment();
     }
 
     void interrupted() {

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A thread that takes requests from one descriptor and starts each; it never waits for one to
- * finish. Ends when the file system is unmounted.
+ * finish, so that interrupts are heard. Ends when the file system is unmounted.
  */
 final class FuseReader implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(FuseReader.class);

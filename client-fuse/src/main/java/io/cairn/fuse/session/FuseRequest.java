@@ -6,7 +6,9 @@ import io.cairn.common.errno.FsException;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.libc.LinuxError;
 import io.netty.buffer.ByteBuf;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,6 +34,11 @@ public final class FuseRequest {
     private final long startNanos = System.nanoTime();
     private final AtomicBoolean answered = new AtomicBoolean();
     private volatile boolean interrupted;
+
+    /** Under the monitor: what is to be done when nobody waits any more, and whether that is so. */
+    private @Nullable Runnable whenGivenUp;
+
+    private boolean givenUp;
 
     private volatile int process = PROCESS_UNKNOWN;
 
@@ -98,6 +105,39 @@ public final class FuseRequest {
         return interrupted;
     }
 
+    /**
+     * Nobody waits any more: answers with EINTR, and ends what can still be ended of the operation.
+     */
+    void giveUp() {
+        if (!fail(Errno.EINTR)) {
+            return;
+        }
+        session.givenUp();
+        @Nullable Runnable then;
+        synchronized (this) {
+            givenUp = true;
+            then = whenGivenUp;
+            whenGivenUp = null;
+        }
+        if (then != null) {
+            then.run();
+        }
+    }
+
+    /**
+     * Says what is to be done when the process that waits is killed or leaves: once, on any thread,
+     * also at once. It replaces what was said before.
+     */
+    public void whenGivenUp(Runnable then) {
+        synchronized (this) {
+            if (!givenUp) {
+                whenGivenUp = then;
+                return;
+            }
+        }
+        then.run();
+    }
+
     long startNanos() {
         return startNanos;
     }
@@ -113,6 +153,9 @@ public final class FuseRequest {
     /** The one place where a failure becomes a kernel error number. */
     public boolean fail(Throwable failure) {
         Throwable cause = Causes.of(failure);
+        if (cause instanceof CancellationException) { // answered when it was given up
+            return fail(Errno.EINTR);
+        }
         if (cause instanceof FsException expected) {
             LOG.debug("{} node {}: {}", opcode.label(), node, expected.getMessage());
             return fail(expected.errno());

@@ -114,6 +114,10 @@ public final class FuseSession {
         }
     }
 
+    void givenUp() {
+        meters.givenUp();
+    }
+
     /**
      * The target may be held by another reader that has not registered it yet: EAGAIN makes the
      * kernel ask again. It must be said on the descriptor the target was read from, and we do not

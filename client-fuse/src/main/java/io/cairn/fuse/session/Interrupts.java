@@ -1,6 +1,5 @@
 package io.cairn.fuse.session;
 
-import io.cairn.common.errno.Errno;
 import io.cairn.fuse.kernel.FuseOpcode;
 import java.util.HashMap;
 import java.util.Map;
@@ -29,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  *       so.
  * </ul>
  *
- * The operation itself goes on; its late result is dropped.
+ * What of the operation was not sent to a server is ended; the rest goes on, and its late result is
+ * dropped.
  */
 final class Interrupts {
     private static final long DYING_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -128,7 +128,7 @@ final class Interrupts {
     }
 
     private static void giveUp(FuseRequest request) {
-        request.fail(Errno.EINTR);
+        request.giveUp();
     }
 
     /** Asks once about each thread or process: many requests may be of one. */

@@ -108,7 +108,7 @@ public final class MemoryClient implements CairnClient {
     private MemoryNode node(long inode) {
         @Nullable MemoryNode node = nodes.get(inode);
         if (node == null) {
-            throw error(Errno.ESTALE);
+            throw error(Errno.ENOENT);
         }
         return node;
     }
@@ -494,11 +494,21 @@ public final class MemoryClient implements CairnClient {
         StatFsReply space =
                 StatFsReply.newBuilder()
                         .setCapacityBytes(1L << 40)
-                        .setFreeBytes(1L << 39)
+                        .setFreeBytes(freeBytes())
                         .setInodesUsed(inodeCount())
                         .setInodesFree(1_000_000)
                         .build();
         return CompletableFuture.completedFuture(space);
+    }
+
+    /** What {@link #statFs} says. */
+    public long freeBytes() {
+        return 1L << 39;
+    }
+
+    /** Removes an empty directory as another client would. */
+    public synchronized void removeElsewhere(byte[] nameInRoot) {
+        remove(directory(ROOT_INODE), nameInRoot, true);
     }
 
     /** Changes a file as another client would: the mount learns nothing of it. */

@@ -139,6 +139,37 @@ class InterruptTest {
         Awaitility.await().until(() -> memory.client().openCount() == 0);
     }
 
+    /** More than the readers once held before they stopped to read. */
+    @Test
+    void otherCallsGoOnWhileManyWritesAreNotAnswered() throws Exception {
+        // Writes that extend a file go one after the other.
+        assertThat(Posix.call("truncate", memory.path("a"), 100L << 20)).isZero();
+        Process fio =
+                blocked(
+                        "write",
+                        "fio",
+                        "--name=w",
+                        "--filename=a",
+                        "--rw=write",
+                        "--bs=1M",
+                        "--size=100M",
+                        "--direct=1",
+                        "--ioengine=libaio",
+                        "--iodepth=100",
+                        "--thread=1",
+                        "--fallocate=none");
+        try {
+            Awaitility.await()
+                    .atMost(20, TimeUnit.SECONDS)
+                    .until(() -> memory.client().heldBack("write") == 100);
+            assertThat(Posix.lstat(memory.path("a")).error()).isZero();
+            endedBy(fio, SIGKILL);
+        } finally {
+            memory.client().letGo("write");
+        }
+        Awaitility.await().until(() -> memory.client().openCount() == 0);
+    }
+
     /** Sends it and waits until the mount has been told. */
     private void signalled(Process process, int signal) {
         double before = memory.interrupts();

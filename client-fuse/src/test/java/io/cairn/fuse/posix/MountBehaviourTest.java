@@ -1,6 +1,7 @@
 package io.cairn.fuse.posix;
 
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -23,6 +24,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** What the comparison with a local directory does not show. */
 class MountBehaviourTest {
     private static final int ENOENT = -2;
+    private static final int ENOSPC = -28;
+    private static final int O_DIRECTORY = 0200000;
     private static final int EOPNOTSUPP = -95;
     private static final int ENOTTY = -25;
 
@@ -238,6 +241,78 @@ class MountBehaviourTest {
         assertThat(Posix.callLong("lseek", fd, 0L, 3)).as("SEEK_DATA").isZero();
         assertThat(Posix.callLong("lseek", fd, 0L, 4)).as("SEEK_HOLE").isEqualTo(1);
         Posix.close(fd);
+    }
+
+    @Test
+    void fallocateBeyondTheFreeSpaceIsRefusedAtOnce() {
+        write("a", "x");
+        int fd = Posix.open(memory.path("a"), Posix.O_RDWR, 0);
+        long free = memory.client().freeBytes();
+        assertThat(Posix.call("fallocate", fd, 0, 0L, free + 2)).isEqualTo(ENOSPC);
+        assertThat(Posix.call("fallocate", fd, 16, 0L, free + 2)).isEqualTo(ENOSPC);
+        assertThat(Posix.fstat(fd).size()).isEqualTo(1);
+        // Only what it adds needs space: neither what is there nor a hole before it.
+        assertThat(Posix.call("fallocate", fd, 0, 0L, free + 1)).isZero();
+        assertThat(Posix.fstat(fd).size()).isEqualTo(free + 1);
+        assertThat(Posix.call("fallocate", fd, 0, 2 * free, 10L)).isZero();
+        assertThat(Posix.fstat(fd).size()).isEqualTo(2 * free + 10);
+        Posix.close(fd);
+    }
+
+    /** As on a local file system, whoever removed it. */
+    @Test
+    void removedDirectoryStaysUsableUntilClosed() {
+        for (boolean elsewhere : List.of(false, true)) {
+            for (boolean replaced : List.of(false, true)) {
+                assertThat(Posix.call("mkdir", memory.path("d"), 0750)).isZero();
+                assertThat(Posix.call("mkdir", memory.path("e"), 0700)).isZero();
+                int fd = Posix.open(memory.path("d"), O_DIRECTORY, 0);
+                int twice = Posix.open(memory.path("d"), O_DIRECTORY, 0);
+                Stat before = Posix.fstat(fd);
+                if (elsewhere) {
+                    memory.client().removeElsewhere("d".getBytes(UTF_8));
+                } else if (replaced) {
+                    assertThat(Posix.call("rename", memory.path("e"), memory.path("d"))).isZero();
+                } else {
+                    assertThat(Posix.call("rmdir", memory.path("d"))).isZero();
+                }
+                Posix.call("fchmod", fd, 0711);
+                Stat stat = Posix.fstat(fd);
+                assertThat(stat.error()).isZero();
+                assertThat(stat.inode()).isEqualTo(before.inode());
+                assertThat(stat.isDirectory()).isTrue();
+                assertThat(stat.nlink()).isZero();
+                assertThat(stat.mode() & 07777).isEqualTo(0711);
+                assertThat(names(fd)).isEmpty();
+                int made = Posix.O_WRONLY | Posix.O_CREAT;
+                byte[] name = "x".getBytes(UTF_8);
+                assertThat(Posix.call("openat", fd, name, made, 0644)).isEqualTo(ENOENT);
+                assertThat(Posix.call("openat", fd, name, Posix.O_RDONLY, 0)).isEqualTo(ENOENT);
+                assertThat(Posix.call("mkdirat", fd, name, 0755)).isEqualTo(ENOENT);
+                assertThat(Posix.call("fsync", fd)).isZero();
+                assertThat(Posix.close(fd)).isZero();
+                assertThat(Posix.fstat(twice).nlink()).isZero();
+                assertThat(Posix.close(twice)).isZero();
+                Posix.call("rmdir", memory.path("d"));
+                Posix.call("rmdir", memory.path("e"));
+            }
+        }
+        Awaitility.await().until(() -> memory.handles() == 0);
+    }
+
+    /** Of an open directory, but "." and "..". */
+    private static List<String> names(int fd) {
+        List<String> names = new ArrayList<>();
+        MemorySegment buffer = java.lang.foreign.Arena.ofAuto().allocate(4096, 8);
+        long n = Posix.callLong("getdents64", fd, buffer, 4096L);
+        assertThat(n == ENOENT || n >= 0).as("getdents64: %d", n).isTrue();
+        for (long at = 0; at < n; at += Short.toUnsignedInt(buffer.get(JAVA_SHORT_UNALIGNED, at + 16))) {
+            String name = buffer.getString(at + 19);
+            if (!name.equals(".") && !name.equals("..")) {
+                names.add(name);
+            }
+        }
+        return names;
     }
 
     @Test

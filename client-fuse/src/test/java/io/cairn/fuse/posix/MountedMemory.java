@@ -64,6 +64,11 @@ public final class MountedMemory implements BeforeEachCallback, AfterEachCallbac
         return meters.counter(FuseMeter.INTERRUPTS).count();
     }
 
+    /** Files and directories the kernel has open, as the mount counts them. */
+    public double handles() {
+        return meters.registry().get("cairn.mount.handles").gauge().value();
+    }
+
     public FuseMount mount() {
         @Nullable FuseMount mounted = mount;
         if (mounted == null) {

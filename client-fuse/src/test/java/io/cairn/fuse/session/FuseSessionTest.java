@@ -39,7 +39,7 @@ class FuseSessionTest {
     private static final int HEADER = 40;
 
     /** One for all sessions: each would keep an arena of 8 MiB. */
-    private final RequestBuffers buffers = new RequestBuffers(1 << 20, 8 << 20);
+    private final RequestBuffers buffers = new RequestBuffers(1 << 20);
 
     private final Arena arena = Arena.ofAuto();
     private final MemoryClient client = new MemoryClient();

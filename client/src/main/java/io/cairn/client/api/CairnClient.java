@@ -84,11 +84,22 @@ public interface CairnClient extends AutoCloseable {
 
     CompletableFuture<StatFsReply> statFs();
 
+    /**
+     * Keeps a thread that is about to issue another write waiting for a moment, at most 250 ms,
+     * while writes that are being answered hold much memory. Never because of data servers that do
+     * not answer.
+     */
+    default void slowDown() {}
+
     /** Ends the session: open files are closed, what was written is published. */
     @Override
     void close();
 
-    /** A file this session holds open. Any thread. */
+    /**
+     * A file this session holds open. Any thread. Whoever no longer waits for a read, write or
+     * append cancels its future: what was not sent to a data server then never will be, and gives
+     * its memory back; what was sent goes on.
+     */
     interface OpenFile {
         long inode();
 
@@ -100,7 +111,8 @@ public interface CairnClient extends AutoCloseable {
 
         /**
          * Completes when all of it is durable on every in-sync replica. Takes over the buffer.
-         * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must.
+         * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must. ENOMEM
+         * when the writes that wait hold as much memory as they may.
          */
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 

@@ -68,11 +68,22 @@ public record ClientConfig(
         @Key(
                         value =
                                 "Bytes of data requests in flight at once; what goes beyond waits"
-                                        + " its turn.",
+                                        + " its turn. Requests to placement groups that do not"
+                                        + " answer are not counted.",
                         defaultValue = "32MiB",
                         min = "1MiB",
                         max = "16GiB")
                 ByteSize maxInFlight,
+        @Key(
+                        value =
+                                "Memory that writes may take from when programs issue them until"
+                                        + " they are answered; half of it where their data servers"
+                                        + " do not answer. A write beyond fails with ENOMEM. The"
+                                        + " JVM's direct memory must be larger by half.",
+                        defaultValue = "512MiB",
+                        min = "16MiB",
+                        max = "64GiB")
+                ByteSize maxHeld,
         @Key(
                         value = "Batches of metadata changes in flight at once.",
                         defaultValue = "8",
@@ -148,6 +159,7 @@ public record ClientConfig(
                 io,
                 attempt,
                 maxInFlight,
+                maxHeld,
                 metadataPipeline,
                 publishInterval,
                 eventLoops);

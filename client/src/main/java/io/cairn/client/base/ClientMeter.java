@@ -8,7 +8,18 @@ public enum ClientMeter implements MeterSpec {
     READ_BYTES(Kind.COUNTER, "bytes", "Bytes of files read"),
     WRITTEN_BYTES(Kind.COUNTER, "bytes", "Bytes of files written"),
     IN_FLIGHT(Kind.GAUGE, "bytes", "Bytes of data requests in flight"),
-    QUEUED(Kind.GAUGE, "", "Data requests that wait for others to finish before they are sent"),
+    HELD(Kind.GAUGE, "bytes", "Memory of writes that are not answered, sent or not"),
+    STUCK_HELD(
+            Kind.GAUGE,
+            "bytes",
+            "Of held, that of writes for placement groups that do not answer"),
+    STUCK_PGS(
+            Kind.GAUGE,
+            "",
+            "Placement groups that have not answered for a tenth of attempt_timeout"),
+    REFUSED_WRITES(
+            Kind.COUNTER, "", "Writes refused with ENOMEM because those that wait hold max_held"),
+    QUEUED(Kind.GAUGE, "", "Data requests that wait for room or to be repeated"),
     MUTATIONS_OUTSTANDING(Kind.GAUGE, "", "Metadata changes queued or not yet answered"),
     OPEN_INODES(Kind.GAUGE, "", "Files this client holds open"),
     UNPUBLISHED_INODES(Kind.GAUGE, "", "Files whose new size or mtime the MDS was not told yet"),

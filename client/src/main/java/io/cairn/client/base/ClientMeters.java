@@ -45,6 +45,7 @@ public final class ClientMeters {
     private final Counter dataRetries;
     private final Counter metadataRetries;
     private final Counter checksumErrors;
+    private final Counter refusedWrites;
     private final Counter appendRightsTaken;
     private final Counter appendRightsReturned;
 
@@ -57,6 +58,7 @@ public final class ClientMeters {
         dataRetries = meters.counter(ClientMeter.RETRIES, "data");
         metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
         checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
+        refusedWrites = meters.counter(ClientMeter.REFUSED_WRITES);
         appendRightsTaken = meters.counter(ClientMeter.APPEND_RIGHTS, "acquired");
         appendRightsReturned = meters.counter(ClientMeter.APPEND_RIGHTS, "returned");
     }
@@ -98,6 +100,11 @@ public final class ClientMeters {
 
     public void appendRightReturned() {
         appendRightsReturned.increment();
+    }
+
+    /** For want of memory. */
+    public void writeRefused() {
+        refusedWrites.increment();
     }
 
     public void checksumError() {

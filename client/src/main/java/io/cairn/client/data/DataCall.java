@@ -34,6 +34,7 @@ final class DataCall implements RpcCallback {
 
     private final DataClient client;
     private final DataTarget target;
+    private final int pg;
     private final DataOpType type;
     private final int chunk;
     private final int offset;
@@ -45,6 +46,9 @@ final class DataCall implements RpcCallback {
     private DataView view;
     private long number;
     private int attempts;
+    private boolean started;
+    private boolean answered;
+    private boolean finished;
     private int checksumErrors;
     private String last = "nothing";
 
@@ -52,6 +56,7 @@ final class DataCall implements RpcCallback {
     DataCall(
             DataClient client,
             DataTarget target,
+            int pg,
             int chunk,
             int offset,
             ByteBuf data,
@@ -59,6 +64,7 @@ final class DataCall implements RpcCallback {
             DataClient.Outcome outcome) {
         this.client = client;
         this.target = target;
+        this.pg = pg;
         this.view = target.view();
         this.type = DataOpType.WRITE;
         this.chunk = chunk;
@@ -74,6 +80,7 @@ final class DataCall implements RpcCallback {
     DataCall(
             DataClient client,
             DataTarget target,
+            int pg,
             int chunk,
             int offset,
             int length,
@@ -81,6 +88,7 @@ final class DataCall implements RpcCallback {
             DataClient.Outcome outcome) {
         this.client = client;
         this.target = target;
+        this.pg = pg;
         this.view = target.view();
         this.type = DataOpType.READ;
         this.chunk = chunk;
@@ -92,6 +100,35 @@ final class DataCall implements RpcCallback {
         this.outcome = outcome;
     }
 
+    /** Whose budget it takes. */
+    int pg() {
+        return pg;
+    }
+
+    long bytes() {
+        return length;
+    }
+
+    boolean late(long now) {
+        return now - deadlineNanos >= 0;
+    }
+
+    /** Nobody waits for it, and no data server can have executed it, or it changes nothing. */
+    boolean droppable() {
+        return number == 0 && outcome.unwanted();
+    }
+
+    /** Sends it, its bytes having been taken from the budget. */
+    void start() {
+        started = true;
+        try {
+            send();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            finish(Async.notStarted(e), Unpooled.EMPTY_BUFFER);
+        }
+    }
+
+    /** Once it was started; before, only if it is to end unsent: dead, late, or droppable. */
     void send() {
         long now = System.nanoTime();
         FsException dead = client.dead();
@@ -99,7 +136,13 @@ final class DataCall implements RpcCallback {
             finish(dead, Unpooled.EMPTY_BUFFER);
             return;
         }
-        if (now - deadlineNanos >= 0) {
+        if (droppable()) {
+            finish(
+                    new FsException(Errno.EINTR, this + " dropped: its caller is gone"),
+                    Unpooled.EMPTY_BUFFER);
+            return;
+        }
+        if (late(now)) {
             finish(late(), Unpooled.EMPTY_BUFFER);
             return;
         }
@@ -109,12 +152,12 @@ final class DataCall implements RpcCallback {
         }
         ClusterMap map = client.map().current();
         boolean known = map.pool(view.pool()) != null;
-        int pg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
-        InetSocketAddress address = known ? map.primaryAddress(pg) : null;
+        int inPg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
+        InetSocketAddress address = known ? map.primaryAddress(inPg) : null;
         if (address == null) {
             last =
                     known
-                            ? "PG " + Integer.toHexString(pg) + " has no data server yet"
+                            ? "PG " + Integer.toHexString(inPg) + " has no data server yet"
                             : "pool " + view.pool() + " is not in the cluster map";
             client.refreshMap();
             client.park(this, BackOff.REQUESTS.delayNanos(attempts));
@@ -124,7 +167,7 @@ final class DataCall implements RpcCallback {
             number = client.numbers().begin();
         }
         RpcChannel channel = client.channels().channel(address);
-        DataOp op = op(pg, map.epoch(), view);
+        DataOp op = op(inPg, map.epoch(), view);
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(DataOpFormat.encodedLength(op));
         DataOpFormat.encode(op, head);
         long attempt = now + client.attemptNanos();
@@ -136,13 +179,13 @@ final class DataCall implements RpcCallback {
                 this);
     }
 
-    private DataOp op(int pg, long mapEpoch, DataView view) {
+    private DataOp op(int inPg, long mapEpoch, DataView view) {
         var range = new DataOp.Range(target.inode(), chunk, offset, length);
         var caller = new DataOp.Caller(client.session(), number, client.numbers().ackedBelow());
         var known = new DataOp.Known(mapEpoch, view.truncateSequence(), view.cuts(chunk));
         return type == DataOpType.WRITE
-                ? DataOp.write(pg, range, caller, known, blockCrcs)
-                : DataOp.read(pg, range, caller, known);
+                ? DataOp.write(inPg, range, caller, known, blockCrcs)
+                : DataOp.read(inPg, range, caller, known);
     }
 
     @Override
@@ -151,6 +194,7 @@ final class DataCall implements RpcCallback {
             failed(status);
             return;
         }
+        answered = true;
         boolean intact;
         try {
             intact = type == DataOpType.WRITE || intact(head, received);
@@ -185,6 +229,7 @@ final class DataCall implements RpcCallback {
         last = status.errno() + " " + status.detail();
         switch (status.advice()) {
             case GIVE_UP -> {
+                answered = true;
                 Errno errno = status.errno() == Errno.EBADMSG ? Errno.EIO : status.errno();
                 finish(new FsException(errno, this + ": " + last), Unpooled.EMPTY_BUFFER);
             }
@@ -227,9 +272,20 @@ final class DataCall implements RpcCallback {
     }
 
     private void finish(@Nullable FsException failure, ByteBuf data) {
+        if (finished) {
+            return;
+        }
+        finished = true;
         endNumber();
         payload.release();
-        outcome.done(failure, data, view.truncateSequence());
+        if (started) {
+            client.finished(
+                    this,
+                    answered,
+                    () -> outcome.done(failure, data, view.truncateSequence()));
+        } else {
+            outcome.done(failure, data, view.truncateSequence());
+        }
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.cairn.client.base.Channels;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.Set;
@@ -12,11 +13,15 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Sends pieces of files to the primaries of their placement groups and repeats them until they are
- * answered or late. Any thread; outcomes are reported on event loops or on the timer, never on the
+ * answered or late. Those for PGs that do not answer wait apart, see {@link PgBudgets}. Any thread;
+ * outcomes are reported on event loops or on the timer, never on the
  * thread that asked before the method has returned, unless the request is refused at once.
  */
 public final class DataClient {
@@ -30,7 +35,32 @@ public final class DataClient {
          * @param truncateSequence newest truncation known to the request that was executed
          */
         void done(@Nullable FsException failure, ByteBuf data, long truncateSequence);
+
+        /**
+         * Whether nobody waits for it any more: then it is not sent if it was not yet, and {@link
+         * #done} is told so. Any thread; once true it stays so.
+         */
+        default boolean unwanted() {
+            return false;
+        }
     }
+
+    /**
+     * The limits of a client's data path.
+     *
+     * @param attemptNanos how long one attempt may take; a PG that is silent for a tenth of it is
+     *     taken for stuck
+     * @param maxInFlightBytes of requests to PGs that answer
+     * @param maxHeldBytes of memory that writes may take
+     */
+    public record Limits(long attemptNanos, long maxInFlightBytes, long maxHeldBytes) {}
+
+    private static final Logger LOG = LoggerFactory.getLogger(DataClient.class);
+    private static final long TICK_MIN_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long TICK_MAX_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+    /** How long a caller that brings more writes is kept waiting at most. */
+    private static final long SLOW_DOWN_MILLIS = 250;
 
     private final MapHolder map;
     private final Channels channels;
@@ -39,13 +69,13 @@ public final class DataClient {
     private final long attemptNanos;
     private final Consumer<String> fenced;
     private final Runnable refreshMap;
+    private final PgBudgets<DataCall> budgets;
     private final DataNumbers numbers = new DataNumbers();
     private final Set<DataCall> parked = ConcurrentHashMap.newKeySet();
     private volatile long session;
     private volatile @Nullable FsException dead;
 
     /**
-     * @param attemptNanos how long one attempt may take
      * @param fenced told when a data server refuses the session for ever
      * @param refreshMap asks the MDS for a newer map, which then comes as a push
      */
@@ -54,17 +84,24 @@ public final class DataClient {
             Channels channels,
             ScheduledExecutorService timer,
             ClientMeters meters,
-            long attemptNanos,
+            Limits limits,
             Consumer<String> fenced,
             Runnable refreshMap) {
         this.map = map;
         this.channels = channels;
         this.timer = timer;
         this.meters = meters;
-        this.attemptNanos = attemptNanos;
+        this.attemptNanos = limits.attemptNanos;
         this.fenced = fenced;
         this.refreshMap = refreshMap;
+        long stuckNanos = limits.attemptNanos / 10;
+        this.budgets =
+                new PgBudgets<>(
+                        new PgBudgets.Limits(
+                                limits.maxInFlightBytes, limits.maxHeldBytes, stuckNanos));
         map.onChange(this::unpark);
+        long tick = Math.clamp(stuckNanos / 4, TICK_MIN_NANOS, TICK_MAX_NANOS);
+        var _ = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.NANOSECONDS);
     }
 
     /** Must be called before the first request. */
@@ -75,7 +112,73 @@ public final class DataClient {
     /** Every request from now on, and every one that waits to be repeated, fails with this. */
     public void die(FsException reason) {
         dead = reason;
+        budgets.remove(call -> true).forEach(DataCall::send);
         unpark();
+    }
+
+    // ---- memory of writes
+
+    /**
+     * Counts a write's memory; it is taken over, and to be released when it is written or dropped.
+     * ENOMEM when the writes that wait hold as much as they may; then the buffer stays the
+     * caller's.
+     */
+    public HeldData hold(DataTarget target, long offset, ByteBuf data) {
+        int[] pgs = pgs(target.view(), target.inode(), offset, data.readableBytes());
+        long bytes = data.capacity();
+        if (!budgets.hold(pgs, bytes)) {
+            meters.writeRefused();
+            throw new FsException(
+                    Errno.ENOMEM, "writes that wait for data servers hold " + heldBytes());
+        }
+        return new HeldData(budgets, pgs, bytes, data);
+    }
+
+    private int[] pgs(DataView view, long inode, long offset, long length) {
+        ClusterMap present = map.current();
+        long end = offset + length;
+        return LongStream.iterate(
+                        offset, at -> at < end, at -> at + view.pieceLength(at, end - at))
+                .mapToInt(at -> pg(present, view, inode, view.chunk(at)))
+                .distinct()
+                .toArray();
+    }
+
+    /** 0 where the map does not know the pool. */
+    private static int pg(ClusterMap map, DataView view, long inode, int chunk) {
+        return map.pool(view.pool()) == null ? 0 : map.pgOf(view.pool(), inode, chunk);
+    }
+
+    /**
+     * Keeps a caller that brings more writes waiting, at most 250 ms, while writes that the data
+     * servers do answer hold much memory.
+     */
+    public void slowDown() {
+        try {
+            budgets.slowDown(SLOW_DOWN_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Bytes of memory that writes take. */
+    public long heldBytes() {
+        return budgets.heldBytes();
+    }
+
+    /** Of these, bytes of writes for PGs that do not answer. */
+    public long stuckHeldBytes() {
+        return budgets.stuckHeldBytes();
+    }
+
+    /** PGs that have not answered for a while, though something waits for them. */
+    public int stuckPgs() {
+        return budgets.stuckPgs();
+    }
+
+    /** Bytes of requests that were sent and not answered. */
+    public long inFlightBytes() {
+        return budgets.inFlightBytes();
     }
 
     /**
@@ -90,7 +193,16 @@ public final class DataClient {
             ByteBuf data,
             long deadlineNanos,
             Outcome outcome) {
-        new DataCall(this, target, chunk, offset, data, deadlineNanos, outcome).send();
+        begin(
+                new DataCall(
+                        this,
+                        target,
+                        pg(map.current(), target.view(), target.inode(), chunk),
+                        chunk,
+                        offset,
+                        data,
+                        deadlineNanos,
+                        outcome));
     }
 
     public void read(
@@ -100,15 +212,78 @@ public final class DataClient {
             int length,
             long deadlineNanos,
             Outcome outcome) {
-        new DataCall(this, target, chunk, offset, length, deadlineNanos, outcome).send();
+        begin(
+                new DataCall(
+                        this,
+                        target,
+                        pg(map.current(), target.view(), target.inode(), chunk),
+                        chunk,
+                        offset,
+                        length,
+                        deadlineNanos,
+                        outcome));
     }
 
-    /** Requests that wait to be repeated. */
-    public int parked() {
-        return parked.size();
+    private void begin(DataCall call) {
+        if (dead != null) {
+            call.send();
+        } else if (budgets.acquire(call.pg(), call.bytes(), call, System.nanoTime())) {
+            call.start();
+        } else if (call.droppable() || dead != null) { // since it was looked at
+            budgets.remove(waiting -> waiting == call).forEach(DataCall::send);
+        } else {
+            startPossible();
+        }
+    }
+
+    /** Ends requests that were not sent and that nobody waits for any more. */
+    public void dropUnwanted() {
+        budgets.remove(DataCall::droppable).forEach(DataCall::send);
+        for (DataCall call : parked) {
+            if (call.droppable()) {
+                resume(call);
+            }
+        }
+    }
+
+    /** Requests that wait for their turn, or to be repeated. */
+    public int queued() {
+        return budgets.waiting() + parked.size();
+    }
+
+    private void tick() {
+        try {
+            long now = System.nanoTime();
+            budgets.tick(now);
+            budgets.remove(call -> call.late(now)).forEach(DataCall::send);
+            startPossible();
+        } catch (RuntimeException | Error e) { // the next tick must come
+            LOG.error("Requests that wait could not be looked after", e);
+        }
+    }
+
+    private void startPossible() {
+        if (!budgets.drain()) {
+            return; // the thread that does sees the room, however deep below it we are
+        }
+        for (DataCall call = budgets.next(System.nanoTime());
+                call != null;
+                call = budgets.next(System.nanoTime())) {
+            call.start();
+        }
     }
 
     // ---- for DataCall
+
+    /** A call that was started is over, its outcome is told by {@code then}. */
+    void finished(DataCall call, boolean answered, Runnable then) {
+        budgets.release(call.pg(), call.bytes(), answered, System.nanoTime());
+        try {
+            then.run();
+        } finally {
+            startPossible();
+        }
+    }
 
     MapHolder map() {
         return map;

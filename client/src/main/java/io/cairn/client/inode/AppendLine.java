@@ -87,6 +87,11 @@ final class AppendLine<A extends AppendLine.Waiting> {
         return first;
     }
 
+    /** Takes out one that waits; false where it had its turn already. */
+    boolean remove(A append) {
+        return waiting.remove(append);
+    }
+
     /** Whether this thread is to take steps; another one that does will see what has changed. */
     boolean advance() {
         boolean mine = !advancing;

@@ -4,11 +4,11 @@ import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
+import io.cairn.client.data.HeldData;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rpc.BackOff;
-import io.netty.buffer.ByteBuf;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -17,8 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One append, once this client has the right and its turn in line has come. Each attempt goes
- * through: its turn among all changes of the file, the offset, the size ceiling, room in the budget
- * of bytes in flight, the pieces, the note of the new size. The size is noted only when all of it
+ * through: its turn among all changes of the file, the offset, the size ceiling, the pieces, the note of the new size. The size is noted only when all of it
  * is durable: an append that fails leaves it as it was, and the next one begins at the same offset.
  *
  * <p>The offset stands only for the truncations known when it was chosen. Where the file turns out
@@ -31,37 +30,43 @@ import org.jspecify.annotations.Nullable;
 final class AppendOp implements AppendLine.Waiting {
     private final FileServices services;
     private final InodeState state;
-    private final ByteBuf data;
+    private final HeldData data;
     private final int length;
     private final boolean killPrivileges;
     private final boolean goesOn;
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
-    final CompletableFuture<Long> future = new CompletableFuture<>();
+    final CompletableFuture<Long> future;
     private @Nullable Consumer<AppendOp> over;
     private int attempts;
 
-    /** The caller knows, or will know, what became of it. Under the state's monitor. */
-    private boolean settled;
+    /** The caller knows, or will know, what became of it. Set under the state's monitor. */
+    private volatile boolean settled;
+
+    /** An attempt needs the data. Under the state's monitor. */
+    private boolean begun;
 
     /**
-     * Takes over the buffer.
+     * Takes over the data.
      *
      * @param goesOn whether the next append is the rest of this record
+     * @param givenUp told when the caller no longer waits
      */
     AppendOp(
             FileServices services,
             InodeState state,
-            ByteBuf data,
+            HeldData data,
             boolean killPrivileges,
-            boolean goesOn) {
+            boolean goesOn,
+            Consumer<AppendOp> givenUp) {
         this.services = services;
         this.state = state;
         this.data = data;
-        this.length = data.readableBytes();
+        this.length = data.data().readableBytes();
         this.killPrivileges = killPrivileges;
         this.goesOn = goesOn;
         this.deadlineNanos = startNanos + services.ioNanos();
+        this.future = new CallerFuture<>(() -> givenUp.accept(this));
     }
 
     boolean goesOn() {
@@ -90,6 +95,27 @@ final class AppendOp implements AppendLine.Waiting {
     void drop(FsException why) {
         data.release();
         fail(why);
+    }
+
+    /**
+     * The caller no longer waits, and it has had its turn in line: it does not count, whatever
+     * becomes of what was sent.
+     */
+    void abandon() {
+        fail(givenUp());
+        boolean waits;
+        synchronized (state) {
+            waits = !begun;
+        }
+        if (waits) {
+            data.release();
+        } else {
+            services.data().dropUnwanted();
+        }
+    }
+
+    FsException givenUp() {
+        return new FsException(Errno.EINTR, "append to inode " + state.inode() + " given up");
     }
 
     /** The caller's time is over, while it waits or while its data is sent. */
@@ -152,6 +178,7 @@ final class AppendOp implements AppendLine.Waiting {
             boolean dropped;
             synchronized (state) {
                 dropped = settled;
+                begun = !dropped;
                 offset = state.size();
                 view = state.view();
             }
@@ -173,7 +200,7 @@ final class AppendOp implements AppendLine.Waiting {
             if (refused != null) {
                 failed(refused);
             } else {
-                services.budget().acquire(length, this::send);
+                send();
             }
         }
 
@@ -184,9 +211,15 @@ final class AppendOp implements AppendLine.Waiting {
                 view = stands ? state.view() : view;
             }
             if (stands) {
-                Pieces.write(services, this, offset, data, MetaClient.never(), this::written);
+                Pieces.write(
+                        services,
+                        this,
+                        offset,
+                        data.data(),
+                        MetaClient.never(),
+                        () -> settled,
+                        this::written);
             } else {
-                services.budget().release(length);
                 again();
             }
         }
@@ -196,7 +229,6 @@ final class AppendOp implements AppendLine.Waiting {
         }
 
         private void written(@Nullable FsException problem, long truncateSequence) {
-            services.budget().release(length);
             if (cut) {
                 again();
                 return;
@@ -236,6 +268,9 @@ final class AppendOp implements AppendLine.Waiting {
         }
 
         private void again() {
+            synchronized (state) {
+                begun = false;
+            }
             state.order().finish(this);
             if (attempts < 3) {
                 attempt();

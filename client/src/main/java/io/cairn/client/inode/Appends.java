@@ -44,6 +44,20 @@ public final class Appends {
         advance(state);
     }
 
+    /** Its caller no longer waits. */
+    void givenUp(InodeState state, AppendOp op) {
+        boolean waited;
+        synchronized (state) {
+            waited = state.appends.remove(op);
+        }
+        if (waited) {
+            op.drop(op.givenUp());
+            advance(state);
+        } else {
+            op.abandon();
+        }
+    }
+
     /** The MDS asks for the right: another client wants to append. */
     public void recalled(long inode) {
         InodeState state = table.find(inode);

@@ -1,7 +1,6 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.ClientMeters;
-import io.cairn.client.data.ByteBudget;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.meta.MetaClient;
 
@@ -17,7 +16,6 @@ import io.cairn.client.meta.MetaClient;
 public record FileServices(
         MetaClient meta,
         DataClient data,
-        ByteBudget budget,
         Publisher publisher,
         ClientMeters meters,
         long metadataNanos,

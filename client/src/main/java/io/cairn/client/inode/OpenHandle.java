@@ -3,7 +3,9 @@ package io.cairn.client.inode;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.HeldData;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -71,7 +73,14 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return refused;
         }
-        WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
+        HeldData held;
+        try {
+            held = services.data().hold(state, offset, data);
+        } catch (FsException e) {
+            data.release();
+            return CompletableFuture.failedFuture(e);
+        }
+        WriteOp op = new WriteOp(services, state, offset, held, killPrivileges);
         state.order().submit(op);
         return op.future;
     }
@@ -86,9 +95,28 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return CompletableFuture.completedFuture(state.size());
         }
-        AppendOp op = new AppendOp(services, state, data, killPrivileges, goesOn);
+        HeldData held;
+        try {
+            held = services.data().hold(state, end(data.readableBytes()), data);
+        } catch (FsException e) {
+            data.release();
+            return CompletableFuture.failedFuture(e);
+        }
+        AppendOp op =
+                new AppendOp(
+                        services,
+                        state,
+                        held,
+                        killPrivileges,
+                        goesOn,
+                        given -> appends.givenUp(state, given));
         appends.submit(state, op);
         return op.future;
+    }
+
+    /** Where an append would go now: near enough to tell whose memory it takes. */
+    private long end(int length) {
+        return Math.min(state.size(), state.view().maxFileBytes() - length);
     }
 
     @Override

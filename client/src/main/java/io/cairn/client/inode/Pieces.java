@@ -8,6 +8,7 @@ import io.cairn.common.errno.FsException;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,7 @@ final class Pieces {
     private final long offset;
     private final ByteBuf data;
     private final long deadlineNanos;
+    private final BooleanSupplier unwanted;
     private final Outcome outcome;
     private final List<Piece> pieces = new ArrayList<>(1);
     private int left;
@@ -44,17 +46,20 @@ final class Pieces {
             long offset,
             ByteBuf data,
             long deadlineNanos,
+            BooleanSupplier unwanted,
             Outcome outcome) {
         this.services = services;
         this.target = target;
         this.offset = offset;
         this.data = data;
         this.deadlineNanos = deadlineNanos;
+        this.unwanted = unwanted;
         this.outcome = outcome;
     }
 
     /**
      * @param data stays the caller's, and unchanged until the outcome is told
+     * @param unwanted whether nobody waits for it any more; once true it stays so
      */
     static void write(
             FileServices services,
@@ -62,8 +67,10 @@ final class Pieces {
             long offset,
             ByteBuf data,
             long deadlineNanos,
+            BooleanSupplier unwanted,
             Outcome outcome) {
-        Pieces write = new Pieces(services, target, offset, data, deadlineNanos, outcome);
+        Pieces write =
+                new Pieces(services, target, offset, data, deadlineNanos, unwanted, outcome);
         DataView view = target.view();
         long end = offset + data.readableBytes();
         for (long at = offset; at < end; ) {
@@ -115,6 +122,11 @@ final class Pieces {
         public void done(@Nullable FsException problem, ByteBuf unused, long truncateSequence) {
             under = truncateSequence;
             ended(problem);
+        }
+
+        @Override
+        public boolean unwanted() {
+            return unwanted.getAsBoolean();
         }
     }
 

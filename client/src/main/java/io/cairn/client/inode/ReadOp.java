@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.DataClient;
 import io.cairn.client.data.DataView;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -22,7 +23,7 @@ final class ReadOp extends RangeOrder.Entry {
     private final int wanted;
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
-    final CompletableFuture<ByteBuf> future = new CompletableFuture<>();
+    final CompletableFuture<ByteBuf> future;
     private int length;
     private int piecesLeft;
     private @Nullable ByteBuf result;
@@ -35,6 +36,7 @@ final class ReadOp extends RangeOrder.Entry {
         this.offset = offset;
         this.wanted = length;
         this.deadlineNanos = startNanos + services.ioNanos();
+        this.future = new CallerFuture<>(services.data()::dropUnwanted);
     }
 
     @Override
@@ -66,7 +68,7 @@ final class ReadOp extends RangeOrder.Entry {
             result = Unpooled.EMPTY_BUFFER;
             finished();
         } else {
-            services.budget().acquire(length, this::send);
+            send();
         }
     }
 
@@ -90,8 +92,7 @@ final class ReadOp extends RangeOrder.Entry {
                                 view.offsetInChunk(at),
                                 piece,
                                 deadlineNanos,
-                                (problem, data, known) ->
-                                        pieceDone(position, piece, problem, data));
+                                new Piece(position, piece));
             } catch (RuntimeException | OutOfMemoryError e) {
                 pieceDone(position, piece, Async.notStarted(e), Unpooled.EMPTY_BUFFER);
             }
@@ -111,8 +112,27 @@ final class ReadOp extends RangeOrder.Entry {
                 return;
             }
         }
-        services.budget().release(length);
         finished();
+    }
+
+    private final class Piece implements DataClient.Outcome {
+        private final int position;
+        private final int bytes;
+
+        Piece(int position, int bytes) {
+            this.position = position;
+            this.bytes = bytes;
+        }
+
+        @Override
+        public void done(@Nullable FsException problem, ByteBuf data, long truncateSequence) {
+            pieceDone(position, bytes, problem, data);
+        }
+
+        @Override
+        public boolean unwanted() {
+            return future.isDone();
+        }
     }
 
     /** Copies a piece to its place; a piece that is the whole answer is handed on as it is. */

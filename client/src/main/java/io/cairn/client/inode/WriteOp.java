@@ -2,49 +2,59 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.HeldData;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.netty.buffer.ByteBuf;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One write of a file, in these steps: its turn among overlapping operations, the size ceiling,
- * room in the budget of bytes in flight, the pieces, the note of size and mtime, the answer.
+ * the pieces, the note of size and mtime, the answer. Cancelled by its caller, it ends at the next
+ * step but for pieces that were sent.
  */
 final class WriteOp extends RangeOrder.Entry {
     private final FileServices services;
     private final InodeState state;
     private final long offset;
-    private final ByteBuf data;
+    private final HeldData data;
     private final boolean killPrivileges;
     private final int length;
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
-    final CompletableFuture<Void> future = new CompletableFuture<>();
+    final CompletableFuture<Void> future = new CallerFuture<>(this::givenUp);
+
+    /** Its turn has come; until then the data of what was given up can go. */
+    private boolean begun;
+
     private @Nullable FsException failure;
 
-    /** Takes over the buffer. */
+    /** Takes over the data. */
     WriteOp(
             FileServices services,
             InodeState state,
             long offset,
-            ByteBuf data,
+            HeldData data,
             boolean killPrivileges) {
-        super(offset, offset + data.readableBytes(), true);
+        super(offset, offset + data.data().readableBytes(), true);
         this.services = services;
         this.state = state;
         this.offset = offset;
         this.data = data;
-        this.length = data.readableBytes();
+        this.length = data.data().readableBytes();
         this.killPrivileges = killPrivileges;
         this.deadlineNanos = startNanos + services.ioNanos();
     }
 
     @Override
     protected void start() {
-        if (future.isDone()) { // its time was over while it waited
+        boolean over;
+        synchronized (this) {
+            over = future.isDone(); // given up, or late, while it waited
+            begun = !over;
+        }
+        if (over) {
             data.release();
             finished();
             return;
@@ -52,23 +62,37 @@ final class WriteOp extends RangeOrder.Entry {
         Ceiling.reach(services, state, offset + length, this::belowCeiling);
     }
 
+    private void givenUp() {
+        boolean waits;
+        synchronized (this) {
+            waits = !begun;
+        }
+        if (waits) {
+            data.release();
+        } else {
+            services.data().dropUnwanted();
+        }
+    }
+
     private void belowCeiling(@Nullable FsException refused) {
-        if (refused != null) {
+        if (refused != null || future.isDone()) {
             data.release();
             failure = refused;
             finished();
         } else {
-            services.budget().acquire(length, this::send);
+            Pieces.write(
+                    services,
+                    state,
+                    offset,
+                    data.data(),
+                    deadlineNanos,
+                    future::isDone,
+                    this::written);
         }
-    }
-
-    private void send() {
-        Pieces.write(services, state, offset, data, deadlineNanos, this::written);
     }
 
     private void written(@Nullable FsException problem, long truncateSequence) {
         data.release();
-        services.budget().release(length);
         failure = problem;
         if (problem == null) {
             note(truncateSequence);

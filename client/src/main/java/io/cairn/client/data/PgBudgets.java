@@ -1,0 +1,294 @@
+package io.cairn.client.data;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Bounds the bytes of data requests in flight and of writes held in memory, so that placement
+ * groups that do not answer leave the others their room.
+ *
+ * <pre>
+ *                  silent for stuckNanos with requests in flight
+ *   ANSWERING ────────────────────────────────────────────────────▶ STUCK
+ *       ▲                        any answer                           │
+ *       └─────────────────────────────────────────────────────────────┘
+ * </pre>
+ *
+ * <p>What a stuck PG has in flight does not count against the limit of all, and nothing is added to
+ * it: its other requests wait. A PG that has not answered lately gets little until it does, so that
+ * one that is about to be found stuck has taken little. Requests of one PG start in their order;
+ * PGs take turns.
+ *
+ * <p>Any thread; without a clock of its own. Nothing runs under its monitor.
+ *
+ * @param <C> a request
+ */
+final class PgBudgets<C> {
+    /**
+     * The bounds.
+     *
+     * @param inFlightBytes of all requests of PGs that answer; a larger request goes alone
+     * @param heldBytes of all writes in memory; those for stuck PGs may take half
+     * @param stuckNanos silence after which a PG counts as stuck
+     */
+    record Limits(long inFlightBytes, long heldBytes, long stuckNanos) {}
+
+    /** In flight for a PG that has not answered lately. */
+    private static final long PROBE_BYTES = 1 << 20;
+
+    private final class Pg {
+        final ArrayDeque<Waiting<C>> waiting = new ArrayDeque<>();
+        long inFlightBytes;
+        long heldBytes;
+        boolean stuck;
+        boolean ready;
+        boolean answered;
+
+        /** Of the last answer, or of the first request since nothing was in flight. */
+        long sinceNanos;
+
+        boolean mayTake(long bytes, long now) {
+            if (inFlightBytes == 0) {
+                return true;
+            }
+            boolean lively = answered && now - sinceNanos < limits.stuckNanos;
+            return !stuck && (lively || inFlightBytes + bytes <= PROBE_BYTES);
+        }
+    }
+
+    private record Waiting<C>(C call, long bytes) {}
+
+    private final Limits limits;
+    private final Map<Integer, Pg> pgs = new HashMap<>();
+
+    /** Those whose first waiting request only needs room, or might. */
+    private final ArrayDeque<Pg> ready = new ArrayDeque<>();
+
+    private long activeBytes;
+    private long inFlightBytes;
+    private long heldBytes;
+    private long stuckHeldBytes;
+    private int waiting;
+    private boolean draining;
+
+    PgBudgets(Limits limits) {
+        this.limits = limits;
+    }
+
+    private Pg pg(int id) {
+        return pgs.computeIfAbsent(id, i -> new Pg());
+    }
+
+    // ---- requests
+
+    /** True: start it. False: it waits, and comes out of {@link #next} or {@link #remove}. */
+    synchronized boolean acquire(int id, long bytes, C call, long now) {
+        Pg pg = pg(id);
+        if (pg.waiting.isEmpty()
+                && pg.mayTake(bytes, now)
+                && (pg.stuck || (ready.isEmpty() && fits(bytes)))) {
+            take(pg, bytes, now);
+            return true;
+        }
+        pg.waiting.add(new Waiting<>(call, bytes));
+        waiting++;
+        ready(pg);
+        return false;
+    }
+
+    private boolean fits(long bytes) {
+        return activeBytes == 0 || activeBytes + bytes <= limits.inFlightBytes;
+    }
+
+    private void take(Pg pg, long bytes, long now) {
+        if (pg.inFlightBytes == 0) {
+            pg.answered &= now - pg.sinceNanos < limits.stuckNanos;
+            pg.sinceNanos = now;
+        }
+        pg.inFlightBytes += bytes;
+        inFlightBytes += bytes;
+        if (!pg.stuck) {
+            activeBytes += bytes;
+        }
+    }
+
+    private void ready(Pg pg) {
+        if (!pg.ready && !pg.waiting.isEmpty()) {
+            pg.ready = true;
+            ready.add(pg);
+        }
+    }
+
+    /**
+     * A request that was started is over.
+     *
+     * @param answered whether its PG has answered it, if only with a refusal
+     */
+    synchronized void release(int id, long bytes, boolean answered, long now) {
+        Pg pg = pg(id);
+        pg.inFlightBytes -= bytes;
+        inFlightBytes -= bytes;
+        if (!pg.stuck) {
+            activeBytes -= bytes;
+        }
+        if (answered) {
+            pg.answered = true;
+            pg.sinceNanos = now;
+            if (pg.stuck) {
+                pg.stuck = false;
+                activeBytes += pg.inFlightBytes;
+                stuckHeldBytes -= pg.heldBytes;
+            }
+        }
+        ready(pg);
+    }
+
+    /** Whether this thread is to start what {@link #next} gives; another one does so if not. */
+    synchronized boolean drain() {
+        boolean mine = !draining;
+        draining = true;
+        return mine;
+    }
+
+    /** The next request that has become possible; null: {@link #drain} begins anew. */
+    synchronized @Nullable C next(long now) {
+        for (Pg pg = ready.peek(); pg != null; pg = ready.peek()) {
+            Waiting<C> first = pg.waiting.peek();
+            boolean possible = first != null && pg.mayTake(first.bytes, now);
+            if (possible && !pg.stuck && !fits(first.bytes)) {
+                break;
+            }
+            ready.remove();
+            pg.ready = false;
+            if (possible) {
+                pg.waiting.remove();
+                waiting--;
+                take(pg, first.bytes, now);
+                ready(pg);
+                return first.call;
+            } // else its next release makes it ready again
+        }
+        draining = false;
+        return null;
+    }
+
+    /** Takes out requests that wait. */
+    synchronized List<C> remove(Predicate<? super C> which) {
+        List<C> removed = new ArrayList<>();
+        if (waiting == 0) {
+            return removed;
+        }
+        for (Pg pg : pgs.values()) {
+            for (Iterator<Waiting<C>> all = pg.waiting.iterator(); all.hasNext(); ) {
+                C call = all.next().call;
+                if (which.test(call)) {
+                    all.remove();
+                    waiting--;
+                    removed.add(call);
+                }
+            }
+            ready(pg);
+        }
+        return removed;
+    }
+
+    /** Finds out which PGs are stuck; {@link #next} may have something then. */
+    synchronized void tick(long now) {
+        for (Pg pg : pgs.values()) {
+            if (!pg.stuck
+                    && pg.inFlightBytes > 0
+                    && now - pg.sinceNanos >= limits.stuckNanos) {
+                pg.stuck = true;
+                activeBytes -= pg.inFlightBytes;
+                stuckHeldBytes += pg.heldBytes;
+            }
+        }
+    }
+
+    // ---- memory
+
+    /**
+     * Counts the memory of a write for these PGs, unless it is too much.
+     *
+     * @param ids each once
+     */
+    synchronized boolean hold(int[] ids, long bytes) {
+        boolean stuck = false;
+        for (int id : ids) {
+            stuck |= pg(id).stuck;
+        }
+        if (heldBytes + bytes > limits.heldBytes
+                || (stuck && stuckHeldBytes + bytes > limits.heldBytes / 2)) {
+            return false;
+        }
+        count(ids, bytes);
+        heldBytes += bytes;
+        return true;
+    }
+
+    /** That much is free again. */
+    synchronized void letGo(int[] ids, long bytes) {
+        count(ids, -bytes);
+        heldBytes -= bytes;
+        notifyAll();
+    }
+
+    private void count(int[] ids, long bytes) {
+        for (int id : ids) {
+            Pg pg = pg(id);
+            pg.heldBytes += bytes;
+            stuckHeldBytes += pg.stuck ? bytes : 0;
+        }
+    }
+
+    /**
+     * Waits while writes for PGs that answer hold more than half of what all may hold: the longer,
+     * the fuller it is.
+     */
+    synchronized void slowDown(long maxMillis) throws InterruptedException {
+        long half = limits.heldBytes / 2;
+        long over = heldBytes - stuckHeldBytes - half;
+        if (over <= 0) {
+            return;
+        }
+        long until = System.nanoTime() + Math.max(1, maxMillis * over / half) * 1_000_000;
+        long left = until - System.nanoTime();
+        while (left > 0 && heldBytes - stuckHeldBytes > half) {
+            wait(left / 1_000_000 + 1);
+            left = until - System.nanoTime();
+        }
+    }
+
+    // ---- meters
+
+    synchronized long inFlightBytes() {
+        return inFlightBytes;
+    }
+
+    synchronized int waiting() {
+        return waiting;
+    }
+
+    synchronized long heldBytes() {
+        return heldBytes;
+    }
+
+    /** Of these bytes, those of writes that wait for stuck PGs; one for two such counts twice. */
+    synchronized long stuckHeldBytes() {
+        return stuckHeldBytes;
+    }
+
+    synchronized int stuckPgs() {
+        int stuck = 0;
+        for (Pg pg : pgs.values()) {
+            stuck += pg.stuck && (pg.inFlightBytes > 0 || !pg.waiting.isEmpty()) ? 1 : 0;
+        }
+        return stuck;
+    }
+}

@@ -1,0 +1,214 @@
+package io.cairn.client.data;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class PgBudgetsTest {
+    private static final int MIB = 1 << 20;
+    private static final long STUCK = 1000;
+    private static final int A = 1;
+    private static final int B = 2;
+
+    private final PgBudgets<String> budgets =
+            new PgBudgets<>(new PgBudgets.Limits(4 * MIB, 16 * MIB, STUCK));
+    private final List<String> started = new ArrayList<>();
+    private long now = 1;
+
+    private void acquire(int pg, String name, long bytes) {
+        if (budgets.acquire(pg, bytes, name, now)) {
+            started.add(name);
+        } else {
+            drain();
+        }
+    }
+
+    private void drain() {
+        assertThat(budgets.drain()).isTrue();
+        assertThat(budgets.drain()).as("another thread").isFalse();
+        for (String call = budgets.next(now); call != null; call = budgets.next(now)) {
+            started.add(call);
+        }
+    }
+
+    private void release(int pg, long bytes, boolean answered) {
+        budgets.release(pg, bytes, answered, now);
+        drain();
+    }
+
+    private void pass(long nanos) {
+        now += nanos;
+        budgets.tick(now);
+        drain();
+    }
+
+    /** So that the PG may take all there is. */
+    private void answers(int pg) {
+        acquire(pg, "probe", 1);
+        release(pg, 1, true);
+        started.clear();
+    }
+
+    @Test
+    void whatDoesNotFitWaitsInOrder() {
+        answers(A);
+        acquire(A, "a", 3 * MIB);
+        acquire(A, "b", 2 * MIB);
+        acquire(A, "c", 1); // would fit, but b was first
+        assertThat(started).containsExactly("a");
+        assertThat(budgets.waiting()).isEqualTo(2);
+        release(A, 3 * MIB, true);
+        assertThat(started).containsExactly("a", "b", "c");
+        assertThat(budgets.inFlightBytes()).isEqualTo(2 * MIB + 1);
+        assertThat(budgets.waiting()).isZero();
+    }
+
+    @Test
+    void somethingLargerThanAllOfItGoesAlone() {
+        answers(B);
+        acquire(A, "a", 1);
+        acquire(B, "b", 50 * MIB);
+        assertThat(started).containsExactly("a");
+        release(A, 1, true);
+        acquire(A, "c", 1);
+        assertThat(started).containsExactly("a", "b");
+        release(B, 50 * MIB, true);
+        assertThat(started).containsExactly("a", "b", "c");
+    }
+
+    @Test
+    void pgsTakeTurns() {
+        answers(A);
+        answers(B);
+        acquire(A, "a1", 4 * MIB);
+        for (String name : List.of("a2", "a3", "a4")) {
+            acquire(A, name, MIB);
+        }
+        acquire(B, "b1", MIB);
+        release(A, 4 * MIB, true);
+        assertThat(started).containsExactly("a1", "a2", "b1", "a3", "a4");
+    }
+
+    @Test
+    void onlyAPgThatAnswersMayTakeMuch() {
+        acquire(A, "a1", MIB);
+        acquire(A, "a2", MIB);
+        acquire(B, "b1", MIB / 2);
+        acquire(B, "b2", MIB / 2);
+        assertThat(started).containsExactly("a1", "b1", "b2");
+        release(A, MIB, true);
+        acquire(A, "a3", MIB);
+        assertThat(started).containsExactly("a1", "b1", "b2", "a2", "a3");
+        // Long ago.
+        release(A, 2 * MIB, true);
+        pass(STUCK);
+        acquire(A, "a4", MIB);
+        acquire(A, "a5", MIB);
+        assertThat(started).endsWith("a3", "a4");
+    }
+
+    @Test
+    void aStuckPgDoesNotCountAndGetsNothingMore() {
+        answers(A);
+        answers(B);
+        acquire(A, "a1", 4 * MIB);
+        acquire(A, "a2", MIB);
+        acquire(B, "b1", 3 * MIB);
+        acquire(B, "b2", MIB);
+        assertThat(started).containsExactly("a1");
+        started.clear();
+        pass(STUCK);
+        assertThat(budgets.stuckPgs()).isEqualTo(1);
+        assertThat(started).as("B has not answered lately").containsExactly("b1");
+        release(B, 3 * MIB, true);
+        acquire(B, "b3", 3 * MIB);
+        assertThat(started).containsExactly("b1", "b2", "b3");
+        assertThat(budgets.inFlightBytes()).isEqualTo(8 * MIB);
+        // Its answer ends it, and it counts again.
+        release(A, MIB, true);
+        assertThat(budgets.stuckPgs()).isZero();
+        acquire(B, "b4", 1);
+        assertThat(started).containsExactly("b1", "b2", "b3");
+        release(A, 3 * MIB, true);
+        release(B, 4 * MIB, true);
+        assertThat(started).containsExactly("b1", "b2", "b3", "a2", "b4");
+        release(A, MIB, true);
+        release(B, 1, true);
+        assertThat(budgets.inFlightBytes()).isZero();
+    }
+
+    @Test
+    void aStuckPgWithNothingInFlightIsAskedAgain() {
+        acquire(A, "a1", 1);
+        acquire(A, "a2", MIB);
+        acquire(A, "a3", MIB);
+        pass(STUCK);
+        assertThat(started).containsExactly("a1");
+        release(A, 1, false);
+        assertThat(started).containsExactly("a1", "a2");
+        release(A, MIB, true);
+        assertThat(started).containsExactly("a1", "a2", "a3");
+    }
+
+    @Test
+    void whatIsTakenOutLeavesTheOthersInOrder() {
+        acquire(A, "a1", MIB);
+        acquire(A, "a2", MIB);
+        acquire(A, "a3", MIB);
+        acquire(A, "a4", MIB);
+        assertThat(budgets.remove(name -> name.equals("a2") || name.equals("b")))
+                .containsExactly("a2");
+        assertThat(budgets.waiting()).isEqualTo(2);
+        release(A, MIB, true);
+        assertThat(started).containsExactly("a1", "a3", "a4");
+        assertThat(budgets.remove(name -> true)).isEmpty();
+    }
+
+    @Test
+    void writesForStuckPgsMayHoldHalf() {
+        int[] a = {A};
+        int[] b = {B};
+        int[] both = {A, B};
+        assertThat(budgets.hold(a, 6 * MIB)).isTrue();
+        acquire(A, "a", 1);
+        pass(STUCK);
+        assertThat(budgets.stuckHeldBytes()).isEqualTo(6 * MIB);
+        assertThat(budgets.hold(both, 2 * MIB)).isTrue();
+        assertThat(budgets.hold(a, 1)).isFalse();
+        assertThat(budgets.hold(both, 1)).isFalse();
+        assertThat(budgets.hold(b, 8 * MIB)).isTrue();
+        assertThat(budgets.hold(b, 1)).as("more than all may").isFalse();
+        budgets.letGo(a, 6 * MIB);
+        assertThat(budgets.stuckHeldBytes()).isEqualTo(2 * MIB);
+        release(A, 1, true);
+        assertThat(budgets.stuckHeldBytes()).isZero();
+        budgets.letGo(both, 2 * MIB);
+        budgets.letGo(b, 8 * MIB);
+        assertThat(budgets.heldBytes()).isZero();
+        assertThat(budgets.hold(a, 16 * MIB)).isTrue();
+    }
+
+    @Test
+    void onlyWritesForPgsThatAnswerSlowCallersDown() throws InterruptedException {
+        acquire(A, "a", 1);
+        pass(STUCK);
+        assertThat(budgets.hold(new int[] {A}, 8 * MIB)).isTrue();
+        assertThat(budgets.hold(new int[] {B}, 8 * MIB)).isTrue();
+        budgets.slowDown(Long.MAX_VALUE / (64L * MIB)); // would not end
+        release(A, 1, true);
+        Thread waiting = Thread.ofPlatform().unstarted(() -> {
+            try {
+                budgets.slowDown(600_000);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        waiting.start();
+        org.awaitility.Awaitility.await()
+                .until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
+        budgets.letGo(new int[] {A}, 8 * MIB);
+        assertThat(waiting.join(java.time.Duration.ofSeconds(60))).isTrue();
+    }
+}

@@ -1,0 +1,264 @@
+package io.cairn.system;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * Servers that are paused: what does not need them goes on, and nothing is left of the processes
+ * that were killed while they waited.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class StuckServerTest {
+    private static final int FILES = 48;
+
+    /** What programs and requests take of a mount. */
+    private static final List<String> GAUGES =
+            List.of(
+                    "cairn_mount_handles",
+                    "cairn_mount_in_flight",
+                    "cairn_client_held_bytes",
+                    "cairn_client_stuck_held_bytes",
+                    "cairn_client_stuck_pgs",
+                    "cairn_client_in_flight_bytes",
+                    "cairn_client_queued",
+                    "cairn_client_open_inodes",
+                    "cairn_client_unpublished_inodes",
+                    "cairn_client_mutations_outstanding");
+
+    private final Cluster cluster = Cluster.temporary("--processes", "--data", "4");
+
+    @BeforeAll
+    void up() {
+        cluster.up();
+    }
+
+    @AfterAll
+    void down() {
+        cluster.close();
+    }
+
+    private static ConditionFactory await(String what) {
+        return Awaitility.await(what).atMost(Duration.ofMinutes(3));
+    }
+
+    private double gauge(String name) throws Exception {
+        return Prometheus.value(cluster, "mount", name);
+    }
+
+    private Map<String, Double> gauges() throws Exception {
+        Map<String, Double> values = new TreeMap<>();
+        for (String name : GAUGES) {
+            values.put(name, gauge(name));
+        }
+        return values;
+    }
+
+    /** All of them, but what is held open all the time. */
+    private Map<String, Double> atRest() throws Exception {
+        await("nothing in flight")
+                .until(() -> gauges().entrySet().stream()
+                        .filter(e -> !e.getKey().matches(".*(handles|open_inodes)"))
+                        .allMatch(e -> e.getValue() == 0));
+        return gauges();
+    }
+
+    private static Process start(Path directory, String... command) throws IOException {
+        return new ProcessBuilder(command)
+                .directory(directory.toFile())
+                .redirectErrorStream(true)
+                .start();
+    }
+
+    private static Process write(Path file) throws IOException {
+        return start(
+                file.getParent(),
+                "dd",
+                "if=/dev/zero",
+                "of=" + file,
+                "bs=1M",
+                "count=1",
+                "oflag=direct",
+                "conv=notrunc");
+    }
+
+    private static boolean waitsInFuse(Process process) {
+        try {
+            String function = Files.readString(Path.of("/proc", "" + process.pid(), "wchan"));
+            return function.matches(".*(fuse|request_wait|folio_wait).*");
+        } catch (IOException ended) {
+            return false;
+        }
+    }
+
+    private static void endsWell(Process process) throws Exception {
+        assertThat(process.waitFor(180, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue())
+                .as(() -> {
+                    try {
+                        return new String(process.getInputStream().readAllBytes());
+                    } catch (IOException e) {
+                        return e.toString();
+                    }
+                })
+                .isZero();
+    }
+
+    /** One of four data servers, so that a quarter of the PGs does without it. */
+    @Test
+    void filesOfOtherPgsNamesAndSignalsGoOn() throws Exception {
+        Path work = Files.createDirectory(cluster.mnt().resolve("work"));
+        List<Path> files = new ArrayList<>();
+        for (int i = 0; i < FILES; i++) {
+            files.add(Files.write(work.resolve("f" + i), new byte[1 << 20]));
+        }
+        Map<String, Double> before = atRest();
+        List<Process> waiting = new ArrayList<>();
+        try (Stall _ = new Stall(cluster, "data-1")) {
+            List<Path> free = new ArrayList<>();
+            for (Path file : files) {
+                waiting.add(write(file));
+            }
+            await("the others end")
+                    .until(() -> gauge("cairn_client_stuck_pgs") > 0
+                            && waiting.stream().anyMatch(p -> !p.isAlive())
+                            && waiting.stream().allMatch(p -> !p.isAlive() || waitsInFuse(p)));
+            for (int i = FILES - 1; i >= 0; i--) {
+                if (!waiting.get(i).isAlive()) {
+                    endsWell(waiting.get(i));
+                    waiting.remove(i);
+                    free.add(files.get(i));
+                }
+            }
+            List<Path> stuck = new ArrayList<>(files);
+            stuck.removeAll(free);
+            assertThat(stuck).hasSizeGreaterThan(FILES / 4);
+            for (Path file : stuck) {
+                waiting.add(write(file)); // together more than once was let in
+            }
+            await("they wait").until(() -> waiting.stream().allMatch(p -> waitsInFuse(p)));
+            assertThat(gauge("cairn_client_stuck_held_bytes")).isGreaterThan(20 << 20);
+
+            for (Path file : free) {
+                endsWell(write(file));
+                assertThat(Files.readAllBytes(file)).hasSize(1 << 20);
+            }
+            Path deep = free.getFirst();
+            Shell.run(
+                            "fio",
+                            "--name=deep",
+                            "--filename=" + deep,
+                            "--rw=randrw",
+                            "--bs=4k",
+                            "--size=1M",
+                            "--loops=4",
+                            "--direct=1",
+                            "--ioengine=libaio",
+                            "--iodepth=64")
+                    .ok();
+            Shell.run("ls", "-l", work.toString()).ok();
+            for (Path file : files) {
+                Shell.run("stat", file.toString()).ok();
+            }
+            Shell.run("touch", work + "/new").ok();
+            Shell.run("rm", work + "/new", stuck.getLast().toString()).ok();
+
+            // Ctrl-C for half of them.
+            for (int i = waiting.size() - 1; i >= 0; i -= 2) {
+                Process one = waiting.remove(i);
+                Shell.run("kill", "-INT", "" + one.pid()).ok();
+                assertThat(one.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            }
+            assertThat(waiting).allMatch(Process::isAlive);
+        }
+        for (Process process : waiting) {
+            endsWell(process);
+        }
+        assertThat(atRest()).isEqualTo(before);
+        assertThat(Prometheus.value(cluster, "mount", "cairn_client_refused_writes_total"))
+                .isZero();
+    }
+
+    /** Waits for a line, then writes and syncs: only the sync needs the MDS. */
+    private static final String SYNC =
+            "import os,sys; f=os.open(sys.argv[1], os.O_WRONLY|os.O_CREAT); print('open', flush=True);"
+                    + " sys.stdin.readline(); os.write(f, b'x'*100); os.fsync(f)";
+
+    @Test
+    void nothingIsLeftOfKilledProcesses() throws Exception {
+        Path work = Files.createDirectory(cluster.mnt().resolve("killed"));
+        for (int i = 0; i < 8; i++) {
+            Files.write(work.resolve("f" + i), new byte[1 << 20]);
+        }
+        Map<String, Double> before = atRest();
+        for (String[] kill :
+                new String[][] {
+                    {"data-", "dd if=/dev/zero of=f$i bs=1M count=4 oflag=direct conv=notrunc"},
+                    {"data-", "dd if=/dev/zero of=f$i bs=64k conv=notrunc"},
+                    {"data-", "dd if=/dev/zero of=f$i bs=1M count=1 conv=notrunc,fsync"},
+                    {"data-", "dd if=f$i of=/dev/null bs=1M iflag=direct"},
+                    {"data-", "dd if=/dev/zero of=f0 bs=64k oflag=append conv=notrunc"},
+                    {"data-", "dd if=/dev/zero of=f$i bs=4M oflag=append,direct conv=notrunc"},
+                    {
+                        "data-",
+                        "fio --name=a --filename=f$i --rw=randwrite --bs=64k --size=1M --direct=1"
+                                + " --ioengine=libaio --iodepth=16 --fallocate=none --thread"
+                    },
+                    {"mds-", "stat f$i"},
+                    {"mds-", "cat f$i"},
+                    {"mds-", "touch new$i"},
+                    {"mds-", "mkdir d$i"},
+                    {"mds-", "truncate -s 5 f$i"},
+                    {"mds-", "ls -l ."},
+                }) {
+            List<Process> waiting = new ArrayList<>();
+            try (Stall _ = new Stall(cluster, kill[0])) {
+                for (int i = 0; i < 8; i++) {
+                    String command = kill[1].replace("$i", "" + i);
+                    waiting.add(start(work, "bash", "-c", "exec " + command));
+                }
+                await(kill[1] + " waits").until(() -> waiting.stream().allMatch(this::waits));
+                kill(kill[1], waiting);
+            }
+            assertThat(atRest()).as(kill[1]).isEqualTo(before);
+        }
+        Process sync = start(work, "python3", "-c", SYNC, work + "/synced");
+        assertThat(sync.inputReader().readLine()).isEqualTo("open");
+        try (Stall _ = new Stall(cluster, "mds-")) {
+            sync.outputWriter().append('\n').flush();
+            await("fsync waits").until(() -> waitsInFuse(sync));
+            kill("fsync", List.of(sync));
+        }
+        assertThat(atRest()).as("fsync").isEqualTo(before);
+    }
+
+    /** In one of its threads. */
+    private boolean waits(Process process) {
+        assertThat(process.isAlive()).isTrue();
+        return waitsInFuse(process)
+                || Shell.bash("cat /proc/" + process.pid() + "/task/*/wchan")
+                        .out()
+                        .matches(".*(fuse|request_wait|folio_wait|read_events).*");
+    }
+
+    private static void kill(String what, List<Process> processes) throws Exception {
+        processes.forEach(Process::destroyForcibly);
+        for (Process process : processes) {
+            assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("killed: %s", what).isTrue();
+        }
+    }
+}
