@@ -574,22 +574,36 @@ public final class MemoryClient implements CairnClient {
 
         @Override
         public CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges) {
-            return run("write", () -> store(offset, data, killPrivileges));
+            return droppable(run("write", () -> store(offset, data, killPrivileges)), data);
         }
 
         @Override
         public CompletableFuture<Long> append(
                 ByteBuf data, boolean killPrivileges, boolean goesOn) {
             appends.add(new Append(data.readableBytes(), goesOn));
-            return run(
-                    "append",
-                    () -> {
-                        synchronized (MemoryClient.this) {
-                            long at = node.size;
-                            store(at, data, killPrivileges);
-                            return at;
+            CompletableFuture<Long> appended =
+                    run(
+                            "append",
+                            () -> {
+                                synchronized (MemoryClient.this) {
+                                    long at = node.size;
+                                    store(at, data, killPrivileges);
+                                    return at;
+                                }
+                            });
+            return droppable(appended, data);
+        }
+
+        /** Gives the data back where the caller cancels while it is held back. */
+        private static <T> CompletableFuture<T> droppable(
+                CompletableFuture<T> written, ByteBuf data) {
+            var _ =
+                    written.whenComplete((value, failure) -> {
+                        if (written.isCancelled()) {
+                            data.release();
                         }
                     });
+            return written;
         }
 
         @Override
