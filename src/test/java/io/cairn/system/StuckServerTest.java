@@ -71,9 +71,10 @@ class StuckServerTest {
     /** All of them, but what is held open all the time. */
     private Map<String, Double> atRest() throws Exception {
         await("nothing in flight")
-                .until(() -> gauges().entrySet().stream()
-                        .filter(e -> !e.getKey().matches(".*(handles|open_inodes)"))
-                        .allMatch(e -> e.getValue() == 0));
+                .until(() ->
+                        gauges().entrySet().stream()
+                                .filter(e -> !e.getKey().matches(".*(handles|open_inodes)"))
+                                .allMatch(e -> e.getValue() == 0));
         return gauges();
     }
 
@@ -134,9 +135,11 @@ class StuckServerTest {
                 waiting.add(write(file));
             }
             await("the others end")
-                    .until(() -> gauge("cairn_client_stuck_pgs") > 0
-                            && waiting.stream().anyMatch(p -> !p.isAlive())
-                            && waiting.stream().allMatch(p -> !p.isAlive() || waitsInFuse(p)));
+                    .until(() ->
+                            gauge("cairn_client_stuck_pgs") > 0
+                                    && waiting.stream().anyMatch(p -> !p.isAlive())
+                                    && waiting.stream()
+                                            .allMatch(p -> !p.isAlive() || waitsInFuse(p)));
             for (int i = FILES - 1; i >= 0; i--) {
                 if (!waiting.get(i).isAlive()) {
                     endsWell(waiting.get(i));

@@ -123,7 +123,8 @@ class DataPathTest extends ClientFixture {
 
     @Test
     void bytesInFlightAreBounded() {
-        OpenFile file = create(connect("max_in_flight = \"1MiB\"", "attempt_timeout = \"10min\""), "f");
+        OpenFile file =
+                create(connect("max_in_flight = \"1MiB\"", "attempt_timeout = \"10min\""), "f");
         get(write(file, 64L * CHUNK, "x")); // raises the ceiling
         faults(op -> Fault.HOLD);
         List<CompletableFuture<Void>> writes = new ArrayList<>();

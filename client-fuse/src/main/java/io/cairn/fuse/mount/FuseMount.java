@@ -67,8 +67,7 @@ public final class FuseMount implements AutoCloseable {
         FuseDevice device = mounter.mount(path, options);
         RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES);
         FuseMeters fuseMeters = new FuseMeters(meters);
-        FuseSession session =
-                new FuseSession(device, buffers, sessionOptions(options), fuseMeters);
+        FuseSession session = new FuseSession(device, buffers, sessionOptions(options), fuseMeters);
         MountTable.@Nullable Entry mounted = MountTable.at(path);
         FuseMount mount =
                 new FuseMount(path, mounter, session, mounted == null ? "" : mounted.device());

@@ -13,9 +13,9 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * fallocate(2). Any thread. Plain allocation extends the file and reserves nothing: space is given
- * out when data is written; but more than there is now is refused. Because of that KEEP_SIZE alone would do nothing and is refused.
- * PUNCH_HOLE and ZERO_RANGE write zeros up to the end of the file, so a hole takes space; ranges
- * cannot be inserted or collapsed.
+ * out when data is written; but more than there is now is refused. Because of that KEEP_SIZE alone
+ * would do nothing and is refused. PUNCH_HOLE and ZERO_RANGE write zeros up to the end of the file,
+ * so a hole takes space; ranges cannot be inserted or collapsed.
  */
 final class AllocateOperation {
     private static final int KEEP_SIZE = 1;
@@ -60,8 +60,7 @@ final class AllocateOperation {
                                             : CompletableFuture.completedFuture(null);
                             return (mode & KEEP_SIZE) != 0
                                     ? zeros
-                                    : zeros.thenCompose(
-                                            nothing -> extend(file, attr, start, end));
+                                    : zeros.thenCompose(nothing -> extend(file, attr, start, end));
                         });
         mount.thenEmpty(request, done);
     }

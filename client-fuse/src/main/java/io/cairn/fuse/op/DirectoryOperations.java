@@ -18,9 +18,10 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Listing directories. Any thread. Of an open directory only {@link OpenDirectories} knows, for when
- * it is removed; the offset says where to go on. 0 is the start, 1 after ".", 2 after "..", cursor + 2 after the entry of that cursor;
- * cursors belong to names, so a listing stays right while entries come and go.
+ * Listing directories. Any thread. Of an open directory only {@link OpenDirectories} knows, for
+ * when it is removed; the offset says where to go on. 0 is the start, 1 after ".", 2 after "..",
+ * cursor + 2 after the entry of that cursor; cursors belong to names, so a listing stays right
+ * while entries come and go.
  */
 final class DirectoryOperations {
     private static final byte[] DOT = {'.'};

@@ -45,9 +45,7 @@ final class OpenDirectories {
         open.compute(
                 attr.getInode(),
                 (inode, known) ->
-                        known == null
-                                ? new Open(1, attr)
-                                : new Open(known.count + 1, known.attr));
+                        known == null ? new Open(1, attr) : new Open(known.count + 1, known.attr));
     }
 
     void closed(long inode) {

@@ -306,7 +306,9 @@ class MountBehaviourTest {
         MemorySegment buffer = java.lang.foreign.Arena.ofAuto().allocate(4096, 8);
         long n = Posix.callLong("getdents64", fd, buffer, 4096L);
         assertThat(n == ENOENT || n >= 0).as("getdents64: %d", n).isTrue();
-        for (long at = 0; at < n; at += Short.toUnsignedInt(buffer.get(JAVA_SHORT_UNALIGNED, at + 16))) {
+        for (long at = 0;
+                at < n;
+                at += Short.toUnsignedInt(buffer.get(JAVA_SHORT_UNALIGNED, at + 16))) {
             String name = buffer.getString(at + 19);
             if (!name.equals(".") && !name.equals("..")) {
                 names.add(name);

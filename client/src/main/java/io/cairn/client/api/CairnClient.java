@@ -111,8 +111,8 @@ public interface CairnClient extends AutoCloseable {
 
         /**
          * Completes when all of it is durable on every in-sync replica. Takes over the buffer.
-         * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must. ENOMEM
-         * when the writes that wait hold as much memory as they may.
+         * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must. ENOMEM when
+         * the writes that wait hold as much memory as they may.
          */
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 

@@ -10,9 +10,7 @@ public enum ClientMeter implements MeterSpec {
     IN_FLIGHT(Kind.GAUGE, "bytes", "Bytes of data requests in flight"),
     HELD(Kind.GAUGE, "bytes", "Memory of writes that are not answered, sent or not"),
     STUCK_HELD(
-            Kind.GAUGE,
-            "bytes",
-            "Of held, that of writes for placement groups that do not answer"),
+            Kind.GAUGE, "bytes", "Of held, that of writes for placement groups that do not answer"),
     STUCK_PGS(
             Kind.GAUGE,
             "",

@@ -280,9 +280,7 @@ final class DataCall implements RpcCallback {
         payload.release();
         if (started) {
             client.finished(
-                    this,
-                    answered,
-                    () -> outcome.done(failure, data, view.truncateSequence()));
+                    this, answered, () -> outcome.done(failure, data, view.truncateSequence()));
         } else {
             outcome.done(failure, data, view.truncateSequence());
         }

@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Sends pieces of files to the primaries of their placement groups and repeats them until they are
  * answered or late. Those for PGs that do not answer wait apart, see {@link PgBudgets}. Any thread;
- * outcomes are reported on event loops or on the timer, never on the
- * thread that asked before the method has returned, unless the request is refused at once.
+ * outcomes are reported on event loops or on the timer, never on the thread that asked before the
+ * method has returned, unless the request is refused at once.
  */
 public final class DataClient {
     /** Receives the outcome of one piece, once; must not block. */
@@ -137,8 +137,7 @@ public final class DataClient {
     private int[] pgs(DataView view, long inode, long offset, long length) {
         ClusterMap present = map.current();
         long end = offset + length;
-        return LongStream.iterate(
-                        offset, at -> at < end, at -> at + view.pieceLength(at, end - at))
+        return LongStream.iterate(offset, at -> at < end, at -> at + view.pieceLength(at, end - at))
                 .mapToInt(at -> pg(present, view, inode, view.chunk(at)))
                 .distinct()
                 .toArray();

@@ -201,9 +201,7 @@ final class PgBudgets<C> {
     /** Finds out which PGs are stuck; {@link #next} may have something then. */
     synchronized void tick(long now) {
         for (Pg pg : pgs.values()) {
-            if (!pg.stuck
-                    && pg.inFlightBytes > 0
-                    && now - pg.sinceNanos >= limits.stuckNanos) {
+            if (!pg.stuck && pg.inFlightBytes > 0 && now - pg.sinceNanos >= limits.stuckNanos) {
                 pg.stuck = true;
                 activeBytes -= pg.inFlightBytes;
                 stuckHeldBytes += pg.heldBytes;

@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One append, once this client has the right and its turn in line has come. Each attempt goes
- * through: its turn among all changes of the file, the offset, the size ceiling, the pieces, the note of the new size. The size is noted only when all of it
- * is durable: an append that fails leaves it as it was, and the next one begins at the same offset.
+ * through: its turn among all changes of the file, the offset, the size ceiling, the pieces, the
+ * note of the new size. The size is noted only when all of it is durable: an append that fails
+ * leaves it as it was, and the next one begins at the same offset.
  *
  * <p>The offset stands only for the truncations known when it was chosen. Where the file turns out
  * to be cut, by a refusal of a data server or by news from the MDS, it is chosen anew: what was

@@ -69,8 +69,7 @@ final class Pieces {
             long deadlineNanos,
             BooleanSupplier unwanted,
             Outcome outcome) {
-        Pieces write =
-                new Pieces(services, target, offset, data, deadlineNanos, unwanted, outcome);
+        Pieces write = new Pieces(services, target, offset, data, deadlineNanos, unwanted, outcome);
         DataView view = target.view();
         long end = offset + data.readableBytes();
         for (long at = offset; at < end; ) {

@@ -10,9 +10,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One write of a file, in these steps: its turn among overlapping operations, the size ceiling,
- * the pieces, the note of size and mtime, the answer. Cancelled by its caller, it ends at the next
- * step but for pieces that were sent.
+ * One write of a file, in these steps: its turn among overlapping operations, the size ceiling, the
+ * pieces, the note of size and mtime, the answer. Cancelled by its caller, it ends at the next step
+ * but for pieces that were sent.
  */
 final class WriteOp extends RangeOrder.Entry {
     private final FileServices services;

@@ -198,13 +198,15 @@ class PgBudgetsTest {
         assertThat(budgets.hold(new int[] {B}, 8 * MIB)).isTrue();
         budgets.slowDown(Long.MAX_VALUE / (64L * MIB)); // would not end
         release(A, 1, true);
-        Thread waiting = Thread.ofPlatform().unstarted(() -> {
-            try {
-                budgets.slowDown(600_000);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        });
+        Thread waiting =
+                Thread.ofPlatform()
+                        .unstarted(() -> {
+                            try {
+                                budgets.slowDown(600_000);
+                            } catch (InterruptedException e) {
+                                Thread.currentThread().interrupt();
+                            }
+                        });
         waiting.start();
         org.awaitility.Awaitility.await()
                 .until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
