@@ -20,6 +20,13 @@ class FullDiskTest {
             Path kept = cluster.mnt().resolve("kept");
             Shell.bash("head -c 20M /dev/urandom >'%s' && sync '%s'".formatted(kept, kept)).ok();
             String sum = sum(kept);
+            Path promised = Files.createFile(cluster.mnt().resolve("promised"));
+            Shell.Result allocated =
+                    Shell.run("fallocate", "-l", "600M", promised.toString());
+            assertThat(allocated.exitCode()).isNotZero();
+            assertThat(allocated.err()).contains("No space left on device");
+            assertThat(Files.size(promised)).isZero();
+            Shell.run("fallocate", "-l", "100M", promised.toString()).ok();
             Path big = cluster.mnt().resolve("big");
             Shell.Result fill =
                     Shell.run(

@@ -66,6 +66,48 @@ class TwoMountsTest {
         assertThat(cluster.status().path("mounts").size()).as("mounts").isEqualTo(1);
     }
 
+    /** Removed or replaced, here or there; the attributes the kernel has stand for a second. */
+    private static final String REMOVED =
+            """
+            import os, sys
+            here, there = sys.argv[1:]
+            for how in 'rmdir', 'rename':
+                for other in here, there:
+                    os.mkdir(here + '/d')
+                    os.mkdir(here + '/e')
+                    d = os.open(here + '/d', os.O_RDONLY)
+                    before = os.fstat(d)
+                    if how == 'rmdir':
+                        os.rmdir(other + '/d')
+                        os.rmdir(other + '/e')
+                    else:
+                        os.rename(other + '/e', other + '/d')
+                    while os.fstat(d).st_nlink != 0:
+                        pass
+                    assert os.fstat(d).st_ino == before.st_ino
+                    os.fchmod(d, 0o701)
+                    assert os.fstat(d).st_mode & 0o777 == 0o701, how + other
+                    assert os.listdir(d) == [], how + other
+                    for make in (lambda: os.mkdir('x', dir_fd=d),
+                                 lambda: os.open('x', os.O_CREAT | os.O_WRONLY, dir_fd=d)):
+                        try:
+                            make()
+                            assert False, 'a name was made in a removed directory'
+                        except FileNotFoundError:
+                            pass
+                    os.close(d)
+                    if how == 'rename':
+                        os.rmdir(here + '/d')
+            """;
+
+    @Test
+    void aRemovedDirectoryStaysUsableWhileItIsOpen() {
+        try (Mount second = cluster.mount("second")) {
+            Shell.run("python3", "-c", REMOVED, cluster.mnt().toString(), second.mnt().toString())
+                    .ok();
+        }
+    }
+
     /** The one who writes has heard of no cut: the data servers tell it. */
     @Test
     void whatIsWrittenAfterTheOtherHasTruncatedStays() throws IOException {

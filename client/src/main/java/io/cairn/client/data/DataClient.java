@@ -6,6 +6,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -13,7 +14,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -137,10 +137,20 @@ public final class DataClient {
     private int[] pgs(DataView view, long inode, long offset, long length) {
         ClusterMap present = map.current();
         long end = offset + length;
-        return LongStream.iterate(offset, at -> at < end, at -> at + view.pieceLength(at, end - at))
-                .mapToInt(at -> pg(present, view, inode, view.chunk(at)))
-                .distinct()
-                .toArray();
+        int[] found = {pg(present, view, inode, view.chunk(offset))};
+        long at = offset + view.pieceLength(offset, length);
+        for (; at < end; at += view.pieceLength(at, end - at)) {
+            int next = pg(present, view, inode, view.chunk(at));
+            boolean known = false;
+            for (int pg : found) {
+                known |= pg == next;
+            }
+            if (!known) {
+                found = Arrays.copyOf(found, found.length + 1);
+                found[found.length - 1] = next;
+            }
+        }
+        return found;
     }
 
     /** 0 where the map does not know the pool. */
@@ -268,7 +278,11 @@ public final class DataClient {
         for (DataCall call = budgets.next(System.nanoTime());
                 call != null;
                 call = budgets.next(System.nanoTime())) {
-            call.start();
+            try {
+                call.start();
+            } catch (RuntimeException | Error e) { // the others that wait must go on
+                LOG.error("A request could not be started", e);
+            }
         }
     }
 
