@@ -7,6 +7,7 @@ import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeDataServer;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.data.DataOp;
+import io.cairn.common.errno.Errno;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.ArrayList;
@@ -86,6 +87,55 @@ class StuckPgTest extends ClientFixture {
         int size = data.readableBytes();
         data.release();
         return size;
+    }
+
+    @Test
+    void writesForStuckPgsMayHoldHalfOfTheMemory() {
+        OpenFile file = create(connect("max_held = \"16MiB\"", ATTEMPT), "f");
+        Set<Integer> there = touch(file);
+        long chunk = there.iterator().next();
+        stuck().faults(op -> Fault.HOLD);
+        List<CompletableFuture<Void>> writes = new ArrayList<>();
+        for (int i = 0; i < (8 << 20) / CHUNK; i++) {
+            writes.add(file.write(chunk * CHUNK, zeros(), false));
+        }
+        List<CompletableFuture<Void>> refused = new ArrayList<>();
+        await().until(() -> {
+            CompletableFuture<Void> write = file.write(chunk * CHUNK, zeros(), false);
+            (write.isCompletedExceptionally() ? refused : writes).add(write);
+            return !refused.isEmpty();
+        });
+        assertThat(errno(refused.getFirst())).isEqualTo(Errno.ENOMEM);
+        for (int i = 0; i < CHUNKS; i++) {
+            if (!there.contains(i)) {
+                get(file.write((long) i * CHUNK, zeros(), false));
+            }
+        }
+        while (writes.stream().anyMatch(write -> !write.isDone())) {
+            letGo();
+        }
+        writes.forEach(ClientFixture::get);
+        get(file.write(chunk * CHUNK, zeros(), false));
+    }
+
+    /** Behind one that was sent and is not answered. */
+    @Test
+    void anAppendThatNobodyWaitsForLeavesTheLine() {
+        OpenFile file = create(connect("max_in_flight = \"1MiB\"", ATTEMPT), "f");
+        get(append(file, "a"));
+        cluster.data().forEach(server -> server.faults(op -> Fault.HOLD));
+        CompletableFuture<Long> sent = append(file, "b");
+        await().until(() -> cluster.data().stream().anyMatch(server -> server.held() > 0));
+        ByteBuf data = buffer("c");
+        CompletableFuture<Long> waits = file.append(data, false, false);
+        CompletableFuture<Long> last = append(file, "d");
+        waits.cancel(false);
+        assertThat(data.refCnt()).isZero();
+        cluster.data().forEach(server -> server.faults(op -> Fault.NONE));
+        cluster.data().forEach(server -> server.letGo(new Random(1)));
+        assertThat(get(sent)).isEqualTo(1);
+        assertThat(get(last)).isEqualTo(2);
+        assertThat(read(file, 0, 9)).isEqualTo("abd");
     }
 
     @Test

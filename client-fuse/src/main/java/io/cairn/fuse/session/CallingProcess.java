@@ -14,7 +14,10 @@ final class CallingProcess {
     private static final long HARMLESS =
             bit(17) | bit(18) | bit(19) | bit(20) | bit(21) | bit(22) | bit(23) | bit(28);
 
-    private static final long PF_EXITING = 4;
+    /** Flags of a task, as of the kernel's sched.h. */
+    private static final long PF_EXITING = 0x4;
+
+    private static final long PF_SIGNALED = 0x400;
 
     private CallingProcess() {}
 
@@ -29,13 +32,25 @@ final class CallingProcess {
 
     /** Whether every thread of the process is exiting: nobody is left to see a result. */
     static boolean leaving(int process) {
+        return allThreads(process, PF_EXITING);
+    }
+
+    /**
+     * Whether a process that leaves does so because a signal ended it. Where one of its threads
+     * called exit(3), the others are ended by a signal, but not that one.
+     */
+    static boolean killed(int process) {
+        return allThreads(process, PF_SIGNALED);
+    }
+
+    private static boolean allThreads(int process, long flag) {
         if (process <= 0) {
             return false;
         }
         try (DirectoryStream<Path> threads =
                 Files.newDirectoryStream(Path.of("/proc", Integer.toString(process), "task"))) {
             for (Path thread : threads) {
-                if (!exiting(Files.readString(thread.resolve("stat"), ISO_8859_1))) {
+                if (!has(flag, Files.readString(thread.resolve("stat"), ISO_8859_1))) {
                     return false;
                 }
             }
@@ -74,10 +89,14 @@ final class CallingProcess {
         return (pending & ~survived) != 0;
     }
 
-    /** Field 9 of stat: the kernel's flags of the task; the name in field 2 may hold anything. */
     static boolean exiting(String stat) {
+        return has(PF_EXITING, stat);
+    }
+
+    /** Field 9 of stat: the kernel's flags of the task; the name in field 2 may hold anything. */
+    private static boolean has(long flag, String stat) {
         String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", 8);
-        return (Long.parseLong(fields[6]) & PF_EXITING) != 0;
+        return (Long.parseLong(fields[6]) & flag) != 0;
     }
 
     private static long mask(String status, String key) {

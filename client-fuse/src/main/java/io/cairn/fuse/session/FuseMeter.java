@@ -10,7 +10,7 @@ public enum FuseMeter implements MeterSpec {
     GIVEN_UP(
             Kind.COUNTER,
             "",
-            "Requests answered with EINTR because the process that waited was killed or left"),
+            "Requests answered with EINTR because the process that waited was killed"),
     INTERRUPTS(Kind.COUNTER, "", "Signals that reached a process while it waited for a request");
 
     private final Definition definition;

@@ -120,7 +120,16 @@ public final class FuseRequest {
             whenGivenUp = null;
         }
         if (then != null) {
+            run(then);
+        }
+    }
+
+    /** The thread that looks after all requests must go on. */
+    private void run(Runnable then) {
+        try {
             then.run();
+        } catch (RuntimeException e) {
+            LOG.error("{} node {} was given up, but not ended", opcode.label(), node, e);
         }
     }
 
@@ -135,7 +144,7 @@ public final class FuseRequest {
                 return;
             }
         }
-        then.run();
+        run(then);
     }
 
     long startNanos() {

@@ -1,5 +1,6 @@
 package io.cairn.fuse.session;
 
+import io.cairn.common.errno.Errno;
 import io.cairn.fuse.kernel.FuseOpcode;
 import java.util.HashMap;
 import java.util.Map;
@@ -28,8 +29,9 @@ import org.jspecify.annotations.Nullable;
  *       so.
  * </ul>
  *
- * What of the operation was not sent to a server is ended; the rest goes on, and its late result is
- * dropped.
+ * What of the operation was not sent to a server is dropped where a signal ended the process; a
+ * program that ends by itself may well rely on the asynchronous writes it has begun. The rest goes
+ * on, and its late result is dropped.
  */
 final class Interrupts {
     private static final long DYING_CHECK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -120,9 +122,15 @@ final class Interrupts {
     private void endThoseOfTheLeaving() {
         long before = System.nanoTime() - LEAVING_NANOS;
         IntUnaryOperator leaving = once(process -> CallingProcess.leaving(process) ? 1 : 0);
+        IntUnaryOperator killed = once(process -> CallingProcess.killed(process) ? 1 : 0);
         for (FuseRequest request : inFlight.values()) {
-            if (request.startNanos() - before < 0 && leaving.applyAsInt(request.process()) == 1) {
+            if (request.startNanos() - before >= 0 || leaving.applyAsInt(request.process()) == 0) {
+                continue;
+            }
+            if (killed.applyAsInt(request.process()) == 1) {
                 giveUp(request);
+            } else {
+                request.fail(Errno.EINTR);
             }
         }
     }
