@@ -1,7 +1,11 @@
-package io.cairn.system;
+package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Prometheus;
+import io.cairn.system.support.Shell;
+import io.cairn.system.support.Stall;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
