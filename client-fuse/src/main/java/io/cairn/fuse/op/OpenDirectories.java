@@ -109,9 +109,10 @@ final class OpenDirectories {
         return attr.getNlink() == 0;
     }
 
+    /** ESTALE would be about the session, not about the directory. */
     private static boolean isGone(Throwable failure) {
         return Causes.of(failure) instanceof FsException expected
-                && (expected.errno() == Errno.ENOENT || expected.errno() == Errno.ESTALE);
+                && expected.errno() == Errno.ENOENT;
     }
 
     private static int slot(long inode) {
