@@ -21,8 +21,7 @@ class FullDiskTest {
             Shell.bash("head -c 20M /dev/urandom >'%s' && sync '%s'".formatted(kept, kept)).ok();
             String sum = sum(kept);
             Path promised = Files.createFile(cluster.mnt().resolve("promised"));
-            Shell.Result allocated =
-                    Shell.run("fallocate", "-l", "600M", promised.toString());
+            Shell.Result allocated = Shell.run("fallocate", "-l", "600M", promised.toString());
             assertThat(allocated.exitCode()).isNotZero();
             assertThat(allocated.err()).contains("No space left on device");
             assertThat(Files.size(promised)).isZero();
