@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
-import io.cairn.system.support.Shell;
 import io.cairn.system.support.SharedCluster;
+import io.cairn.system.support.Shell;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
