@@ -11,6 +11,8 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Method;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -171,6 +173,46 @@ class SharedFileTest extends ClientFixture {
         assertThat(atMds().getSize()).isEqualTo(5);
         assertThat(file.attr().getSize()).isEqualTo(5);
         assertThat(read(file, 0, 100)).isEqualTo("\0\0\0\0\0");
+    }
+
+    // ---- whoever opens sees what was closed before
+
+    @Test
+    void anOpenDoesNotTakeTheAnswerToAnEarlierQuestion() {
+        OpenFile first = get(cutter.open(file.inode()));
+        cluster.mds(0).faults(m -> m == Method.GET_ATTR ? Fault.LATE : Fault.NONE);
+        CompletableFuture<OpenFile> before = cutter.open(file.inode());
+        await().until(() -> cluster.mds(0).held() == 1);
+        get(write(file, 0, "abcdefgh"));
+        get(file.flush());
+        CompletableFuture<OpenFile> after = cutter.open(file.inode());
+        cluster.mds(0).faults(m -> Fault.NONE);
+        cluster.mds(0).letGo();
+        assertThat(get(after).attr().getSize()).isEqualTo(8);
+        assertThat(read(get(after), 0, 100)).isEqualTo("abcdefgh");
+        get(before);
+        assertThat(first.attr().getSize()).isEqualTo(8);
+    }
+
+    @Test
+    void opensOfTheSameTimeShareOneQuestion() {
+        var _ = get(cutter.open(file.inode()));
+        AtomicInteger asked = new AtomicInteger();
+        cluster.mds(0)
+                .faults(m -> {
+                    boolean first = m == Method.GET_ATTR && asked.incrementAndGet() == 1;
+                    return first ? Fault.LATE : Fault.NONE;
+                });
+        CompletableFuture<OpenFile> before = cutter.open(file.inode());
+        await().until(() -> cluster.mds(0).held() == 1);
+        List<CompletableFuture<OpenFile>> all = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            all.add(cutter.open(file.inode()));
+        }
+        cluster.mds(0).letGo();
+        get(before);
+        all.forEach(ClientFixture::get);
+        assertThat(asked).hasValue(2);
     }
 
     // ---- what was written earlier does not come back

@@ -44,7 +44,8 @@ public final class InodeState implements DataTarget {
     private @Nullable Attr attr;
     private long attrNanos;
     private volatile @Nullable DataView view;
-    private @Nullable CompletableFuture<Void> refreshing;
+    private boolean refreshing;
+    private @Nullable CompletableFuture<Void> refreshNext;
 
     private long unsentSize = NONE;
     private long unsentMtimeNanos = NONE;
@@ -86,6 +87,13 @@ public final class InodeState implements DataTarget {
 
     /** Takes over attributes from any reply, unless newer ones are known. */
     void observe(Attr received) {
+        observe(received, System.nanoTime());
+    }
+
+    /**
+     * @param asOfNanos when they were true for certain, or later
+     */
+    private void observe(Attr received, long asOfNanos) {
         if (received.getInode() != inode) {
             return;
         }
@@ -99,7 +107,7 @@ public final class InodeState implements DataTarget {
                 sizeSet();
             }
             attr = received;
-            attrNanos = System.nanoTime();
+            attrNanos = known == null ? asOfNanos : Math.max(attrNanos, asOfNanos);
             if (!received.hasLayout() || !Mode.isRegular(received.getMode())) {
                 return;
             }
@@ -176,28 +184,45 @@ public final class InodeState implements DataTarget {
         return v;
     }
 
+    /**
+     * Fetches the attributes; they are at least as new as this call. So a request in flight is not
+     * joined: it may have been answered before whatever the caller has heard of. Those who come
+     * while it is in flight share the one that follows it.
+     */
     @Override
     public CompletableFuture<Void> refresh() {
-        CompletableFuture<Void> mine;
+        CompletableFuture<Void> mine = new CompletableFuture<>();
         synchronized (this) {
-            if (refreshing != null) {
-                return refreshing;
+            if (refreshing) {
+                CompletableFuture<Void> next = refreshNext;
+                refreshNext = next == null ? mine : next;
+                return refreshNext;
             }
-            mine = new CompletableFuture<>();
-            refreshing = mine;
+            refreshing = true;
         }
+        fetch(mine);
+        return mine;
+    }
+
+    private void fetch(CompletableFuture<Void> fetched) {
+        long askedNanos = System.nanoTime();
         var _ =
                 getAttr.get()
                         .whenComplete((fresh, thrown) -> {
-                            if (thrown == null) {
-                                observe(fresh);
-                            }
+                            CompletableFuture<Void> next;
                             synchronized (this) {
-                                refreshing = null;
+                                next = refreshNext;
+                                refreshNext = null;
+                                refreshing = next != null;
                             }
-                            Async.settle(mine, null, thrown);
+                            if (next != null) {
+                                fetch(next);
+                            }
+                            if (thrown == null) {
+                                observe(fresh, askedNanos);
+                            }
+                            Async.settle(fetched, null, thrown);
                         });
-        return mine;
     }
 
     // ---- what this client did

@@ -51,6 +51,10 @@ public final class FakeChunks {
         return violations;
     }
 
+    void violation(String what, DataOp op) {
+        violations.add(what + ": " + op);
+    }
+
     /** Writes executed, repetitions not counted. */
     public synchronized long executed() {
         return executed;

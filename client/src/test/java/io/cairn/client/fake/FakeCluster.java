@@ -17,9 +17,9 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcStatus;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A cluster in memory: MDS members, data servers, one pool. Close clients first. */
@@ -36,7 +36,7 @@ public final class FakeCluster implements AutoCloseable {
     private final FakeChunks chunks;
     private final List<FakeMds> mds = new ArrayList<>();
     private final List<FakeDataServer> data = new ArrayList<>();
-    private final Set<Long> refused = new HashSet<>();
+    private final Map<Long, Long> refused = new HashMap<>();
     private int rotation;
     private long epoch = 1;
     private volatile @Nullable FakeMds leader;
@@ -132,7 +132,7 @@ public final class FakeCluster implements AutoCloseable {
                                         .setSize(1)
                                         .setMinSize(1)
                                         .setPgCount(PGS))
-                        .addAllRefusedSessions(refused);
+                        .addAllRefusedSessions(refused.keySet());
         for (int i = 0; i < data.size(); i++) {
             map.addServers(
                     Server.newBuilder()
@@ -179,13 +179,25 @@ public final class FakeCluster implements AutoCloseable {
 
     /** As an eviction: the data servers refuse the session, the MDS forgets it. */
     public synchronized void evict(long session) {
-        refused.add(session);
-        epoch++;
+        refused.putIfAbsent(session, ++epoch);
         names.endSession(session);
     }
 
+    /** All sessions there are. */
+    public void evictAll() {
+        names.sessionIds().forEach(this::evict);
+    }
+
+    public synchronized boolean refuses(long session) {
+        return refused.containsKey(session);
+    }
+
     synchronized RpcStatus refusal(FakeDataServer server, DataOp op) {
-        if (refused.contains(op.session())) {
+        Long since = refused.get(op.session());
+        if (since != null) {
+            if (op.mapEpoch() > since) {
+                chunks.violation("under map " + op.mapEpoch() + ", refused by " + since, op);
+            }
             return RpcStatus.fail(Errno.ESTALE, Advice.FENCED, "session is refused");
         }
         if (op.mapEpoch() < epoch || data.get(primary(op.pg() & 0xffff)) != server) {

@@ -79,6 +79,7 @@ public final class FakeDataServer implements AutoCloseable {
             case HOLD -> endpoint.hold(request);
             case CORRUPT -> serve(request, op, true);
             case NONE -> serve(request, op, false);
+            case LATE, REFUSE -> throw new AssertionError("a data server does not do that");
         }
     }
 

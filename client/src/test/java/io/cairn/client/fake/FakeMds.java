@@ -45,6 +45,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.function.Predicate;
 
 /** One member of a fake MDS; all members share the cluster's namespace. */
 public final class FakeMds implements AutoCloseable {
@@ -53,12 +54,16 @@ public final class FakeMds implements AutoCloseable {
     private final List<MutateRequest> received = new CopyOnWriteArrayList<>();
     private final List<RpcPeer> clients = new CopyOnWriteArrayList<>();
     private final Map<Long, RpcPeer> sessions = new ConcurrentHashMap<>();
+    private final List<Runnable> late = new CopyOnWriteArrayList<>();
     private final List<RpcRequest> inLine = new ArrayList<>();
     private final AtomicInteger recalls = new AtomicInteger();
     private final ScheduledExecutorService timer =
             Executors.newSingleThreadScheduledExecutor(
                     Thread.ofPlatform().daemon().name("fake-mds").factory());
     private volatile Function<Method, Fault> faults = method -> Fault.NONE;
+    private volatile Predicate<MutateRequest> refused = batch -> false;
+    private volatile int expiryMillis = 60_000;
+    private volatile boolean answersShort;
     private final AtomicInteger notYet = new AtomicInteger();
 
     FakeMds(FakeCluster cluster, RpcLoops loops) throws IOException {
@@ -87,12 +92,16 @@ public final class FakeMds implements AutoCloseable {
         notYet.set(times);
     }
 
+    /** Requests held, and those whose answers are late. */
     public int held() {
-        return endpoint.held();
+        return endpoint.held() + late.size();
     }
 
-    /** Handles the requests held, in the order of arrival. */
+    /** Sends the late answers, then handles the requests held, in the order of arrival. */
     public void letGo() {
+        List<Runnable> answers = List.copyOf(late);
+        late.clear();
+        answers.forEach(Runnable::run);
         endpoint.takeHeld().forEach(this::serve);
     }
 
@@ -100,12 +109,22 @@ public final class FakeMds implements AutoCloseable {
         endpoint.cutConnections();
     }
 
+    /** Batches of mutations that are refused for ever, whatever else happens. */
+    public void refuse(Predicate<MutateRequest> test) {
+        refused = test;
+    }
+
+    private boolean refuses(RpcRequest request, Method method) {
+        return method == Method.MUTATE
+                && refused.test(Heads.parse(MutateRequest.parser(), request.head()));
+    }
+
     private void handle(RpcRequest request) {
         Method method = Method.forNumber(request.method());
         if (method == Method.MUTATE) {
             received.add(Heads.parse(MutateRequest.parser(), request.head()));
         }
-        switch (faults.apply(method)) {
+        switch (refuses(request, method) ? Fault.REFUSE : faults.apply(method)) {
             case CUT_BEFORE -> FakeEndpoint.cut(request);
             case CUT_AFTER -> {
                 try {
@@ -117,6 +136,11 @@ public final class FakeMds implements AutoCloseable {
             }
             case RETRY -> request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "test"));
             case HOLD -> endpoint.hold(request);
+            case LATE -> {
+                MessageLite now = answer(request, method);
+                late.add(() -> request.reply(now));
+            }
+            case REFUSE -> request.fail(RpcStatus.fail(Errno.EINVAL, "not like that"));
             default -> serve(request);
         }
     }
@@ -149,6 +173,16 @@ public final class FakeMds implements AutoCloseable {
                             : session ? Advice.FENCED : Advice.GIVE_UP;
             request.fail(RpcStatus.fail(e.errno(), advice, String.valueOf(e.getMessage())));
         }
+    }
+
+    /** Whether answers to batches lack a result, as no server's may. */
+    public void answerShort(boolean on) {
+        answersShort = on;
+    }
+
+    /** How long sessions opened from now on live without being renewed, as clients are told. */
+    public void expiry(int millis) {
+        expiryMillis = millis;
     }
 
     /** Who waits here would do so in vain. */
@@ -217,7 +251,7 @@ public final class FakeMds implements AutoCloseable {
                 yield OpenSessionReply.newBuilder()
                         .setSession(names.openSession(open.getClientUuid()))
                         .setRenewIntervalMillis(200)
-                        .setExpiryMillis(60_000)
+                        .setExpiryMillis(expiryMillis)
                         .setMap(cluster.fullMap())
                         .build();
             }
@@ -233,8 +267,12 @@ public final class FakeMds implements AutoCloseable {
                 yield RenewSessionReply.getDefaultInstance();
             }
             case CLOSE_SESSION -> {
-                names.endSession(
-                        Heads.parse(CloseSessionRequest.parser(), request.head()).getSession());
+                var close = Heads.parse(CloseSessionRequest.parser(), request.head());
+                if (close.getEvict()) {
+                    cluster.evict(close.getSession());
+                } else {
+                    names.endSession(close.getSession());
+                }
                 yield CloseSessionReply.getDefaultInstance();
             }
             case MUTATE -> {
@@ -245,6 +283,9 @@ public final class FakeMds implements AutoCloseable {
                     throw new FsException(Errno.EAGAIN, "a number is missing");
                 }
                 serveLine();
+                if (answersShort) {
+                    yield MutateReply.getDefaultInstance();
+                }
                 for (int i = 0; i < reply.getResultsCount(); i++) {
                     if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()
                             && mutate.getMutations(i).hasSetAttr()) {

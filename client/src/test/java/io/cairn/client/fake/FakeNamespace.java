@@ -86,7 +86,10 @@ public final class FakeNamespace {
     }
 
     public synchronized void endSession(long session) {
-        sessions.remove(session);
+        Session ended = sessions.remove(session);
+        if (ended != null) {
+            ended.opens.keySet().stream().filter(nodes::containsKey).toList().forEach(this::forgetUnused);
+        }
         appenders.values().removeIf(holder -> holder == session);
     }
 
@@ -103,6 +106,15 @@ public final class FakeNamespace {
         return sessions.keySet().iterator().next();
     }
 
+    synchronized List<Long> sessionIds() {
+        return List.copyOf(sessions.keySet());
+    }
+
+    /** The session that was opened first. */
+    public synchronized long lowestSession() {
+        return sessions.keySet().iterator().next();
+    }
+
     public synchronized int sessions() {
         return sessions.size();
     }
@@ -110,6 +122,12 @@ public final class FakeNamespace {
     /** Opens of an inode, over all sessions. */
     public synchronized int opens(long inode) {
         return sessions.values().stream().mapToInt(s -> s.opens.getOrDefault(inode, 0)).sum();
+    }
+
+    /** Opens of an inode by one session. */
+    public synchronized int opens(long session, long inode) {
+        Session of = sessions.get(session);
+        return of == null ? 0 : of.opens.getOrDefault(inode, 0);
     }
 
     /** What was executed, in order: "number KIND". */

@@ -16,5 +16,9 @@ public enum Fault {
     /** Keeps the request until it is let go. */
     HOLD,
     /** Refuses for want of space. */
-    FULL
+    FULL,
+    /** Answers with what is true now, when it is let go. */
+    LATE,
+    /** Refuses for ever, with EINVAL. */
+    REFUSE
 }
