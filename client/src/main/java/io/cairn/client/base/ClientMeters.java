@@ -44,6 +44,8 @@ public final class ClientMeters {
     private final Counter writtenBytes;
     private final Counter dataRetries;
     private final Counter metadataRetries;
+    private final Counter sessionsEnded;
+    private final Counter writesLost;
     private final Counter checksumErrors;
     private final Counter appendRightsTaken;
     private final Counter appendRightsReturned;
@@ -56,6 +58,8 @@ public final class ClientMeters {
         writtenBytes = meters.counter(ClientMeter.WRITTEN_BYTES);
         dataRetries = meters.counter(ClientMeter.RETRIES, "data");
         metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
+        sessionsEnded = meters.counter(ClientMeter.SESSIONS_ENDED);
+        writesLost = meters.counter(ClientMeter.WRITES_LOST);
         checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
         appendRightsTaken = meters.counter(ClientMeter.APPEND_RIGHTS, "acquired");
         appendRightsReturned = meters.counter(ClientMeter.APPEND_RIGHTS, "returned");
@@ -82,6 +86,15 @@ public final class ClientMeters {
 
     public void written(long bytes) {
         writtenBytes.increment((double) bytes);
+    }
+
+    public void sessionEnded() {
+        sessionsEnded.increment();
+    }
+
+    /** Of one open file. */
+    public void writesLost() {
+        writesLost.increment();
     }
 
     public void dataRetried() {

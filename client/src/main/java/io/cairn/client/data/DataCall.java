@@ -25,14 +25,16 @@ import org.jspecify.annotations.Nullable;
  * One read or write of one chunk, repeated until it is answered. A write keeps its number over all
  * attempts, so that it is executed once, and with the number the truncations it knows, so that it
  * is known under which it was executed; only a refusal because of an unknown truncation, which
- * cannot have been executed, gives it a new number. One attempt is in flight at a time, so the
- * fields need no lock: each attempt happens after the one before.
+ * cannot have been executed, gives it a new number. It belongs to one session and fails with its
+ * end. One attempt is in flight at a time, so the fields need no lock: each attempt happens after
+ * the one before.
  */
 final class DataCall implements RpcCallback {
     private static final int MAX_CHECKSUM_ERRORS = 4;
     private static final int[] NO_CRCS = {};
 
     private final DataClient client;
+    private final DataSession session;
     private final DataTarget target;
     private final DataOpType type;
     private final int chunk;
@@ -51,6 +53,7 @@ final class DataCall implements RpcCallback {
     /** A write; takes over the buffer. */
     DataCall(
             DataClient client,
+            DataSession session,
             DataTarget target,
             int chunk,
             int offset,
@@ -58,6 +61,7 @@ final class DataCall implements RpcCallback {
             long deadlineNanos,
             DataClient.Outcome outcome) {
         this.client = client;
+        this.session = session;
         this.target = target;
         this.view = target.view();
         this.type = DataOpType.WRITE;
@@ -73,6 +77,7 @@ final class DataCall implements RpcCallback {
     /** A read. */
     DataCall(
             DataClient client,
+            DataSession session,
             DataTarget target,
             int chunk,
             int offset,
@@ -80,6 +85,7 @@ final class DataCall implements RpcCallback {
             long deadlineNanos,
             DataClient.Outcome outcome) {
         this.client = client;
+        this.session = session;
         this.target = target;
         this.view = target.view();
         this.type = DataOpType.READ;
@@ -92,11 +98,18 @@ final class DataCall implements RpcCallback {
         this.outcome = outcome;
     }
 
+    DataSession session() {
+        return session;
+    }
+
     void send() {
         long now = System.nanoTime();
-        FsException dead = client.dead();
-        if (dead != null) {
-            finish(dead, Unpooled.EMPTY_BUFFER);
+        // First the map, then whether the session lives: no request of one that was refused ever
+        // carries a map that has come since (docs/architecture.md, Sessions).
+        ClusterMap map = client.map().current();
+        FsException ended = session.ended();
+        if (ended != null) {
+            finish(ended, Unpooled.EMPTY_BUFFER);
             return;
         }
         if (now - deadlineNanos >= 0) {
@@ -107,7 +120,6 @@ final class DataCall implements RpcCallback {
         if (number == 0) {
             view = target.view();
         }
-        ClusterMap map = client.map().current();
         boolean known = map.pool(view.pool()) != null;
         int pg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
         InetSocketAddress address = known ? map.primaryAddress(pg) : null;
@@ -121,7 +133,7 @@ final class DataCall implements RpcCallback {
             return;
         }
         if (type == DataOpType.WRITE && number == 0) {
-            number = client.numbers().begin();
+            number = session.numbers().begin();
         }
         RpcChannel channel = client.channels().channel(address);
         DataOp op = op(pg, map.epoch(), view);
@@ -138,7 +150,7 @@ final class DataCall implements RpcCallback {
 
     private DataOp op(int pg, long mapEpoch, DataView view) {
         var range = new DataOp.Range(target.inode(), chunk, offset, length);
-        var caller = new DataOp.Caller(client.session(), number, client.numbers().ackedBelow());
+        var caller = new DataOp.Caller(session.id(), number, session.numbers().ackedBelow());
         var known = new DataOp.Known(mapEpoch, view.truncateSequence(), view.cuts(chunk));
         return type == DataOpType.WRITE
                 ? DataOp.write(pg, range, caller, known, blockCrcs)
@@ -188,7 +200,7 @@ final class DataCall implements RpcCallback {
                 Errno errno = status.errno() == Errno.EBADMSG ? Errno.EIO : status.errno();
                 finish(new FsException(errno, this + ": " + last), Unpooled.EMPTY_BUFFER);
             }
-            case FENCED -> finish(client.fenced(status.detail()), Unpooled.EMPTY_BUFFER);
+            case FENCED -> finish(client.fenced(session, status.detail()), Unpooled.EMPTY_BUFFER);
             case REFRESH_MAP -> {
                 client.refreshMap();
                 client.park(this, BackOff.REQUESTS.delayNanos(attempts));
@@ -221,7 +233,7 @@ final class DataCall implements RpcCallback {
 
     private void endNumber() {
         if (number != 0) {
-            client.numbers().end(number);
+            session.numbers().end(number);
             number = 0;
         }
     }

@@ -11,12 +11,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Sends pieces of files to the primaries of their placement groups and repeats them until they are
- * answered or late. Any thread; outcomes are reported on event loops or on the timer, never on the
+ * answered or late, or their session has ended. Any thread; outcomes are reported on event loops or on the timer, never on the
  * thread that asked before the method has returned, unless the request is refused at once.
  */
 public final class DataClient {
@@ -32,21 +31,24 @@ public final class DataClient {
         void done(@Nullable FsException failure, ByteBuf data, long truncateSequence);
     }
 
+    /** Told that data servers refuse a session for ever. */
+    @FunctionalInterface
+    public interface Fenced {
+        void told(long session, String detail);
+    }
+
     private final MapHolder map;
     private final Channels channels;
     private final ScheduledExecutorService timer;
     private final ClientMeters meters;
     private final long attemptNanos;
-    private final Consumer<String> fenced;
+    private final Fenced fenced;
     private final Runnable refreshMap;
-    private final DataNumbers numbers = new DataNumbers();
     private final Set<DataCall> parked = ConcurrentHashMap.newKeySet();
-    private volatile long session;
-    private volatile @Nullable FsException dead;
+    private volatile DataSession session = new DataSession(0);
 
     /**
      * @param attemptNanos how long one attempt may take
-     * @param fenced told when a data server refuses the session for ever
      * @param refreshMap asks the MDS for a newer map, which then comes as a push
      */
     public DataClient(
@@ -55,7 +57,7 @@ public final class DataClient {
             ScheduledExecutorService timer,
             ClientMeters meters,
             long attemptNanos,
-            Consumer<String> fenced,
+            Fenced fenced,
             Runnable refreshMap) {
         this.map = map;
         this.channels = channels;
@@ -67,14 +69,24 @@ public final class DataClient {
         map.onChange(this::unpark);
     }
 
-    /** Must be called before the first request. */
-    public void session(long id) {
-        session = id;
+    /** A session is open, the one before it has ended. Before the first request in it. */
+    public void opened(long id) {
+        session = new DataSession(id);
     }
 
-    /** Every request from now on, and every one that waits to be repeated, fails with this. */
-    public void die(FsException reason) {
-        dead = reason;
+    /** The newest session; it may have ended. */
+    public DataSession session() {
+        return session;
+    }
+
+    /** From here on nothing is counted in the newest session. */
+    public void ending() {
+        session.ending();
+    }
+
+    /** The newest session has ended: its requests that wait to be repeated fail with this. */
+    public void end(FsException reason) {
+        session.end(reason);
         unpark();
     }
 
@@ -84,23 +96,25 @@ public final class DataClient {
      * @param data taken over
      */
     public void write(
+            DataSession in,
             DataTarget target,
             int chunk,
             int offset,
             ByteBuf data,
             long deadlineNanos,
             Outcome outcome) {
-        new DataCall(this, target, chunk, offset, data, deadlineNanos, outcome).send();
+        new DataCall(this, in, target, chunk, offset, data, deadlineNanos, outcome).send();
     }
 
     public void read(
+            DataSession in,
             DataTarget target,
             int chunk,
             int offset,
             int length,
             long deadlineNanos,
             Outcome outcome) {
-        new DataCall(this, target, chunk, offset, length, deadlineNanos, outcome).send();
+        new DataCall(this, in, target, chunk, offset, length, deadlineNanos, outcome).send();
     }
 
     /** Requests that wait to be repeated. */
@@ -118,29 +132,19 @@ public final class DataClient {
         return channels;
     }
 
-    DataNumbers numbers() {
-        return numbers;
-    }
-
     ClientMeters meters() {
         return meters;
-    }
-
-    long session() {
-        return session;
     }
 
     long attemptNanos() {
         return attemptNanos;
     }
 
-    @Nullable FsException dead() {
-        return dead;
-    }
-
-    FsException fenced(String detail) {
-        fenced.accept(detail);
-        FsException reason = dead;
+    /** The failure of a request whose session a data server refuses. */
+    FsException fenced(DataSession in, String detail) {
+        in.ending();
+        fenced.told(in.id(), detail);
+        FsException reason = in.ended();
         return reason == null ? new FsException(Errno.EIO, "ESTALE: " + detail) : reason;
     }
 
@@ -155,7 +159,7 @@ public final class DataClient {
         try {
             var _ = timer.schedule(() -> resume(call), delayNanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
-            dead = new FsException(Errno.EIO, "the client is closed");
+            call.session().end(new FsException(Errno.EIO, "the client is closed"));
             resume(call);
         }
     }

@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
 import io.cairn.client.meta.MetaClient;
@@ -35,11 +36,19 @@ final class AppendOp implements AppendLine.Waiting {
     private final int length;
     private final boolean killPrivileges;
     private final boolean goesOn;
+    private final int losses;
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
     final CompletableFuture<Long> future = new CompletableFuture<>();
+    private DataSession session;
     private @Nullable Consumer<AppendOp> over;
     private int attempts;
+
+    /** Some of it may have been written: it cannot go over to another session. */
+    private boolean sent;
+
+    /** Its session ended before that: back into the line, for the right in the next one. */
+    private boolean again;
 
     /** The caller knows, or will know, what became of it. Under the state's monitor. */
     private boolean settled;
@@ -48,19 +57,23 @@ final class AppendOp implements AppendLine.Waiting {
      * Takes over the buffer.
      *
      * @param goesOn whether the next append is the rest of this record
+     * @param losses the handle knows of
      */
     AppendOp(
             FileServices services,
             InodeState state,
             ByteBuf data,
             boolean killPrivileges,
-            boolean goesOn) {
+            boolean goesOn,
+            int losses) {
         this.services = services;
         this.state = state;
         this.data = data;
         this.length = data.readableBytes();
         this.killPrivileges = killPrivileges;
         this.goesOn = goesOn;
+        this.losses = losses;
+        this.session = state.session();
         this.deadlineNanos = startNanos + services.ioNanos();
     }
 
@@ -74,16 +87,26 @@ final class AppendOp implements AppendLine.Waiting {
     }
 
     /**
+     * In the session in which the client has the right; without it, after its end, no offset is
+     * chosen.
+     *
      * @param whenOver told once, whatever came of it
      */
-    void run(Consumer<AppendOp> whenOver) {
+    void run(DataSession in, Consumer<AppendOp> whenOver) {
+        session = in;
         over = whenOver;
+        again = false;
         attempt();
     }
 
     private void attempt() {
         attempts++;
         state.order().submit(new Attempt());
+    }
+
+    /** Whether it is over for this session only. */
+    boolean again() {
+        return again;
     }
 
     /** It will not be run. */
@@ -130,7 +153,9 @@ final class AppendOp implements AppendLine.Waiting {
     }
 
     private void ended() {
-        data.release();
+        if (!again) {
+            data.release();
+        }
         Consumer<AppendOp> then = over;
         if (then != null) {
             then.accept(this);
@@ -149,6 +174,14 @@ final class AppendOp implements AppendLine.Waiting {
 
         @Override
         protected void start() {
+            if (session.ended() != null || services.meta().leaseHolds()) {
+                begin();
+            } else {
+                var _ = services.meta().confirmed().whenComplete((v, thrown) -> begin());
+            }
+        }
+
+        private void begin() {
             boolean dropped;
             synchronized (state) {
                 dropped = settled;
@@ -157,6 +190,16 @@ final class AppendOp implements AppendLine.Waiting {
             }
             if (dropped) {
                 finish();
+                return;
+            }
+            FsException refused = state.refusal(losses);
+            if (refused != null) {
+                failed(refused);
+                return;
+            }
+            FsException ended = session.ended();
+            if (ended != null) {
+                unsent(ended);
                 return;
             }
             if (offset > view.maxFileBytes() - length) {
@@ -171,7 +214,7 @@ final class AppendOp implements AppendLine.Waiting {
 
         private void belowCeiling(@Nullable FsException refused) {
             if (refused != null) {
-                failed(refused);
+                unsent(refused);
             } else {
                 services.budget().acquire(length, this::send);
             }
@@ -184,7 +227,8 @@ final class AppendOp implements AppendLine.Waiting {
                 view = stands ? state.view() : view;
             }
             if (stands) {
-                Pieces.write(services, this, offset, data, MetaClient.never(), this::written);
+                sent = true;
+                Pieces.write(services, session, this, offset, data, MetaClient.never(), this::written);
             } else {
                 services.budget().release(length);
                 again();
@@ -248,7 +292,20 @@ final class AppendOp implements AppendLine.Waiting {
             }
         }
 
+        /** This attempt was not sent. */
+        private void unsent(FsException why) {
+            again = !sent && session.ended() != null;
+            if (again) {
+                finish();
+            } else {
+                failed(why);
+            }
+        }
+
         private void failed(FsException why) {
+            if (sent) {
+                state.failedIn(session);
+            }
             finish();
             fail(why);
         }

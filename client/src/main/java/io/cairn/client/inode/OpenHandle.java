@@ -4,6 +4,7 @@ import io.cairn.client.api.CairnClient;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -16,6 +17,10 @@ public final class OpenHandle implements CairnClient.OpenFile {
     private final InodeTable table;
     private final Appends appends;
     private final InodeState state;
+
+    /** Writes that were lost later are this handle's to report. */
+    private final int losses;
+
     private final AtomicBoolean released = new AtomicBoolean();
 
     /**
@@ -26,6 +31,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
         this.table = table;
         this.appends = appends;
         this.state = state;
+        synchronized (state) {
+            this.losses = state.tenure.losses();
+        }
     }
 
     @Override
@@ -71,8 +79,8 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return refused;
         }
-        WriteOp op = new WriteOp(services, state, offset, data, killPrivileges);
-        state.order().submit(op);
+        WriteOp op = new WriteOp(services, state, offset, data, killPrivileges, losses);
+        op.submit();
         return op.future;
     }
 
@@ -86,7 +94,12 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return CompletableFuture.completedFuture(state.size());
         }
-        AppendOp op = new AppendOp(services, state, data, killPrivileges, goesOn);
+        FsException refused = state.refusal(losses);
+        if (refused != null) { // or it would ask for the right in vain
+            data.release();
+            return CompletableFuture.failedFuture(refused);
+        }
+        AppendOp op = new AppendOp(services, state, data, killPrivileges, goesOn, losses);
         appends.submit(state, op);
         return op.future;
     }
@@ -99,7 +112,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (size > state.view().maxFileBytes()) {
             return Async.failed(Errno.EFBIG, "size " + size);
         }
-        ExtendOp op = new ExtendOp(services, state, size);
+        ExtendOp op = new ExtendOp(services, state, size, losses);
         state.order().submit(op);
         return op.future;
     }
@@ -115,7 +128,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
     }
 
     private CompletableFuture<Void> sync(ClientMeters.Op op, boolean withTimes) {
-        SyncOp sync = new SyncOp(services, state, withTimes);
+        SyncOp sync = new SyncOp(services, state, withTimes, losses);
         var _ = services.meters().timed(op, sync.future);
         state.order().submit(sync);
         return sync.future;

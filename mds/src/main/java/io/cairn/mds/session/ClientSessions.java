@@ -214,12 +214,12 @@ public final class ClientSessions {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
+        if (wanted.getEvict()) {
+            LOG.warn("session {} is evicted at its client's wish", wanted.getSession());
+            metrics.evictions().increment();
+        }
         var _ =
-                entries.submit(
-                                LogEntry.newBuilder()
-                                        .setCloseSession(
-                                                CloseSessionEntry.newBuilder()
-                                                        .setSession(wanted.getSession())))
+                entries.submit(end(wanted))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
@@ -231,6 +231,19 @@ public final class ClientSessions {
                                     }
                                 },
                                 control);
+    }
+
+    /**
+     * A client that cannot say that nothing of its session is in flight has it evicted: every data
+     * server must refuse it before its files are let go.
+     */
+    private static LogEntry.Builder end(CloseSessionRequest wanted) {
+        long session = wanted.getSession();
+        return wanted.getEvict()
+                ? LogEntry.newBuilder()
+                        .setEvictSession(EvictSessionEntry.newBuilder().setSession(session))
+                : LogEntry.newBuilder()
+                        .setCloseSession(CloseSessionEntry.newBuilder().setSession(session));
     }
 
     // ---- duties -------------------------------------------------------------
