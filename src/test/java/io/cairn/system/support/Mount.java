@@ -62,6 +62,20 @@ public final class Mount implements AutoCloseable {
         return mountPoint;
     }
 
+    /** SIGSTOP of the mount's process: whoever touches the mount waits until {@link #resume}. */
+    void pause() {
+        Shell.run("kill", "-STOP", "" + process.pid()).ok();
+    }
+
+    void resume() {
+        Shell.run("kill", "-CONT", "" + process.pid()).ok();
+    }
+
+    /** What its process has said so far. */
+    String log() {
+        return words();
+    }
+
     /** kill -9 of the mount's process, and the mount point detached. */
     public void kill() {
         process.destroyForcibly();
