@@ -197,6 +197,22 @@ class SessionLossTest extends ClientFixture {
     }
 
     @Test
+    void anOpenOfWhichNobodyKnowsIsRepeated() {
+        CairnClient client = connect();
+        OpenFile file = written(client, "f", "abc");
+        get(file.release());
+        await().until(() -> cluster.names().opens(file.inode()) == 0);
+        cluster.mds(0).faults(m -> m == Method.MUTATE ? Fault.CUT_AFTER : Fault.HOLD);
+        CompletableFuture<OpenFile> opened = client.open(file.inode());
+        await().until(() -> cluster.mds(0).held() > 0);
+        evict();
+        cluster.mds(0).faults(m -> Fault.NONE);
+        cluster.mds(0).letGo();
+        assertThat(read(get(opened), 0, 10)).isEqualTo("abc");
+        assertThat(cluster.names().opens(file.inode())).isEqualTo(1);
+    }
+
+    @Test
     void openedJustBeforeTheEvictionAndAnsweredAfterIt() {
         CairnClient client = connect();
         OpenFile file = written(client, "f", "abc");

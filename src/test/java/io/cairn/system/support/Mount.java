@@ -63,16 +63,16 @@ public final class Mount implements AutoCloseable {
     }
 
     /** SIGSTOP of the mount's process: whoever touches the mount waits until {@link #resume}. */
-    void pause() {
+    public void pause() {
         Shell.run("kill", "-STOP", "" + process.pid()).ok();
     }
 
-    void resume() {
+    public void resume() {
         Shell.run("kill", "-CONT", "" + process.pid()).ok();
     }
 
     /** What its process has said so far. */
-    String log() {
+    public String log() {
         return words();
     }
 

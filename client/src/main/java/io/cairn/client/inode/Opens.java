@@ -203,11 +203,12 @@ public final class Opens {
         }
     }
 
+    /** Without an answer yet: what becomes of an answer, or of its loss, is said by its receiver. */
     private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
         var _ =
                 pending.reply()
                         .whenComplete((result, thrown) -> {
-                            if (thrown != null) {
+                            if (thrown != null && !pending.answer().isDone()) {
                                 future.completeExceptionally(Async.failure(thrown));
                             }
                         });

@@ -1,8 +1,10 @@
-package io.cairn.system;
+package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Mount;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
