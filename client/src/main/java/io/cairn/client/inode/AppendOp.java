@@ -221,6 +221,12 @@ final class AppendOp implements AppendLine.Waiting {
         }
 
         private void send() {
+            FsException ended = session.ended();
+            if (ended != null) { // while it waited for room
+                services.budget().release(length);
+                unsent(ended);
+                return;
+            }
             boolean stands;
             synchronized (state) {
                 stands = !cutSince() && state.size() == offset;

@@ -335,7 +335,10 @@ public final class InodeState implements DataTarget {
      * to publish is lost, the times are unsent again.
      */
     synchronized void growLost(GrowOp grow) {
-        if (grow.hasTruncateSequence() && grow.getSize() > known().getSize()) {
+        boolean counts =
+                grow.hasTruncateSequence()
+                        && grow.getTruncateSequence() == known().getTruncateSequence();
+        if (counts && grow.getSize() > known().getSize()) {
             tenure.lose();
         }
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);

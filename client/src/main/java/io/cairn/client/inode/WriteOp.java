@@ -148,6 +148,11 @@ final class WriteOp {
     }
 
     private void send() {
+        if (session.ended() != null) { // while it waited for room
+            services.budget().release(length);
+            confirmed();
+            return;
+        }
         Pieces.write(services, session, state, offset, data, deadlineNanos, this::written);
     }
 

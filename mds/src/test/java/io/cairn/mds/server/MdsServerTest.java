@@ -408,7 +408,7 @@ final class MdsServerTest {
             session.mutate(TestSession.create("f", true));
             CloseSessionRequest evict =
                     CloseSessionRequest.newBuilder().setSession(session.id()).setEvict(true).build();
-            var ended = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser()).get();
+            var ended = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser());
             assertThat(ended.status().ok()).isTrue();
             MapUpdate map = group.status().getMap();
             assertThat(map.getRefusedSessionsList()).containsExactly(session.id());
@@ -418,7 +418,7 @@ final class MdsServerTest {
                     .isEqualTo(1);
             server.heartbeat(map.getEpoch());
             await().atMost(PATIENCE).until(() -> group.status().getSessionsCount() == 0);
-            var again = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser()).get();
+            var again = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser());
             assertThat(again.status().advice()).isEqualTo(Advice.FENCED);
         }
     }
