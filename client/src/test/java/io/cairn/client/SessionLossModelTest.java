@@ -12,7 +12,6 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -126,7 +125,10 @@ class SessionLossModelTest {
     }
 
     private CompletableFuture<?> write(OpenFile file) {
-        int offset = seen.length > LARGEST ? random.nextInt(LARGEST / 2) : random.nextInt(seen.length + 1);
+        int offset =
+                seen.length > LARGEST
+                        ? random.nextInt(LARGEST / 2)
+                        : random.nextInt(seen.length + 1);
         byte[] data = data();
         note(offset, data);
         return file.write(offset, Unpooled.wrappedBuffer(data), false);
@@ -163,7 +165,8 @@ class SessionLossModelTest {
                 for (int i = 0; i < read.length; i++) {
                     boolean before = i < flushed.length && read[i] == flushed[i];
                     if (!before && !since.getOrDefault(i, Set.of()).contains(read[i])) {
-                        throw new AssertionError("byte " + i + " of " + read.length + " is of none");
+                        throw new AssertionError(
+                                "byte " + i + " of " + read.length + " is of none");
                     }
                 }
                 await(lost.release());

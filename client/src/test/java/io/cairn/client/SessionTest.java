@@ -172,8 +172,8 @@ class SessionTest extends ClientFixture {
         cluster.mds(0)
                 .refuse(b ->
                         b.getMutationsList().stream()
-                                .anyMatch(m ->
-                                        m.getMkdir().getName().toStringUtf8().equals("bad")));
+                                .anyMatch(
+                                        m -> m.getMkdir().getName().toStringUtf8().equals("bad")));
         assertThat(failure(mkdir(client, "bad")))
                 .matches(e -> e.errno() == Errno.EIO)
                 .hasMessageContaining("EINVAL")

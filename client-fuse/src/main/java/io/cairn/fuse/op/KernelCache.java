@@ -76,8 +76,8 @@ public final class KernelCache {
     }
 
     /**
-     * The client was away: nothing the kernel has counts. What the kernel was told or read meanwhile
-     * may be among it.
+     * The client was away: nothing the kernel has counts. What the kernel was told or read
+     * meanwhile may be among it.
      *
      * @param dropPages given each inode once or twice of which the kernel may have something
      */

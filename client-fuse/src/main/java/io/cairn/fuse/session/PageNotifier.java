@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the kernel drop pages of inodes, or all names. On threads of its own, apart from the one of {@link
- * Notifier}: dropping a page waits for the request that holds it locked, and one file that waits
- * must not hold up the others. Any thread may ask, also one that completes requests.
+ * Makes the kernel drop pages of inodes, or all names. On threads of its own, apart from the one of
+ * {@link Notifier}: dropping a page waits for the request that holds it locked, and one file that
+ * waits must not hold up the others. Any thread may ask, also one that completes requests.
  */
 final class PageNotifier {
     private static final Logger LOG = LoggerFactory.getLogger(PageNotifier.class);

@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Sends pieces of files to the primaries of their placement groups and repeats them until they are
- * answered or late, or their session has ended. Any thread; outcomes are reported on event loops or on the timer, never on the
- * thread that asked before the method has returned, unless the request is refused at once.
+ * answered or late, or their session has ended. Any thread; outcomes are reported on event loops or
+ * on the timer, never on the thread that asked before the method has returned, unless the request
+ * is refused at once.
  */
 public final class DataClient {
     /** Receives the outcome of one piece, once; must not block. */

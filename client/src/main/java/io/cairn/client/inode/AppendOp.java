@@ -234,7 +234,8 @@ final class AppendOp implements AppendLine.Waiting {
             }
             if (stands) {
                 sent = true;
-                Pieces.write(services, session, this, offset, data, MetaClient.never(), this::written);
+                Pieces.write(
+                        services, session, this, offset, data, MetaClient.never(), this::written);
             } else {
                 services.budget().release(length);
                 again();

@@ -72,14 +72,12 @@ public final class Opens {
     }
 
     /** What was begun in a session that has ended. */
-    private void openAgain(
-            InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
+    private void openAgain(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
         open(state.inode(), append, future);
         var _ = table.release(state);
     }
 
-    private void openAtMds(
-            InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
+    private void openAtMds(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
         Mutation mutation =
                 NewMutation.stamped()
                         .setOpen(OpenOp.newBuilder().setInode(state.inode()).setAppend(append))
@@ -100,7 +98,9 @@ public final class Opens {
                                             && counted(state, pending, result);
                             if (append) {
                                 appends.answered(
-                                        state, returns, counted && result != null && result.getAppendRight());
+                                        state,
+                                        returns,
+                                        counted && result != null && result.getAppendRight());
                             }
                             boolean again =
                                     failure == null ? !counted : result == null && ended(failure);
@@ -167,8 +167,7 @@ public final class Opens {
     }
 
     private boolean counted(InodeState state, PendingMutation pending, MutationResult result) {
-        return state.counted(
-                result.getAttr(), services.data().session(), pending.session());
+        return state.counted(result.getAttr(), services.data().session(), pending.session());
     }
 
     /** Not while writes that were lost before are still being counted: they are not this one's. */
@@ -203,7 +202,9 @@ public final class Opens {
         }
     }
 
-    /** Without an answer yet: what becomes of an answer, or of its loss, is said by its receiver. */
+    /**
+     * Without an answer yet: what becomes of an answer, or of its loss, is said by its receiver.
+     */
     private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
         var _ =
                 pending.reply()

@@ -382,7 +382,8 @@ final class MdsSession {
             lost = traffic.ended();
         }
         if (lost.mutations() > 0) {
-            LOG.warn("Metadata changes of session {} with an unknown end: {}", id, lost.mutations());
+            LOG.warn(
+                    "Metadata changes of session {} with an unknown end: {}", id, lost.mutations());
         }
         lost.fail(reason);
         renewals.tellAll();

@@ -12,7 +12,4 @@ import java.util.List;
  * @param pipeline batches of mutations in flight at once
  */
 public record MetaOptions(
-        List<InetSocketAddress> members,
-        String description,
-        long attemptNanos,
-        int pipeline) {}
+        List<InetSocketAddress> members, String description, long attemptNanos, int pipeline) {}

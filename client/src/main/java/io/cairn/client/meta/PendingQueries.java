@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Queries: each is asked of the leader, again after a failure that may pass, and waits while there
- * is no leader, also from one session to the next. Any thread; the list is guarded by the session's lock, and
- * callers are told outside of it.
+ * is no leader, also from one session to the next. Any thread; the list is guarded by the session's
+ * lock, and callers are told outside of it.
  */
 final class PendingQueries {
     private final MdsSession session;
@@ -87,11 +87,7 @@ final class PendingQueries {
     }
 
     private <T extends MessageLite> void done(
-            PendingQuery<T> query,
-            long sentEra,
-            long sentIn,
-            RpcStatus status,
-            @Nullable T reply) {
+            PendingQuery<T> query, long sentEra, long sentIn, RpcStatus status, @Nullable T reply) {
         if (reply != null) {
             query.future.complete(reply);
             session.healthy();

@@ -407,7 +407,10 @@ final class MdsServerTest {
             TestSession session = new TestSession(group);
             session.mutate(TestSession.create("f", true));
             CloseSessionRequest evict =
-                    CloseSessionRequest.newBuilder().setSession(session.id()).setEvict(true).build();
+                    CloseSessionRequest.newBuilder()
+                            .setSession(session.id())
+                            .setEvict(true)
+                            .build();
             var ended = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser());
             assertThat(ended.status().ok()).isTrue();
             MapUpdate map = group.status().getMap();
