@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
+import io.cairn.system.support.Prometheus;
+import io.cairn.system.support.Signals;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -42,7 +44,8 @@ class SuspendedMountTest {
         Path here = laptop.mnt();
         Path there = cluster.mnt();
         Files.writeString(here.resolve("changed"), "before");
-        try (FileChannel clean = open(here, "clean");
+        try (Signals signals = laptop.signals();
+                FileChannel clean = open(here, "clean");
                 FileChannel dirty = open(here, "dirty");
                 FileChannel deleted = open(here, "deleted");
                 FileChannel nameless = open(here, "nameless");
@@ -56,7 +59,7 @@ class SuspendedMountTest {
             Files.delete(here.resolve("nameless"));
             assertThat(text(changed)).as("now in the kernel's cache").isEqualTo("before");
 
-            whileItSleeps(cluster, laptop, there);
+            whileItSleeps(cluster, signals, there);
 
             assertThat(Files.readString(here.resolve("new"))).isEqualTo("made meanwhile");
             assertThat(here.resolve("deleted")).doesNotExist();
@@ -92,19 +95,20 @@ class SuspendedMountTest {
         assertThat(laptop.log()).contains("has ended").contains("the client goes on");
     }
 
-    private static void whileItSleeps(Cluster cluster, Mount laptop, Path there)
+    /** Starts no process, see {@link Signals}. */
+    private static void whileItSleeps(Cluster cluster, Signals signals, Path there)
             throws IOException {
-        laptop.pause();
+        signals.send("STOP");
         try {
             Awaitility.await("evicted")
                     .atMost(LIMIT)
-                    .until(() -> cluster.status().path("mounts").size() == 1);
+                    .until(() -> Prometheus.value(cluster, MDS, "cairn_mds_evictions_total") > 0);
             Files.writeString(there.resolve("new"), "made meanwhile");
             Files.delete(there.resolve("deleted"));
             Files.writeString(there.resolve("changed"), "AFTER!");
             Files.writeString(there.resolve("log"), "second,", StandardOpenOption.APPEND);
         } finally {
-            laptop.resume();
+            signals.send("CONT");
         }
     }
 

@@ -62,13 +62,9 @@ public final class Mount implements AutoCloseable {
         return mountPoint;
     }
 
-    /** SIGSTOP of the mount's process: whoever touches the mount waits until {@link #resume}. */
-    public void pause() {
-        Shell.run("kill", "-STOP", "" + process.pid()).ok();
-    }
-
-    public void resume() {
-        Shell.run("kill", "-CONT", "" + process.pid()).ok();
+    /** For its process; to be made before files of it are opened. */
+    public Signals signals() {
+        return new Signals(process.pid());
     }
 
     /** What its process has said so far. */

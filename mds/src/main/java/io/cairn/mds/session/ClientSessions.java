@@ -216,7 +216,6 @@ public final class ClientSessions {
         }
         if (wanted.getEvict()) {
             LOG.warn("session {} is evicted at its client's wish", wanted.getSession());
-            metrics.evictions().increment();
         }
         var _ =
                 entries.submit(end(wanted))
