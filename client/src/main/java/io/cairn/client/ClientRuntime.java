@@ -12,12 +12,12 @@ import io.cairn.client.inode.Appends;
 import io.cairn.client.inode.FileServices;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
+import io.cairn.client.inode.Reopens;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.Attr;
@@ -36,9 +36,11 @@ import io.cairn.common.rpc.RpcOptions;
 import io.netty.buffer.ByteBuf;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -56,7 +58,6 @@ final class ClientRuntime implements MetaEvents {
     private static final Logger LOG = LoggerFactory.getLogger(ClientRuntime.class);
     private static final long ATTR_FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long CLOSE_SECONDS = 30;
-    private static final int INODES_NAMED = 20;
 
     private final ClientConfig config;
     private final RpcLoops loops;
@@ -68,6 +69,8 @@ final class ClientRuntime implements MetaEvents {
     private final Publisher publisher;
     private final InodeTable table;
     private final Appends appends;
+    private final Reopens reopens;
+    private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
     private final ClientMeters meters;
     private final FileServices services;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -95,7 +98,6 @@ final class ClientRuntime implements MetaEvents {
                 new MetaClient(
                         new MetaOptions(
                                 config.mds().stream().map(RpcAddress::of).toList(),
-                                Uuids.random(),
                                 config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
                                 config.metadataPipeline()),
@@ -113,10 +115,10 @@ final class ClientRuntime implements MetaEvents {
                                 config.attemptTimeout().toNanos(),
                                 config.maxInFlight().bytes(),
                                 config.maxHeld().bytes()),
-                        meta::die,
+                        meta::evicted,
                         meta::refreshMap);
         publisher = new Publisher(meta);
-        table = new InodeTable(this::getAttr, publisher);
+        table = new InodeTable(this::getAttr, data::session, publisher);
         services =
                 new FileServices(
                         meta,
@@ -128,6 +130,7 @@ final class ClientRuntime implements MetaEvents {
                         config.attemptTimeout().toNanos() / 2,
                         ATTR_FRESH_NANOS);
         appends = new Appends(services, table);
+        reopens = new Reopens(services, table, appends);
         rpc.onPush(Method.MAP_PUSH_VALUE, (from, head) -> mapPushed(head));
         rpc.onPush(
                 Method.APPEND_RECALL_VALUE,
@@ -220,33 +223,37 @@ final class ClientRuntime implements MetaEvents {
 
     // ---- MetaEvents
 
+    /** Before its map is taken: data requests of the session before it never carry that one. */
     @Override
     public void sessionOpened(long opened, MapUpdate full) {
+        boolean first = session == 0;
         session = opened;
         clusterId = full.getClusterId();
-        data.session(opened);
+        data.opened(opened);
         map.apply(full);
+        if (!first) {
+            LOG.warn("Session {} is open: the client goes on", opened);
+            onNewSession.forEach(Runnable::run);
+        }
     }
 
+    /**
+     * The files' barriers come before the end of their data requests, so that what fails stands in
+     * front of them.
+     */
     @Override
-    public void sessionLost(FsException reason, int mutationsLost) {
-        data.die(reason);
-        if (closed.get()) {
-            return;
+    public void sessionEnded(long ended, FsException reason) {
+        if (!closed.get()) {
+            meters.sessionEnded();
+            LOG.warn("Session {} has ended: {}. Another one is opened", ended, reason.getMessage());
         }
-        var unpublished = publisher.unpublished();
-        LOG.error(
-                "{}. Every operation of this client fails from now on: unmount and mount again."
-                        + " Metadata changes without an answer: {}; files whose newest size was not"
-                        + " published: {}{}",
-                reason.getMessage(),
-                mutationsLost,
-                unpublished.size(),
-                unpublished.isEmpty()
-                        ? ""
-                        : ", inodes "
-                                + unpublished.subList(
-                                        0, Math.min(INODES_NAMED, unpublished.size())));
+        data.ending();
+        reopens.sessionEnding();
+        data.end(reason);
+    }
+
+    void onNewSession(Runnable action) {
+        onNewSession.add(action);
     }
 
     @Override
@@ -262,7 +269,7 @@ final class ClientRuntime implements MetaEvents {
         try {
             await("writes and releases", table.releaseAll());
             await("end of the session", meta.close());
-            data.die(new FsException(Errno.ESTALE, "the client is closed"));
+            data.end(new FsException(Errno.ESTALE, "the client is closed"));
         } finally {
             timer.shutdownNow();
             rpc.close();

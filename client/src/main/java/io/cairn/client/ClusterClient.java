@@ -8,11 +8,13 @@ import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.client.base.ClientMeters.Op;
 import io.cairn.client.inode.FileServices;
+import io.cairn.client.inode.InodeState;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.OpenHandle;
 import io.cairn.client.inode.Opens;
 import io.cairn.client.inode.SetAttrs;
 import io.cairn.client.meta.NewMutation;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
@@ -80,6 +82,11 @@ final class ClusterClient implements CairnClient {
         root = inode;
     }
 
+    @Override
+    public void onNewSession(Runnable action) {
+        runtime.onNewSession(action);
+    }
+
     // ---- queries
 
     @Override
@@ -99,6 +106,11 @@ final class ClusterClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> getAttr(long inode) {
+        InodeState open = table.find(inode);
+        FsException gone = open == null ? null : open.whyGone();
+        if (gone != null) {
+            return CompletableFuture.failedFuture(gone);
+        }
         return ask(
                 Op.GETATTR,
                 Method.GET_ATTR,

@@ -165,26 +165,37 @@ class SessionTest extends ClientFixture {
     }
 
     @Test
-    void anEvictedClientFailsEverything() {
+    void aBatchRefusedForEverEndsTheSessionWithItsReasonAndTheClientGoesOn() {
         CairnClient client = connect();
-        OpenFile file = create(client, "f");
-        get(write(file, 0, "abc"));
-        cluster.mds(0).faults(m -> m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
-        CompletableFuture<Attr> made = mkdir(client, "a");
-        cluster.evict(cluster.names().onlySession());
-        assertThat(failure(write(file, 0, "def")))
+        get(mkdir(client, "a"));
+        long old = cluster.names().onlySession();
+        cluster.mds(0)
+                .refuse(b ->
+                        b.getMutationsList().stream()
+                                .anyMatch(
+                                        m -> m.getMkdir().getName().toStringUtf8().equals("bad")));
+        assertThat(failure(mkdir(client, "bad")))
                 .matches(e -> e.errno() == Errno.EIO)
-                .hasMessageContaining("ESTALE");
-        assertThat(errno(made)).isEqualTo(Errno.EIO);
-        assertThat(errno(file.read(0, 3))).isEqualTo(Errno.EIO);
-        assertThat(errno(file.fsync())).isEqualTo(Errno.EIO);
-        assertThat(errno(mkdir(client, "b"))).isEqualTo(Errno.EIO);
-        assertThat(errno(client.getAttr(1))).isEqualTo(Errno.EIO);
+                .hasMessageContaining("EINVAL")
+                .hasMessageContaining("not like that");
+        get(mkdir(client, "b"));
+        assertThat(cluster.names().onlySession()).isNotEqualTo(old);
+        assertThat(cluster.refuses(old)).as("its late writes are refused").isTrue();
     }
 
     @Test
-    void renewalKeepsTheSessionAndNoticesTheEviction() {
+    void anAnswerThatCannotBeOneIsNotAskedForAgainForEver() {
         CairnClient client = connect();
+        cluster.mds(0).answerShort(true);
+        assertThat(errno(mkdir(client, "a"))).isEqualTo(Errno.EIO);
+        cluster.mds(0).answerShort(false);
+        get(mkdir(client, "b"));
+    }
+
+    @Test
+    void renewalKeepsTheSession() {
+        CairnClient client = connect();
+        long session = cluster.names().onlySession();
         AtomicInteger renewals = new AtomicInteger();
         cluster.mds(0)
                 .faults(m -> {
@@ -194,8 +205,8 @@ class SessionTest extends ClientFixture {
                     return Fault.NONE;
                 });
         await().until(() -> renewals.get() >= 2);
-        cluster.evict(cluster.names().onlySession());
-        await().until(() -> client.getAttr(1).handle((a, t) -> t != null).join());
+        get(mkdir(client, "a"));
+        assertThat(cluster.names().onlySession()).isEqualTo(session);
     }
 
     @Test

@@ -62,6 +62,16 @@ public final class Mount implements AutoCloseable {
         return mountPoint;
     }
 
+    /** For its process; to be made before files of it are opened. */
+    public Signals signals() {
+        return new Signals(process.pid());
+    }
+
+    /** What its process has said so far. */
+    public String log() {
+        return words();
+    }
+
     /** kill -9 of the mount's process, and the mount point detached. */
     public void kill() {
         process.destroyForcibly();

@@ -10,13 +10,23 @@ import java.lang.foreign.MemorySegment;
  *  0 ino u64
  *  8 off s64 negative: attributes only, else also pages from here
  * 16 len s64 0: to the end
+ *
+ * INC_EPOCH (protocol 7.44), no body: all names are to be looked up again
  * </pre>
  */
 public final class NotifyFormat {
     public static final int INVAL_INODE = 2;
     public static final int INVAL_INODE_SIZE = 24;
 
+    public static final int INC_EPOCH = 8;
+
     private NotifyFormat() {}
+
+    /** The whole message that forgets every name; a kernel before 7.44 answers EINVAL. */
+    public static int putForgetNames(MemorySegment out) {
+        HeaderFormat.putOut(out, HeaderFormat.OUT_SIZE, -INC_EPOCH, 0);
+        return HeaderFormat.OUT_SIZE;
+    }
 
     /** The whole message, header included, that forgets an inode's attributes but no pages. */
     public static int putInvalidateAttributes(MemorySegment out, long node) {

@@ -1,7 +1,9 @@
 package io.cairn.fuse.op;
 
 import io.cairn.common.proto.Attr;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -71,6 +73,23 @@ public final class KernelCache {
             return last.end;
         }
         return attr != null && attr.inode == inode ? attr.size : -1;
+    }
+
+    /**
+     * The client was away: nothing the kernel has counts. What the kernel was told or read
+     * meanwhile may be among it.
+     *
+     * @param dropPages given each inode once or twice of which the kernel may have something
+     */
+    void forget(LongConsumer dropPages) {
+        for (AtomicReferenceArray<Version> table : List.of(told, pages)) {
+            for (int slot = 0; slot < SLOTS; slot++) {
+                @Nullable Version version = table.getAndSet(slot, null);
+                if (version != null) {
+                    dropPages.accept(version.inode);
+                }
+            }
+        }
     }
 
     private static int slot(Attr attr) {

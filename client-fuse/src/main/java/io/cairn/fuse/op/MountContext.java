@@ -78,6 +78,15 @@ record MountContext(
         request.reply(reply, AttrFormat.ATTR_OUT_SIZE);
     }
 
+    /**
+     * The client was away and its caches count for nothing. Inodes whose slots were overwritten
+     * lose their pages when they are opened.
+     */
+    void forgetKernelCaches() {
+        notifier.forgetNamesSoon();
+        cache.forget(inode -> notifier.dropPagesSoon(nodes.node(inode)));
+    }
+
     /** Attributes of what can be opened. */
     void told(Attr attr) {
         if (Mode.isRegular(attr.getMode())) {

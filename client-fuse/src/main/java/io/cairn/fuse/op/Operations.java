@@ -40,6 +40,7 @@ public final class Operations implements RequestHandler {
                         buffers,
                         entryTimeoutNanos,
                         attrTimeoutNanos);
+        client.onNewSession(mount::forgetKernelCaches);
         names(new EntryOperations(mount));
         attributes(new AttrOperations(mount), new XattrOperations(mount));
         directories(new DirectoryOperations(mount));

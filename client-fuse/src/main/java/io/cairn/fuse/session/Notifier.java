@@ -47,6 +47,11 @@ public final class Notifier {
         pages.dropSoon(node);
     }
 
+    /** Makes the kernel look up every name again, where it can (Linux 6.16 and later). */
+    public void forgetNamesSoon() {
+        pages.forgetNames();
+    }
+
     /**
      * Makes the kernel drop the node's pages from an offset on and ask again for its attributes,
      * then runs something brief: the answer to a request that holds no pages.

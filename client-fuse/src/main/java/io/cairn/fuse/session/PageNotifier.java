@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the kernel drop pages of inodes. On threads of its own, apart from the one of {@link
- * Notifier}: dropping a page waits for the request that holds it locked, and one file that waits
- * must not hold up the others. Any thread may ask, also one that completes requests.
+ * Makes the kernel drop pages of inodes, or all names. On threads of its own, apart from the one of
+ * {@link Notifier}: dropping a page waits for the request that holds it locked, and one file that
+ * waits must not hold up the others. Any thread may ask, also one that completes requests.
  */
 final class PageNotifier {
     private static final Logger LOG = LoggerFactory.getLogger(PageNotifier.class);
@@ -61,6 +61,20 @@ final class PageNotifier {
         execute(() -> {
             drop(node, from);
             afterwards.run();
+        });
+    }
+
+    void forgetNames() {
+        execute(() -> {
+            try (Arena arena = Arena.ofConfined()) {
+                MemorySegment message = arena.allocate(HeaderFormat.OUT_SIZE, 8);
+                long result = device.write(message, NotifyFormat.putForgetNames(message));
+                if (result < 0) {
+                    LOG.debug(
+                            "names are known until their time is over: {}",
+                            LinuxError.describe((int) -result));
+                }
+            }
         });
     }
 

@@ -258,6 +258,8 @@ class FuseFormatTest {
                 40,
                 "28000000 02000000 0000000000000000"
                         + "0900000000000000 0020000000000000 0000000000000000");
+        assertThat(NotifyFormat.putForgetNames(memory)).isEqualTo(16);
+        written(16, "10000000 08000000 0000000000000000");
     }
 
     @Test

@@ -36,6 +36,7 @@ public final class MemoryClient implements CairnClient {
     private final Map<String, Integer> waiting = new ConcurrentHashMap<>();
     private final AtomicInteger syncs = new AtomicInteger();
     private final List<Append> appends = new CopyOnWriteArrayList<>();
+    private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
     private long lastInode = ROOT_INODE;
     private volatile long mounted = ROOT_INODE;
 
@@ -54,6 +55,16 @@ public final class MemoryClient implements CairnClient {
     /** The directory this client was asked to mount. */
     public void root(long inode) {
         mounted = inode;
+    }
+
+    @Override
+    public void onNewSession(Runnable action) {
+        onNewSession.add(action);
+    }
+
+    /** As if the cluster had ended its session. */
+    public void newSession() {
+        onNewSession.forEach(Runnable::run);
     }
 
     /** Makes operations of this name wait until {@link #letGo}. */

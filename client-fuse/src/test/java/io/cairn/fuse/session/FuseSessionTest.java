@@ -19,6 +19,8 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -144,6 +146,31 @@ class FuseSessionTest {
         assertThat(answer.getInt(20)).isEqualTo(31);
         assertThat(answer.getInt(28)).isEqualTo(1 << 15);
         assertThat(answer.getInt(48)).isZero();
+    }
+
+    @Test
+    void aNewSessionMakesTheKernelForgetNamesAndWhatItWasToldOfFiles() throws Exception {
+        exchange(26, 0, init(7, 45, -1, -1));
+        session.awaitInit(10_000);
+        byte[] name = {'f'};
+        long file =
+                client.create(1, name, 0100644, true, Credentials.getDefaultInstance())
+                        .join()
+                        .inode();
+        assertThat(exchange(1, 1, new byte[] {'f', 0}).getInt(4)).isZero();
+        client.newSession();
+        Map<Integer, ByteBuffer> said = new HashMap<>();
+        for (int i = 0; i < 2; i++) {
+            ByteBuffer notification = receive();
+            assertThat(notification.getLong(8)).as("nobody asked").isZero();
+            said.put(notification.getInt(4), notification);
+        }
+        assertThat(said).containsOnlyKeys(2, 8);
+        ByteBuffer pages = said.get(2);
+        assertThat(pages.getLong(16)).isEqualTo(file);
+        assertThat(pages.getLong(24)).as("all pages").isZero();
+        client.newSession();
+        assertThat(receive().getInt(4)).as("only names: told of no file since").isEqualTo(8);
     }
 
     @Test

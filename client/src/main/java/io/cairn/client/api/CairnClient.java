@@ -10,9 +10,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A session with a Cairn cluster: the whole file system by inode id. Everything is asynchronous;
+ * A client of a Cairn cluster: the whole file system by inode id. Everything is asynchronous;
  * futures complete on the client's event loops (do not block there) and fail with {@code
  * FsException}. Any thread. Names are raw bytes, 1 to 255, without NUL and '/'.
+ *
+ * <p>It lives in one session after the other: when the cluster ends one, as it does when the client
+ * was not heard of for long, the next is opened. Open files stay open, except that those with
+ * writes of which the cluster did not hear in time fail with EIO whatever may change them, or tells
+ * whether they are safe, until they are closed and opened again; those that are no longer there
+ * fail with ESTALE. A change of names or attributes fails with EIO where its outcome will never be
+ * known.
  */
 public interface CairnClient extends AutoCloseable {
     /** Inode id of the root directory of the name space. */
@@ -24,6 +31,12 @@ public interface CairnClient extends AutoCloseable {
     default long rootInode() {
         return ROOT_INODE;
     }
+
+    /**
+     * Runs each time a session has been opened after another one has ended: until then others may
+     * have changed everything that was cached. Must not block.
+     */
+    default void onNewSession(Runnable action) {}
 
     CompletableFuture<Attr> lookup(long parent, byte[] name);
 

@@ -23,6 +23,15 @@ public enum ClientMeter implements MeterSpec {
     UNPUBLISHED_INODES(Kind.GAUGE, "", "Files whose new size or mtime the MDS was not told yet"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this client has"),
     RETRIES(Kind.COUNTER, "", "Requests sent again", "plane"),
+    SESSIONS_ENDED(
+            Kind.COUNTER,
+            "",
+            "Sessions that the cluster ended, as for a client that was not heard of, or that could"
+                    + " not go on; each was followed by another"),
+    WRITES_LOST(
+            Kind.COUNTER,
+            "",
+            "Open files of which writes were lost with a session: programs are told EIO"),
     CHECKSUM_ERRORS(Kind.COUNTER, "", "Blocks received with a wrong checksum"),
     APPEND_RIGHTS(
             Kind.COUNTER,

@@ -44,6 +44,8 @@ public final class ClientMeters {
     private final Counter writtenBytes;
     private final Counter dataRetries;
     private final Counter metadataRetries;
+    private final Counter sessionsEnded;
+    private final Counter writesLost;
     private final Counter checksumErrors;
     private final Counter refusedWrites;
     private final Counter appendRightsTaken;
@@ -57,6 +59,8 @@ public final class ClientMeters {
         writtenBytes = meters.counter(ClientMeter.WRITTEN_BYTES);
         dataRetries = meters.counter(ClientMeter.RETRIES, "data");
         metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
+        sessionsEnded = meters.counter(ClientMeter.SESSIONS_ENDED);
+        writesLost = meters.counter(ClientMeter.WRITES_LOST);
         checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
         refusedWrites = meters.counter(ClientMeter.REFUSED_WRITES);
         appendRightsTaken = meters.counter(ClientMeter.APPEND_RIGHTS, "acquired");
@@ -84,6 +88,15 @@ public final class ClientMeters {
 
     public void written(long bytes) {
         writtenBytes.increment((double) bytes);
+    }
+
+    public void sessionEnded() {
+        sessionsEnded.increment();
+    }
+
+    /** Of one open file. */
+    public void writesLost() {
+        writesLost.increment();
     }
 
     public void dataRetried() {

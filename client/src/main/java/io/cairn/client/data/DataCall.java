@@ -25,14 +25,16 @@ import org.jspecify.annotations.Nullable;
  * One read or write of one chunk, repeated until it is answered. A write keeps its number over all
  * attempts, so that it is executed once, and with the number the truncations it knows, so that it
  * is known under which it was executed; only a refusal because of an unknown truncation, which
- * cannot have been executed, gives it a new number. One attempt is in flight at a time, so the
- * fields need no lock: each attempt happens after the one before.
+ * cannot have been executed, gives it a new number. It belongs to one session and fails with its
+ * end. One attempt is in flight at a time, so the fields need no lock: each attempt happens after
+ * the one before.
  */
 final class DataCall implements RpcCallback {
     private static final int MAX_CHECKSUM_ERRORS = 4;
     private static final int[] NO_CRCS = {};
 
     private final DataClient client;
+    private final DataSession session;
     private final DataTarget target;
     private final int pg;
     private final DataOpType type;
@@ -55,6 +57,7 @@ final class DataCall implements RpcCallback {
     /** A write; takes over the buffer. */
     DataCall(
             DataClient client,
+            DataSession session,
             DataTarget target,
             int pg,
             int chunk,
@@ -63,6 +66,7 @@ final class DataCall implements RpcCallback {
             long deadlineNanos,
             DataClient.Outcome outcome) {
         this.client = client;
+        this.session = session;
         this.target = target;
         this.pg = pg;
         this.view = target.view();
@@ -79,6 +83,7 @@ final class DataCall implements RpcCallback {
     /** A read. */
     DataCall(
             DataClient client,
+            DataSession session,
             DataTarget target,
             int pg,
             int chunk,
@@ -87,6 +92,7 @@ final class DataCall implements RpcCallback {
             long deadlineNanos,
             DataClient.Outcome outcome) {
         this.client = client;
+        this.session = session;
         this.target = target;
         this.pg = pg;
         this.view = target.view();
@@ -98,6 +104,10 @@ final class DataCall implements RpcCallback {
         this.blockCrcs = NO_CRCS;
         this.deadlineNanos = deadlineNanos;
         this.outcome = outcome;
+    }
+
+    DataSession session() {
+        return session;
     }
 
     /** Whose budget it takes. */
@@ -128,12 +138,18 @@ final class DataCall implements RpcCallback {
         }
     }
 
-    /** Once it was started; before, only if it is to end unsent: dead, late, or droppable. */
+    /**
+     * Once it was started; before, only if it is to end unsent: late, droppable, or its session has
+     * ended.
+     */
     void send() {
         long now = System.nanoTime();
-        FsException dead = client.dead();
-        if (dead != null) {
-            finish(dead, Unpooled.EMPTY_BUFFER);
+        // First the map, then whether the session lives: no request of one that was refused ever
+        // carries a map that has come since (docs/architecture.md, Sessions).
+        ClusterMap map = client.map().current();
+        FsException ended = session.ended();
+        if (ended != null) {
+            finish(ended, Unpooled.EMPTY_BUFFER);
             return;
         }
         if (droppable()) {
@@ -150,7 +166,6 @@ final class DataCall implements RpcCallback {
         if (number == 0) {
             view = target.view();
         }
-        ClusterMap map = client.map().current();
         boolean known = map.pool(view.pool()) != null;
         int inPg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
         InetSocketAddress address = known ? map.primaryAddress(inPg) : null;
@@ -164,7 +179,7 @@ final class DataCall implements RpcCallback {
             return;
         }
         if (type == DataOpType.WRITE && number == 0) {
-            number = client.numbers().begin();
+            number = session.numbers().begin();
         }
         RpcChannel channel = client.channels().channel(address);
         DataOp op = op(inPg, map.epoch(), view);
@@ -181,7 +196,7 @@ final class DataCall implements RpcCallback {
 
     private DataOp op(int inPg, long mapEpoch, DataView view) {
         var range = new DataOp.Range(target.inode(), chunk, offset, length);
-        var caller = new DataOp.Caller(client.session(), number, client.numbers().ackedBelow());
+        var caller = new DataOp.Caller(session.id(), number, session.numbers().ackedBelow());
         var known = new DataOp.Known(mapEpoch, view.truncateSequence(), view.cuts(chunk));
         return type == DataOpType.WRITE
                 ? DataOp.write(inPg, range, caller, known, blockCrcs)
@@ -233,7 +248,7 @@ final class DataCall implements RpcCallback {
                 Errno errno = status.errno() == Errno.EBADMSG ? Errno.EIO : status.errno();
                 finish(new FsException(errno, this + ": " + last), Unpooled.EMPTY_BUFFER);
             }
-            case FENCED -> finish(client.fenced(status.detail()), Unpooled.EMPTY_BUFFER);
+            case FENCED -> finish(client.fenced(session, status.detail()), Unpooled.EMPTY_BUFFER);
             case REFRESH_MAP -> {
                 client.refreshMap();
                 client.park(this, BackOff.REQUESTS.delayNanos(attempts));
@@ -266,7 +281,7 @@ final class DataCall implements RpcCallback {
 
     private void endNumber() {
         if (number != 0) {
-            client.numbers().end(number);
+            session.numbers().end(number);
             number = 0;
         }
     }

@@ -13,16 +13,15 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Sends pieces of files to the primaries of their placement groups and repeats them until they are
- * answered or late. Those for PGs that do not answer wait apart, see {@link PgBudgets}. Any thread;
- * outcomes are reported on event loops or on the timer, never on the thread that asked before the
- * method has returned, unless the request is refused at once.
+ * answered or late, or their session has ended. Those for PGs that do not answer wait apart, see
+ * {@link PgBudgets}. Any thread; outcomes are reported on event loops or on the timer, never on the
+ * thread that asked before the method has returned, unless the request is refused at once.
  */
 public final class DataClient {
     /** Receives the outcome of one piece, once; must not block. */
@@ -62,21 +61,25 @@ public final class DataClient {
     /** How long a caller that brings more writes is kept waiting at most. */
     private static final long SLOW_DOWN_MILLIS = 250;
 
+    /** Told that data servers refuse a session for ever. */
+    @FunctionalInterface
+    public interface Fenced {
+        void told(long session, String detail);
+    }
+
     private final MapHolder map;
     private final Channels channels;
     private final ScheduledExecutorService timer;
     private final ClientMeters meters;
     private final long attemptNanos;
-    private final Consumer<String> fenced;
+    private final Fenced fenced;
     private final Runnable refreshMap;
     private final PgBudgets<DataCall> budgets;
-    private final DataNumbers numbers = new DataNumbers();
     private final Set<DataCall> parked = ConcurrentHashMap.newKeySet();
-    private volatile long session;
-    private volatile @Nullable FsException dead;
+    private volatile DataSession session = new DataSession(0);
 
     /**
-     * @param fenced told when a data server refuses the session for ever
+     * @param fenced told when a data server refuses a session for ever
      * @param refreshMap asks the MDS for a newer map, which then comes as a push
      */
     public DataClient(
@@ -85,7 +88,7 @@ public final class DataClient {
             ScheduledExecutorService timer,
             ClientMeters meters,
             Limits limits,
-            Consumer<String> fenced,
+            Fenced fenced,
             Runnable refreshMap) {
         this.map = map;
         this.channels = channels;
@@ -104,15 +107,25 @@ public final class DataClient {
         var _ = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.NANOSECONDS);
     }
 
-    /** Must be called before the first request. */
-    public void session(long id) {
-        session = id;
+    /** A session is open, the one before it has ended. Before the first request in it. */
+    public void opened(long id) {
+        session = new DataSession(id);
     }
 
-    /** Every request from now on, and every one that waits to be repeated, fails with this. */
-    public void die(FsException reason) {
-        dead = reason;
-        budgets.remove(call -> true).forEach(DataCall::send);
+    /** The newest session; it may have ended. */
+    public DataSession session() {
+        return session;
+    }
+
+    /** From here on nothing is counted in the newest session. */
+    public void ending() {
+        session.ending();
+    }
+
+    /** The newest session has ended: its requests that wait, for their turn too, fail with this. */
+    public void end(FsException reason) {
+        session.end(reason);
+        budgets.remove(call -> call.session().ended() != null).forEach(DataCall::send);
         unpark();
     }
 
@@ -196,6 +209,7 @@ public final class DataClient {
      * @param data taken over
      */
     public void write(
+            DataSession in,
             DataTarget target,
             int chunk,
             int offset,
@@ -205,6 +219,7 @@ public final class DataClient {
         begin(
                 new DataCall(
                         this,
+                        in,
                         target,
                         pg(map.current(), target.view(), target.inode(), chunk),
                         chunk,
@@ -215,6 +230,7 @@ public final class DataClient {
     }
 
     public void read(
+            DataSession in,
             DataTarget target,
             int chunk,
             int offset,
@@ -224,6 +240,7 @@ public final class DataClient {
         begin(
                 new DataCall(
                         this,
+                        in,
                         target,
                         pg(map.current(), target.view(), target.inode(), chunk),
                         chunk,
@@ -234,11 +251,11 @@ public final class DataClient {
     }
 
     private void begin(DataCall call) {
-        if (dead != null) {
+        if (call.session().ended() != null) {
             call.send();
         } else if (budgets.acquire(call.pg(), call.bytes(), call, System.nanoTime())) {
             call.start();
-        } else if (call.droppable() || dead != null) { // since it was looked at
+        } else if (call.droppable() || call.session().ended() != null) { // since it was looked at
             budgets.remove(waiting -> waiting == call).forEach(DataCall::send);
         } else {
             startPossible();
@@ -306,29 +323,19 @@ public final class DataClient {
         return channels;
     }
 
-    DataNumbers numbers() {
-        return numbers;
-    }
-
     ClientMeters meters() {
         return meters;
-    }
-
-    long session() {
-        return session;
     }
 
     long attemptNanos() {
         return attemptNanos;
     }
 
-    @Nullable FsException dead() {
-        return dead;
-    }
-
-    FsException fenced(String detail) {
-        fenced.accept(detail);
-        FsException reason = dead;
+    /** The failure of a request whose session a data server refuses. */
+    FsException fenced(DataSession in, String detail) {
+        in.ending();
+        fenced.told(in.id(), detail);
+        FsException reason = in.ended();
         return reason == null ? new FsException(Errno.EIO, "ESTALE: " + detail) : reason;
     }
 
@@ -343,7 +350,7 @@ public final class DataClient {
         try {
             var _ = timer.schedule(() -> resume(call), delayNanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
-            dead = new FsException(Errno.EIO, "the client is closed");
+            call.session().end(new FsException(Errno.EIO, "the client is closed"));
             resume(call);
         }
     }

@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  *   NONE ───────────────────▶ ASKING ─────────────────────────▶ HELD
  *    ▲                                                            │
  *    └── returned: another client wants it; closed: the last handle is gone ──┘
+ *        also from ASKING: suspended, as the session has ended; nothing goes on until the file
+ *        is open in the next one
  * </pre>
  *
  * <p>Grants and returns are mutations, queued under the monitor of the {@link InodeState} that this
@@ -65,6 +67,7 @@ final class AppendLine<A extends AppendLine.Waiting> {
     private @Nullable A running;
     private boolean occupied;
     private boolean advancing;
+    private boolean suspended;
 
     private Right right = Right.NONE;
     private int asks;
@@ -107,6 +110,9 @@ final class AppendLine<A extends AppendLine.Waiting> {
     }
 
     private @Nullable Step<A> decide(long now) {
+        if (suspended) {
+            return null;
+        }
         if (right == Right.HELD && recalled) {
             long left = keptNanos(now);
             if (left <= 0) {
@@ -160,6 +166,12 @@ final class AppendLine<A extends AppendLine.Waiting> {
         running = null;
         recordGoesOn = goesOn;
         endedAt = now;
+    }
+
+    /** The running append could not begin: it is the first again. */
+    void again(A append) {
+        running = null;
+        waiting.addFirst(append);
     }
 
     // ---- the right
@@ -241,6 +253,18 @@ final class AppendLine<A extends AppendLine.Waiting> {
         if (right == Right.HELD) {
             right = Right.NONE;
         }
+    }
+
+    /** The session ends, and the right with it. */
+    void suspend() {
+        closed();
+        right = Right.NONE;
+        suspended = true;
+    }
+
+    /** The file is open in the next session, or gone. */
+    void resume() {
+        suspended = false;
     }
 
     // ---- time

@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
 import io.cairn.client.data.HeldData;
@@ -35,11 +36,19 @@ final class AppendOp implements AppendLine.Waiting {
     private final int length;
     private final boolean killPrivileges;
     private final boolean goesOn;
+    private final int losses;
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
     final CompletableFuture<Long> future;
+    private DataSession session;
     private @Nullable Consumer<AppendOp> over;
     private int attempts;
+
+    /** Some of it may have been written: it cannot go over to another session. */
+    private boolean sent;
+
+    /** Its session ended before that: back into the line, for the right in the next one. */
+    private boolean again;
 
     /** The caller knows, or will know, what became of it. Set under the state's monitor. */
     private volatile boolean settled;
@@ -51,6 +60,7 @@ final class AppendOp implements AppendLine.Waiting {
      * Takes over the data.
      *
      * @param goesOn whether the next append is the rest of this record
+     * @param losses the handle knows of
      * @param givenUp told when the caller no longer waits
      */
     AppendOp(
@@ -59,6 +69,7 @@ final class AppendOp implements AppendLine.Waiting {
             HeldData data,
             boolean killPrivileges,
             boolean goesOn,
+            int losses,
             Consumer<AppendOp> givenUp) {
         this.services = services;
         this.state = state;
@@ -66,6 +77,8 @@ final class AppendOp implements AppendLine.Waiting {
         this.length = data.data().readableBytes();
         this.killPrivileges = killPrivileges;
         this.goesOn = goesOn;
+        this.losses = losses;
+        this.session = state.session();
         this.deadlineNanos = startNanos + services.ioNanos();
         this.future = new CallerFuture<>(() -> givenUp.accept(this));
     }
@@ -80,16 +93,26 @@ final class AppendOp implements AppendLine.Waiting {
     }
 
     /**
+     * In the session in which the client has the right; without it, after its end, no offset is
+     * chosen.
+     *
      * @param whenOver told once, whatever came of it
      */
-    void run(Consumer<AppendOp> whenOver) {
+    void run(DataSession in, Consumer<AppendOp> whenOver) {
+        session = in;
         over = whenOver;
+        again = false;
         attempt();
     }
 
     private void attempt() {
         attempts++;
         state.order().submit(new Attempt());
+    }
+
+    /** Whether it is over for this session only. */
+    boolean again() {
+        return again;
     }
 
     /** It will not be run. */
@@ -157,7 +180,9 @@ final class AppendOp implements AppendLine.Waiting {
     }
 
     private void ended() {
-        data.release();
+        if (!again) {
+            data.release();
+        }
         Consumer<AppendOp> then = over;
         if (then != null) {
             then.accept(this);
@@ -176,6 +201,14 @@ final class AppendOp implements AppendLine.Waiting {
 
         @Override
         protected void start() {
+            if (session.ended() != null || services.meta().leaseHolds()) {
+                begin();
+            } else {
+                var _ = services.meta().confirmed().whenComplete((v, thrown) -> begin());
+            }
+        }
+
+        private void begin() {
             boolean dropped;
             synchronized (state) {
                 dropped = settled;
@@ -185,6 +218,16 @@ final class AppendOp implements AppendLine.Waiting {
             }
             if (dropped) {
                 finish();
+                return;
+            }
+            FsException refused = state.refusal(losses);
+            if (refused != null) {
+                failed(refused);
+                return;
+            }
+            FsException ended = session.ended();
+            if (ended != null) {
+                unsent(ended);
                 return;
             }
             if (offset > view.maxFileBytes() - length) {
@@ -199,21 +242,28 @@ final class AppendOp implements AppendLine.Waiting {
 
         private void belowCeiling(@Nullable FsException refused) {
             if (refused != null) {
-                failed(refused);
+                unsent(refused);
             } else {
                 send();
             }
         }
 
         private void send() {
+            FsException ended = session.ended();
+            if (ended != null) { // while the ceiling was raised
+                unsent(ended);
+                return;
+            }
             boolean stands;
             synchronized (state) {
                 stands = !cutSince() && state.size() == offset;
                 view = stands ? state.view() : view;
             }
             if (stands) {
+                sent = true;
                 Pieces.write(
                         services,
+                        session,
                         this,
                         offset,
                         data.data(),
@@ -284,7 +334,23 @@ final class AppendOp implements AppendLine.Waiting {
             }
         }
 
+        /** This attempt was not sent. */
+        private void unsent(FsException why) {
+            again = !sent && session.ended() != null;
+            if (again) {
+                synchronized (state) {
+                    begun = false;
+                }
+                finish();
+            } else {
+                failed(why);
+            }
+        }
+
         private void failed(FsException why) {
+            if (sent) {
+                state.failedIn(session);
+            }
             finish();
             fail(why);
         }

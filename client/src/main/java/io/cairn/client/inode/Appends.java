@@ -93,6 +93,23 @@ public final class Appends {
         }
     }
 
+    /**
+     * After {@link AppendLine#suspend}: appends that wait ask for the right in the new session.
+     *
+     * @param gone why they cannot, or null
+     */
+    void resume(InodeState state, @Nullable FsException gone) {
+        List<AppendOp> hopeless;
+        synchronized (state) {
+            state.appends.resume();
+            hopeless = gone == null ? List.of() : state.appends.refused();
+        }
+        if (gone != null) {
+            hopeless.forEach(op -> op.drop(gone));
+        }
+        advance(state);
+    }
+
     private void advance(InodeState state) {
         synchronized (state) {
             if (!state.appends.advance()) {
@@ -101,7 +118,8 @@ public final class Appends {
         }
         for (Step<AppendOp> step = next(state); step != null; step = next(state)) {
             switch (step) {
-                case Step.Run<AppendOp>(AppendOp op) -> op.run(ended -> over(state, ended));
+                case Step.Run<AppendOp>(AppendOp op) ->
+                        op.run(state.session(), ended -> over(state, ended));
                 case Step.Ask<AppendOp>(int number) -> ask(state, number);
                 case Step.GiveBack<AppendOp>() -> giveBack(state);
                 case Step.LookAgain<AppendOp>(long nanos) ->
@@ -123,7 +141,11 @@ public final class Appends {
 
     private void over(InodeState state, AppendOp op) {
         synchronized (state) {
-            state.appends.over(op.goesOn(), System.nanoTime());
+            if (op.again()) {
+                state.appends.again(op);
+            } else {
+                state.appends.over(op.goesOn(), System.nanoTime());
+            }
         }
         advance(state);
     }
@@ -154,17 +176,17 @@ public final class Appends {
 
     /** Waits in line at the MDS. */
     private void ask(InodeState state, int number) {
-        AwaitAppendRequest request =
-                AwaitAppendRequest.newBuilder()
-                        .setSession(services.meta().session())
-                        .setInode(state.inode())
-                        .setWaitMillis((int) TimeUnit.NANOSECONDS.toMillis(services.awaitNanos()))
-                        .build();
+        int millis = (int) TimeUnit.NANOSECONDS.toMillis(services.awaitNanos());
         var _ =
                 services.meta()
                         .query(
                                 Method.AWAIT_APPEND,
-                                request,
+                                session ->
+                                        AwaitAppendRequest.newBuilder()
+                                                .setSession(session)
+                                                .setInode(state.inode())
+                                                .setWaitMillis(millis)
+                                                .build(),
                                 AwaitAppendReply.parser(),
                                 System.nanoTime() + services.metadataNanos())
                         .whenComplete((reply, thrown) -> {
@@ -204,7 +226,8 @@ public final class Appends {
                                                     AcquireAppendOp.newBuilder()
                                                             .setInode(state.inode()))
                                             .build(),
-                                    MetaClient.never());
+                                    MetaClient.never(),
+                                    state.session().id());
         }
         var _ =
                 pending.answer()

@@ -82,7 +82,8 @@ final class Ceiling {
                                                             .setInode(state.inode())
                                                             .setSizeCeiling(target))
                                             .build(),
-                                    System.nanoTime() + services.ioNanos());
+                                    System.nanoTime() + services.ioNanos(),
+                                    state.session().id());
         }
         var _ =
                 pending.reply()

@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
 import io.cairn.common.errno.Errno;
@@ -61,7 +62,7 @@ public final class InodeState implements DataTarget {
     /** Handles that exist or are being made. */
     int handles;
 
-    /** Opens of this inode the MDS counts for this session. */
+    /** Opens of this inode the MDS counts for the session of {@link #tenure}. */
     int mdsOpens;
 
     /** The ceiling mutation in flight, and how far it will reach. */
@@ -69,8 +70,15 @@ public final class InodeState implements DataTarget {
 
     long raisingTo;
 
-    InodeState(long inode, Supplier<CompletableFuture<Attr>> getAttr) {
+    /** The session it is open in; under the monitor. */
+    final Tenure tenure;
+
+    /**
+     * @param newest the client's session
+     */
+    InodeState(long inode, DataSession newest, Supplier<CompletableFuture<Attr>> getAttr) {
         this.inode = inode;
+        this.tenure = new Tenure(inode, newest);
         this.getAttr = getAttr;
     }
 
@@ -319,6 +327,86 @@ public final class InodeState implements DataTarget {
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
         unsentKill |= grow.getKillSuidSgid();
         grown();
+        return relist();
+    }
+
+    /**
+     * The session has ended and nobody knows whether a Grow was executed in it: a size that it was
+     * to publish is lost, the times are unsent again.
+     */
+    synchronized void growLost(GrowOp grow) {
+        boolean counts =
+                grow.hasTruncateSequence()
+                        && grow.getTruncateSequence() == known().getTruncateSequence();
+        if (counts && grow.getSize() > known().getSize()) {
+            tenure.lose();
+        }
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        unsentKill |= grow.getKillSuidSgid();
+        grown();
+        if (mdsOpens == 0 && tenure.awaited() == null) {
+            forgetLocal(); // closed meanwhile
+        }
+    }
+
+    /**
+     * All operations that began in the session are over: sizes not published are lost, times are to
+     * be published in the next one. True when writes were lost with it. Under the monitor.
+     */
+    boolean endSession() {
+        if (sizeUnconfirmed()) {
+            tenure.lose();
+        }
+        unsentSize = NONE;
+        sentSize = NONE;
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        return tenure.takeNews();
+    }
+
+    /**
+     * An open was answered: counts it. False when that was in a session that has begun to end.
+     *
+     * @param newest the client's session
+     * @param openedIn number of the one in which the open was executed
+     */
+    boolean counted(Attr opened, DataSession newest, long openedIn) {
+        observe(opened);
+        synchronized (this) {
+            if (newest.id() != openedIn || newest.isEnding()) {
+                return false;
+            }
+            mdsOpens++;
+            if (tenure.awaited() == null) {
+                tenure.opened(newest);
+            }
+            return true;
+        }
+    }
+
+    /** Why a handle can change nothing, or null; see {@link Tenure#refusal}. */
+    synchronized @Nullable FsException refusal(int lossesKnown) {
+        return tenure.refusal(lossesKnown);
+    }
+
+    /** Why nothing can be done with it any more, or null. */
+    public synchronized @Nullable FsException whyGone() {
+        return tenure.whyGone();
+    }
+
+    /** The session for requests that begin now. */
+    synchronized DataSession session() {
+        return tenure.session();
+    }
+
+    /** A write in that session has failed: if that is because it has ended, it is lost. */
+    synchronized void failedIn(DataSession session) {
+        if (session.isEnding()) {
+            tenure.lose();
+        }
+    }
+
+    /** Whether it is to be listed for publication, which is noted. Under the monitor. */
+    boolean relist() {
         boolean list = unsent() && !listedDirty;
         listedDirty |= list;
         return list;

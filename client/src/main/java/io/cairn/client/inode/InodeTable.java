@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
+import io.cairn.client.data.DataSession;
 import io.cairn.common.proto.Attr;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,9 +19,17 @@ import org.jspecify.annotations.Nullable;
 public final class InodeTable {
     private final ConcurrentHashMap<Long, InodeState> states = new ConcurrentHashMap<>();
     private final LongFunction<CompletableFuture<Attr>> getAttr;
+    private final Supplier<DataSession> session;
     private final Publisher publisher;
 
-    public InodeTable(LongFunction<CompletableFuture<Attr>> getAttr, Publisher publisher) {
+    /**
+     * @param session the client's newest
+     */
+    public InodeTable(
+            LongFunction<CompletableFuture<Attr>> getAttr,
+            Supplier<DataSession> session,
+            Publisher publisher) {
+        this.session = session;
         this.getAttr = getAttr;
         this.publisher = publisher;
     }
@@ -53,7 +63,9 @@ public final class InodeTable {
                 inode,
                 (id, known) -> {
                     InodeState state =
-                            known == null ? new InodeState(id, () -> getAttr.apply(id)) : known;
+                            known == null
+                                    ? new InodeState(id, session.get(), () -> getAttr.apply(id))
+                                    : known;
                     synchronized (state) {
                         state.handles++;
                     }
@@ -72,6 +84,11 @@ public final class InodeTable {
                 return Async.done();
             }
         }
+        return giveBack(state);
+    }
+
+    /** Behind all writes issued before: gives the opens back if there are no handles. */
+    CompletableFuture<Void> giveBack(InodeState state) {
         CompletableFuture<Void> done = new CompletableFuture<>();
         state.order().submit(new LastRelease(state, done, false));
         return done;

@@ -18,6 +18,10 @@ public final class OpenHandle implements CairnClient.OpenFile {
     private final InodeTable table;
     private final Appends appends;
     private final InodeState state;
+
+    /** Writes that were lost later are this handle's to report. */
+    private final int losses;
+
     private final AtomicBoolean released = new AtomicBoolean();
 
     /**
@@ -28,6 +32,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
         this.table = table;
         this.appends = appends;
         this.state = state;
+        synchronized (state) {
+            this.losses = state.tenure.losses();
+        }
     }
 
     @Override
@@ -80,8 +87,8 @@ public final class OpenHandle implements CairnClient.OpenFile {
             data.release();
             return CompletableFuture.failedFuture(e);
         }
-        WriteOp op = new WriteOp(services, state, offset, held, killPrivileges);
-        state.order().submit(op);
+        WriteOp op = new WriteOp(services, state, offset, held, killPrivileges, losses);
+        op.submit();
         return op.future;
     }
 
@@ -94,6 +101,11 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (data.readableBytes() == 0) {
             data.release();
             return CompletableFuture.completedFuture(state.size());
+        }
+        FsException refused = state.refusal(losses);
+        if (refused != null) { // or it would ask for the right in vain
+            data.release();
+            return CompletableFuture.failedFuture(refused);
         }
         HeldData held;
         try {
@@ -109,6 +121,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
                         held,
                         killPrivileges,
                         goesOn,
+                        losses,
                         given -> appends.givenUp(state, given));
         appends.submit(state, op);
         return op.future;
@@ -127,7 +140,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (size > state.view().maxFileBytes()) {
             return Async.failed(Errno.EFBIG, "size " + size);
         }
-        ExtendOp op = new ExtendOp(services, state, size);
+        ExtendOp op = new ExtendOp(services, state, size, losses);
         state.order().submit(op);
         return op.future;
     }
@@ -143,7 +156,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
     }
 
     private CompletableFuture<Void> sync(ClientMeters.Op op, boolean withTimes) {
-        SyncOp sync = new SyncOp(services, state, withTimes);
+        SyncOp sync = new SyncOp(services, state, withTimes, losses);
         var _ = services.meters().timed(op, sync.future);
         state.order().submit(sync);
         return sync.future;

@@ -10,6 +10,7 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,12 +34,31 @@ public final class Opens {
      */
     public CompletableFuture<OpenHandle> open(long inode, boolean append) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
+        open(inode, append, future);
+        return future;
+    }
+
+    private void open(long inode, boolean append, CompletableFuture<OpenHandle> future) {
         InodeState state = table.acquire(inode);
+        CompletableFuture<Void> reopening;
         boolean shared;
         synchronized (state) {
+            reopening = state.tenure.awaited();
             shared = state.mdsOpens > 0;
         }
-        if (shared) {
+        if (reopening != null) {
+            var _ =
+                    reopening
+                            .copy()
+                            .orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS)
+                            .whenComplete((v, thrown) -> {
+                                if (thrown == null) {
+                                    openAgain(state, append, future);
+                                } else {
+                                    handOver(future, state, Async.failure(thrown));
+                                }
+                            });
+        } else if (shared) {
             var _ =
                     state.refresh()
                             .whenComplete((v, thrown) ->
@@ -46,11 +66,21 @@ public final class Opens {
                                             future,
                                             state,
                                             thrown == null ? null : Async.failure(thrown)));
-            return future;
+        } else {
+            openAtMds(state, append, future);
         }
+    }
+
+    /** What was begun in a session that has ended. */
+    private void openAgain(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
+        open(state.inode(), append, future);
+        var _ = table.release(state);
+    }
+
+    private void openAtMds(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
         Mutation mutation =
                 NewMutation.stamped()
-                        .setOpen(OpenOp.newBuilder().setInode(inode).setAppend(append))
+                        .setOpen(OpenOp.newBuilder().setInode(state.inode()).setAppend(append))
                         .build();
         int returns;
         PendingMutation pending;
@@ -62,17 +92,35 @@ public final class Opens {
                 pending.answer()
                         .whenComplete((result, thrown) -> {
                             FsException failure = failure(result, thrown);
-                            if (failure == null && result != null) {
-                                counted(state, result);
-                            }
+                            boolean counted =
+                                    failure == null
+                                            && result != null
+                                            && counted(state, pending, result);
                             if (append) {
                                 appends.answered(
-                                        state, returns, result != null && result.getAppendRight());
+                                        state,
+                                        returns,
+                                        counted && result != null && result.getAppendRight());
                             }
-                            handOver(future, state, failure);
+                            boolean again =
+                                    failure == null ? !counted : result == null && ended(failure);
+                            if (again) {
+                                openAgain(state, append, future);
+                            } else if (failure != null) {
+                                handOver(future, state, failure);
+                            } else {
+                                handOver(future, state);
+                            }
                         });
         late(pending, future);
-        return future;
+    }
+
+    /**
+     * Whether an open was not answered because its session has ended; it may be repeated, for what
+     * it opened has ended too.
+     */
+    private boolean ended(FsException noAnswer) {
+        return noAnswer.errno() == Errno.EIO && !services.meta().isClosed();
     }
 
     /**
@@ -91,13 +139,16 @@ public final class Opens {
                                 return;
                             }
                             InodeState state = table.acquire(result.getAttr().getInode());
-                            counted(state, result);
+                            if (!counted(state, pending, result)) {
+                                openAgain(state, mutation.getCreate().getAppend(), future);
+                                return;
+                            }
                             if (result.getAppendRight()) {
                                 synchronized (state) {
                                     state.appends.created(System.nanoTime());
                                 }
                             }
-                            handOver(future, state, null);
+                            handOver(future, state);
                         });
         late(pending, future);
         return future;
@@ -115,10 +166,20 @@ public final class Opens {
         return Results.failure(result);
     }
 
-    private static void counted(InodeState state, MutationResult result) {
-        state.observe(result.getAttr());
+    private boolean counted(InodeState state, PendingMutation pending, MutationResult result) {
+        return state.counted(result.getAttr(), services.data().session(), pending.session());
+    }
+
+    /** Not while writes that were lost before are still being counted: they are not this one's. */
+    private void handOver(CompletableFuture<OpenHandle> future, InodeState state) {
+        CompletableFuture<Void> reopening;
         synchronized (state) {
-            state.mdsOpens++;
+            reopening = state.tenure.awaited();
+        }
+        if (reopening == null) {
+            handOver(future, state, null);
+        } else {
+            var _ = reopening.whenComplete((v, thrown) -> handOver(future, state, state.whyGone()));
         }
     }
 
@@ -141,11 +202,14 @@ public final class Opens {
         }
     }
 
+    /**
+     * Without an answer yet: what becomes of an answer, or of its loss, is said by its receiver.
+     */
     private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
         var _ =
                 pending.reply()
                         .whenComplete((result, thrown) -> {
-                            if (thrown != null) {
+                            if (thrown != null && !pending.answer().isDone()) {
                                 future.completeExceptionally(Async.failure(thrown));
                             }
                         });

@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.data.DataClient;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
 import io.cairn.common.errno.FsException;
@@ -30,6 +31,7 @@ final class Pieces {
     }
 
     private final FileServices services;
+    private final DataSession session;
     private final DataTarget target;
     private final long offset;
     private final ByteBuf data;
@@ -42,6 +44,7 @@ final class Pieces {
 
     private Pieces(
             FileServices services,
+            DataSession session,
             DataTarget target,
             long offset,
             ByteBuf data,
@@ -49,6 +52,7 @@ final class Pieces {
             BooleanSupplier unwanted,
             Outcome outcome) {
         this.services = services;
+        this.session = session;
         this.target = target;
         this.offset = offset;
         this.data = data;
@@ -58,18 +62,22 @@ final class Pieces {
     }
 
     /**
+     * @param session all of it is written in this one, or fails
      * @param data stays the caller's, and unchanged until the outcome is told
      * @param unwanted whether nobody waits for it any more; once true it stays so
      */
     static void write(
             FileServices services,
+            DataSession session,
             DataTarget target,
             long offset,
             ByteBuf data,
             long deadlineNanos,
             BooleanSupplier unwanted,
             Outcome outcome) {
-        Pieces write = new Pieces(services, target, offset, data, deadlineNanos, unwanted, outcome);
+        Pieces write =
+                new Pieces(
+                        services, session, target, offset, data, deadlineNanos, unwanted, outcome);
         DataView view = target.view();
         long end = offset + data.readableBytes();
         for (long at = offset; at < end; ) {
@@ -106,6 +114,7 @@ final class Pieces {
             try {
                 services.data()
                         .write(
+                                session,
                                 target,
                                 view.chunk(at),
                                 view.offsetInChunk(at),

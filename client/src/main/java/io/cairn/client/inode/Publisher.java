@@ -42,7 +42,7 @@ public final class Publisher {
 
     /**
      * Sends what is unsent and completes when everything sent so far is confirmed. Not limited in
-     * time: it is repeated until the session ends.
+     * time: it is repeated until the session ends in which the file is open.
      */
     CompletableFuture<Void> publish(InodeState state) {
         return publish(state, false);
@@ -56,7 +56,7 @@ public final class Publisher {
                 return state.lastGrow;
             }
             Mutation.Builder mutation = NewMutation.stamped().setGrow(grow);
-            return queued(state, grow, meta.mutate(mutation.build(), MetaClient.never()));
+            return queued(state, grow, send(state, mutation.build()));
         }
     }
 
@@ -68,7 +68,7 @@ public final class Publisher {
         synchronized (state) {
             GrowOp grow = state.takeExtension(size, nowNanos);
             Mutation mutation = NewMutation.stamped().setGrow(grow).build();
-            return queued(state, grow, meta.mutate(mutation, MetaClient.never()));
+            return queued(state, grow, send(state, mutation));
         }
     }
 
@@ -92,9 +92,14 @@ public final class Publisher {
         return queued(state, grow, NewMutation.stamped().setReturnAppend(giveBack).build());
     }
 
+    /** Of the session in which the file is open: to a later one it says nothing. */
+    private PendingMutation send(InodeState state, Mutation mutation) {
+        return meta.mutate(mutation, MetaClient.never(), state.session().id());
+    }
+
     private CompletableFuture<Void> queued(
             InodeState state, @Nullable GrowOp grow, Mutation mutation) {
-        PendingMutation pending = meta.mutate(mutation, MetaClient.never());
+        PendingMutation pending = send(state, mutation);
         return grow == null ? Async.ignoringValue(pending.reply()) : queued(state, grow, pending);
     }
 
@@ -125,7 +130,7 @@ public final class Publisher {
             @Nullable MutationResult result,
             @Nullable Throwable thrown) {
         if (result == null) {
-            state.grown();
+            state.growLost(grow);
             return Async.failure(thrown == null ? new IllegalStateException() : thrown);
         }
         FsException failure = Results.failure(result);

@@ -3,6 +3,7 @@ package io.cairn.client.inode;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.DataClient;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataView;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -14,9 +15,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One read of a file: waits for overlapping writes of this client, is cut at the size, and puts the
- * pieces together; what the data servers do not have is zeros.
+ * pieces together; what the data servers do not have is zeros. When its session ends it begins anew
+ * in the next one, where the file is open again: it may have been deleted meanwhile, and read as
+ * zeros.
  */
 final class ReadOp extends RangeOrder.Entry {
+    /** Each in another session: more mean that there is none to come. */
+    private static final int MAX_ATTEMPTS = 8;
+
     private final FileServices services;
     private final InodeState state;
     private final long offset;
@@ -24,6 +30,8 @@ final class ReadOp extends RangeOrder.Entry {
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
     final CompletableFuture<ByteBuf> future;
+    private DataSession session;
+    private int attempts;
     private int length;
     private int piecesLeft;
     private @Nullable ByteBuf result;
@@ -37,11 +45,20 @@ final class ReadOp extends RangeOrder.Entry {
         this.wanted = length;
         this.deadlineNanos = startNanos + services.ioNanos();
         this.future = new CallerFuture<>(services.data()::dropUnwanted);
+        this.session = state.session();
     }
 
     @Override
     protected void start() {
         if (future.isDone()) {
+            return;
+        }
+        attempts++;
+        session = state.session();
+        FsException refused = state.whyGone();
+        failure = refused == null ? session.ended() : refused;
+        if (failure != null) {
+            finished();
             return;
         }
         // Another client may have made the file longer since we heard of its size.
@@ -87,6 +104,7 @@ final class ReadOp extends RangeOrder.Entry {
             try {
                 services.data()
                         .read(
+                                session,
                                 state,
                                 view.chunk(at),
                                 view.offsetInChunk(at),
@@ -153,6 +171,16 @@ final class ReadOp extends RangeOrder.Entry {
 
     private void finished() {
         ByteBuf read = result;
+        boolean again = session.ended() != null && state.whyGone() == null;
+        if (failure != null && again && attempts < MAX_ATTEMPTS) {
+            if (read != null) {
+                read.release();
+            }
+            result = null;
+            failure = null;
+            state.order().submit(this);
+            return;
+        }
         services.meters().finished(ClientMeters.Op.READ, startNanos, failure == null);
         if (failure != null || read == null) {
             if (read != null) {

@@ -39,6 +39,10 @@ public final class SetAttrs {
 
     public CompletableFuture<Attr> apply(SetAttrOp change, Credentials who) {
         InodeState state = table.find(change.getInode());
+        FsException gone = state == null ? null : state.whyGone();
+        if (gone != null) {
+            return CompletableFuture.failedFuture(gone);
+        }
         Change task = new Change(state, change, who);
         if (state != null && change.hasSize()) {
             state.order().submit(task);
@@ -126,11 +130,12 @@ public final class SetAttrs {
                     services.meta()
                             .query(
                                     Method.WAIT_TRUNCATED,
-                                    WaitTruncatedRequest.newBuilder()
-                                            .setSession(services.meta().session())
-                                            .setInode(change.getInode())
-                                            .setSequence(result.getWaitTruncated())
-                                            .build(),
+                                    session ->
+                                            WaitTruncatedRequest.newBuilder()
+                                                    .setSession(session)
+                                                    .setInode(change.getInode())
+                                                    .setSequence(result.getWaitTruncated())
+                                                    .build(),
                                     WaitTruncatedReply.parser(),
                                     deadlineNanos)
                             .whenComplete((reply, thrown) -> {

@@ -2,53 +2,94 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.HeldData;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One write of a file, in these steps: its turn among overlapping operations, the size ceiling, the
- * pieces, the note of size and mtime, the answer. Cancelled by its caller, it ends at the next step
- * but for pieces that were sent.
+ * One write of a file, in these steps: its turn among overlapping operations, a session that lives,
+ * the size ceiling, the pieces, the note of size and mtime, the answer. Cancelled by its caller, it
+ * ends at the next step but for pieces that were sent.
+ *
+ * <p>Until its pieces are sent it may go over to the next session, with another turn behind the
+ * barrier at which the file is opened there; from then on it ends with its session.
  */
-final class WriteOp extends RangeOrder.Entry {
+final class WriteOp {
+    /** Each in another session: more mean that there is none to come. */
+    private static final int MAX_TURNS = 8;
+
     private final FileServices services;
     private final InodeState state;
     private final long offset;
     private final HeldData data;
     private final boolean killPrivileges;
+    private final int losses;
     private final int length;
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
     final CompletableFuture<Void> future = new CallerFuture<>(this::givenUp);
 
-    /** Its turn has come; until then the data of what was given up can go. */
+    /** Its turn has come; until then the data of what was given up can go. Under the monitor. */
     private boolean begun;
 
+    private DataSession session;
+    private Turn turn;
+    private int turns;
     private @Nullable FsException failure;
 
-    /** Takes over the data. */
+    /**
+     * Takes over the data.
+     *
+     * @param losses the handle knows of
+     */
     WriteOp(
             FileServices services,
             InodeState state,
             long offset,
             HeldData data,
-            boolean killPrivileges) {
-        super(offset, offset + data.data().readableBytes(), true);
+            boolean killPrivileges,
+            int losses) {
         this.services = services;
         this.state = state;
         this.offset = offset;
         this.data = data;
         this.length = data.data().readableBytes();
         this.killPrivileges = killPrivileges;
+        this.losses = losses;
+        this.session = state.session();
         this.deadlineNanos = startNanos + services.ioNanos();
+        this.turn = new Turn();
     }
 
-    @Override
-    protected void start() {
+    /** Once. */
+    void submit() {
+        state.order().submit(turn);
+    }
+
+    private final class Turn extends RangeOrder.Entry {
+        Turn() {
+            super(offset, offset + length, true);
+        }
+
+        @Override
+        protected void start() {
+            begin();
+        }
+
+        @Override
+        protected void waitingAt(long nowNanos) {
+            if (nowNanos - deadlineNanos >= 0) {
+                future.completeExceptionally(late("an earlier operation"));
+            }
+        }
+    }
+
+    private void begin() {
         boolean over;
         synchronized (this) {
             over = future.isDone(); // given up, or late, while it waited
@@ -59,7 +100,22 @@ final class WriteOp extends RangeOrder.Entry {
             finished();
             return;
         }
-        Ceiling.reach(services, state, offset + length, this::belowCeiling);
+        session = state.session();
+        if (session.ended() != null || services.meta().leaseHolds()) {
+            confirmed();
+        } else {
+            var _ =
+                    services.meta()
+                            .confirmed()
+                            .orTimeout(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS)
+                            .whenComplete((v, thrown) -> {
+                                if (thrown == null) {
+                                    confirmed();
+                                } else {
+                                    refuse(late("news of its session"));
+                                }
+                            });
+        }
     }
 
     private void givenUp() {
@@ -74,21 +130,60 @@ final class WriteOp extends RangeOrder.Entry {
         }
     }
 
-    private void belowCeiling(@Nullable FsException refused) {
-        if (refused != null || future.isDone()) {
-            data.release();
-            failure = refused;
-            finished();
+    private void confirmed() {
+        FsException refused = state.refusal(losses);
+        FsException ended = session.ended();
+        if (refused != null) {
+            refuse(refused);
+        } else if (ended == null) {
+            Ceiling.reach(services, state, offset + length, this::belowCeiling);
+        } else if (++turns < MAX_TURNS) {
+            anotherTurn();
         } else {
-            Pieces.write(
-                    services,
-                    state,
-                    offset,
-                    data.data(),
-                    deadlineNanos,
-                    future::isDone,
-                    this::written);
+            refuse(ended);
         }
+    }
+
+    /** The new one first: it stands before those that wait for this one, as they wait for it. */
+    private void anotherTurn() {
+        Turn over = turn;
+        synchronized (this) {
+            begun = false;
+        }
+        turn = new Turn();
+        state.order().submit(turn);
+        state.order().finish(over);
+    }
+
+    private void belowCeiling(@Nullable FsException refused) {
+        if (future.isDone()) { // given up
+            data.release();
+            finished();
+        } else if (session.ended() != null) {
+            confirmed();
+        } else if (refused == null) {
+            send();
+        } else {
+            refuse(refused);
+        }
+    }
+
+    private void refuse(FsException why) {
+        data.release();
+        failure = why;
+        finished();
+    }
+
+    private void send() {
+        Pieces.write(
+                services,
+                session,
+                state,
+                offset,
+                data.data(),
+                deadlineNanos,
+                future::isDone,
+                this::written);
     }
 
     private void written(@Nullable FsException problem, long truncateSequence) {
@@ -96,6 +191,8 @@ final class WriteOp extends RangeOrder.Entry {
         failure = problem;
         if (problem == null) {
             note(truncateSequence);
+        } else {
+            state.failedIn(session);
         }
         finished();
     }
@@ -110,7 +207,7 @@ final class WriteOp extends RangeOrder.Entry {
     }
 
     private void finished() {
-        state.order().finish(this);
+        state.order().finish(turn);
         FsException problem = failure;
         services.meters().finished(ClientMeters.Op.WRITE, startNanos, problem == null);
         if (problem != null) {
@@ -125,17 +222,14 @@ final class WriteOp extends RangeOrder.Entry {
         }
     }
 
-    @Override
-    protected void waitingAt(long nowNanos) {
-        if (nowNanos - deadlineNanos >= 0) {
-            future.completeExceptionally(
-                    new FsException(
-                            Errno.EIO,
-                            "write at "
-                                    + offset
-                                    + " of inode "
-                                    + state.inode()
-                                    + " waited too long for an earlier operation"));
-        }
+    private FsException late(String what) {
+        return new FsException(
+                Errno.EIO,
+                "write at "
+                        + offset
+                        + " of inode "
+                        + state.inode()
+                        + " waited too long for "
+                        + what);
     }
 }

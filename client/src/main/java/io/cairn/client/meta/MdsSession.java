@@ -1,8 +1,11 @@
 package io.cairn.client.meta;
 
+import com.google.protobuf.ByteString;
 import io.cairn.client.base.Channels;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.Uuids;
+import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
@@ -10,6 +13,7 @@ import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.LeaderFinder;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
@@ -22,15 +26,21 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The session with the metadata service: finds the leader and follows it, opens and ends the
- * session, and carries what is sent in it.
+ * session, and carries what is sent in it. One that has ended is followed by another, with a new
+ * number, as that of another client.
  *
  * <pre>
  *   SEARCHING --a leader knows the session--> CONNECTED --it is lost or fails--> SEARCHING
- *   both --evicted--> DEAD     both --close--> CLOSED
+ *   both --evicted or refused--> ENDING --all is told--> SEARCHING, for a leader to open one
+ *   all three --close--> CLOSED
  * </pre>
  *
  * <p>{@code era} counts how often a leader was found or lost; an answer from an earlier era is
  * still an answer, a failure from one means nothing.
+ *
+ * <p>A session that ends though the MDS still serves it is evicted at the client's own wish before
+ * the next one is opened: only then can no request of it that is still in flight be executed after
+ * those of the next.
  *
  * <p>Any thread. The lock of {@link SessionCalls} guards the state of the session and of everything
  * it carries; channels are called under it, so that requests leave in the order of their numbers,
@@ -42,16 +52,19 @@ final class MdsSession {
     private enum State {
         SEARCHING,
         CONNECTED,
-        DEAD,
+        ENDING,
         CLOSED
     }
 
-    /** What is sent in the session. Both methods are called under the lock. */
+    /** What is sent in the session. All methods are called under the lock. */
     interface Traffic {
         /** A leader was found: sends what has no answer yet. */
         void connected();
 
-        /** The session is over: takes out everything that has no answer. */
+        /** The session has ended: takes out what cannot go on in the next one. */
+        Unanswered ended();
+
+        /** The client ends: takes out everything that has no answer. */
         Unanswered clear();
     }
 
@@ -74,9 +87,22 @@ final class MdsSession {
     private final LeaderFinder members;
     private State state = State.SEARCHING;
     private @Nullable RpcChannel leader;
-    private @Nullable FsException deadReason;
+    private @Nullable FsException closed;
     private long era;
+
+    /** 0: none is open. */
     private long session;
+
+    /** Of the session, or of the next one: opening is idempotent by it. */
+    private ByteString uuid = Uuids.random();
+
+    /** The one that ended last, to be evicted before another is opened; 0: none. */
+    private long toEvict;
+
+    private FsException lastEnd = new FsException(Errno.EIO, "no session is open");
+
+    /** Sessions that have ended since anything was answered. */
+    private int endings;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -97,7 +123,7 @@ final class MdsSession {
         this.members = new LeaderFinder(options.members());
     }
 
-    /** Begins to look for the leader; completes when the session is open. Once. */
+    /** Begins to look for the leader; completes when the first session is open. Once. */
     CompletableFuture<Void> open() {
         synchronized (calls.lock) {
             search(era);
@@ -105,19 +131,12 @@ final class MdsSession {
         return opened;
     }
 
-    /** Number of the session at the MDS; 0 before it is open. Any thread. */
-    long sessionNumber() {
-        synchronized (calls.lock) {
-            return session;
-        }
-    }
-
-    /** 0 before it is open. Under the lock. */
+    /** Number of the session at the MDS; 0 while none is open. Under the lock. */
     long id() {
         return session;
     }
 
-    /** Null while it is looked for, and for ever once the session is over. Under the lock. */
+    /** Null while it is looked for, and once the client is closed. Under the lock. */
     @Nullable RpcChannel leader() {
         return leader;
     }
@@ -147,10 +166,20 @@ final class MdsSession {
         }
         RpcChannel to = channels.channel(members.current());
         long deadline = calls.attemptDeadline();
-        if (session == 0) {
+        long sent = renewals.nowNanos();
+        if (toEvict != 0) {
+            long evicting = toEvict;
+            calls.call(
+                    to,
+                    Method.CLOSE_SESSION,
+                    CloseSessionRequest.newBuilder().setSession(evicting).setEvict(true).build(),
+                    CloseSessionReply.parser(),
+                    deadline,
+                    (status, reply) -> evictedByWish(searchEra, evicting, status));
+        } else if (session == 0) {
             OpenSessionRequest request =
                     OpenSessionRequest.newBuilder()
-                            .setClientUuid(options.clientUuid())
+                            .setClientUuid(uuid)
                             .setDescription(options.description())
                             .build();
             calls.call(
@@ -159,20 +188,39 @@ final class MdsSession {
                     request,
                     OpenSessionReply.parser(),
                     deadline,
-                    (status, reply) -> sessionOpened(searchEra, to, status, reply));
+                    (status, reply) -> sessionOpened(searchEra, sent, to, status, reply));
         } else {
+            long asked = session;
             calls.call(
                     to,
                     Method.RENEW_SESSION,
                     renewals.request(),
                     RenewSessionReply.parser(),
                     deadline,
-                    (status, reply) -> sessionFound(searchEra, to, status));
+                    (status, reply) -> sessionFound(searchEra, asked, sent, to, status));
+        }
+    }
+
+    /** Also where the leader does not know it any more: then it was evicted before. */
+    private void evictedByWish(long searchEra, long evicting, RpcStatus status) {
+        if (!status.ok() && !fatal(status)) {
+            notFound(searchEra, status);
+            return;
+        }
+        synchronized (calls.lock) {
+            if (toEvict == evicting) {
+                toEvict = 0;
+            }
+            search(searchEra);
         }
     }
 
     private void sessionOpened(
-            long searchEra, RpcChannel from, RpcStatus status, @Nullable OpenSessionReply reply) {
+            long searchEra,
+            long sentNanos,
+            RpcChannel from,
+            RpcStatus status,
+            @Nullable OpenSessionReply reply) {
         if (reply == null) {
             notFound(searchEra, status);
             return;
@@ -186,16 +234,19 @@ final class MdsSession {
         events.sessionOpened(reply.getSession(), reply.getMap());
         learnMembers(reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         long interval = Math.max(50, reply.getRenewIntervalMillis());
-        renewals.every(interval);
+        renewals.every(reply.getSession(), interval);
         connected(searchEra, from);
+        renewals.opened(sentNanos, reply.getExpiryMillis());
         opened.complete(null);
     }
 
-    private void sessionFound(long searchEra, RpcChannel from, RpcStatus status) {
+    private void sessionFound(
+            long searchEra, long asked, long sentNanos, RpcChannel from, RpcStatus status) {
         if (status.ok()) {
             connected(searchEra, from);
+            renewals.renewed(asked, sentNanos);
         } else if (fatal(status)) {
-            die(status.detail());
+            evicted(asked, status.detail());
         } else {
             notFound(searchEra, status);
         }
@@ -223,7 +274,10 @@ final class MdsSession {
                 return;
             }
             long pause = members.failed(members.current(), status);
-            if (session == 0 && members.rounds() > 0 && status.errno() == Errno.EPROTO) {
+            if (session == 0
+                    && !opened.isDone()
+                    && members.rounds() > 0
+                    && status.errno() == Errno.EPROTO) {
                 refused = status.toException();
             }
             searchAfter(pause);
@@ -272,6 +326,7 @@ final class MdsSession {
     void healthy() {
         synchronized (calls.lock) {
             if (state == State.CONNECTED) {
+                endings = 0;
                 members.served();
             }
         }
@@ -285,31 +340,65 @@ final class MdsSession {
                 || (status.errno() == Errno.ESTALE && status.advice() == Advice.GIVE_UP);
     }
 
-    /** The cluster refuses this session for ever. Any thread. */
-    void die(String detail) {
-        FsException reason;
-        Unanswered lost;
+    /** A server refuses that session for ever. Nothing if it is not this one. Any thread. */
+    void evicted(long id, String detail) {
+        end(id, false, "ESTALE: the cluster evicted session " + id + ": " + detail);
+    }
+
+    /**
+     * The MDS refuses mutations of that session which it cannot do without, as the later ones have
+     * numbers behind theirs.
+     */
+    void refused(long id, RpcStatus status) {
+        String why = status.errno() + " " + status.detail();
+        end(id, true, "the MDS refused mutations of session " + id + ": " + why);
+    }
+
+    /**
+     * @param served whether the MDS may still take it for open
+     */
+    private void end(long id, boolean served, String why) {
+        FsException reason = new FsException(Errno.EIO, why);
         synchronized (calls.lock) {
-            if (over() != null) {
+            if (id == 0 || session != id || state == State.ENDING || state == State.CLOSED) {
                 return;
             }
-            state = State.DEAD;
+            state = State.ENDING;
             leader = null;
-            reason =
-                    new FsException(
-                            Errno.EIO,
-                            "ESTALE: the cluster evicted session " + session + ": " + detail);
-            deadReason = reason;
-            lost = traffic.clear();
+            era++;
+            lastEnd = reason;
+            renewals.ending();
         }
-        events.sessionLost(reason, lost.mutations());
-        opened.completeExceptionally(reason);
+        // Before anybody is told: who fails now must find that its session has ended.
+        events.sessionEnded(id, reason);
+        Unanswered lost;
+        synchronized (calls.lock) {
+            if (state == State.CLOSED) {
+                return;
+            }
+            session = 0;
+            uuid = Uuids.random();
+            toEvict = served ? id : 0;
+            lost = traffic.ended();
+        }
+        if (lost.mutations() > 0) {
+            LOG.warn(
+                    "Metadata changes of session {} with an unknown end: {}", id, lost.mutations());
+        }
         lost.fail(reason);
+        renewals.tellAll();
+        synchronized (calls.lock) {
+            if (state == State.ENDING) {
+                state = State.SEARCHING;
+                endings++;
+                searchAfter(endings > 1 ? BackOff.REQUESTS.delayNanos(endings + 3) : 0);
+            }
+        }
     }
 
     /** Ends the session at the MDS; what is still outstanding fails. */
     CompletableFuture<Void> close() {
-        CompletableFuture<Void> closed = new CompletableFuture<>();
+        CompletableFuture<Void> done = new CompletableFuture<>();
         FsException reason = new FsException(Errno.ESTALE, "the client is closed");
         Unanswered lost;
         RpcChannel to;
@@ -322,14 +411,15 @@ final class MdsSession {
             ending = session;
             state = State.CLOSED;
             leader = null;
-            deadReason = reason;
+            closed = reason;
             lost = traffic.clear();
         }
         lost.fail(reason);
+        renewals.tellAll();
         opened.completeExceptionally(reason);
         if (to == null || ending == 0) {
-            closed.complete(null);
-            return closed;
+            done.complete(null);
+            return done;
         }
         to.call(
                 Method.CLOSE_SESSION_VALUE,
@@ -343,21 +433,24 @@ final class MdsSession {
                                 status.errno(),
                                 status.detail());
                     }
-                    closed.complete(null);
+                    done.complete(null);
                 });
-        return closed;
+        return done;
     }
 
     /** Why nothing is accepted any more, or null. Under the lock. */
     @Nullable FsException over() {
-        return deadReason;
+        return closed;
     }
 
-    /** Why the session is over, when it is known to be. */
-    FsException deadReason() {
+    boolean isClosed() {
         synchronized (calls.lock) {
-            FsException reason = deadReason;
-            return reason == null ? new FsException(Errno.EIO, "session lost") : reason;
+            return closed != null;
         }
+    }
+
+    /** Why the session before this one ended. Under the lock. */
+    FsException lastEnd() {
+        return lastEnd;
     }
 }

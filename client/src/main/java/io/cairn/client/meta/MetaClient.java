@@ -10,13 +10,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
 
 /**
- * The client of the metadata service: asks queries and sends mutations in one session. Each time a
+ * The client of the metadata service: asks queries and sends mutations in a session. Each time a
  * leader is found, every outstanding mutation is sent to it again in order with its old number,
- * then the queries that waited. Any thread; futures complete on event loops, on the timer or on the
- * thread that ends the session, never under the session's lock.
+ * then the queries that waited. When a session ends, another one is opened; queries and mutations
+ * that certainly were not executed are sent in that one. Any thread; futures complete on event
+ * loops, on the timer or on the thread that ends the session, never under the session's lock.
  */
 public final class MetaClient {
     private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -51,6 +53,11 @@ public final class MetaClient {
         }
 
         @Override
+        public MdsSession.Unanswered ended() {
+            return new Lost(mutations.ended(), List.of());
+        }
+
+        @Override
         public MdsSession.Unanswered clear() {
             return new Lost(mutations.clear(), queries.clear());
         }
@@ -70,7 +77,7 @@ public final class MetaClient {
         }
     }
 
-    /** Begins to look for the leader; completes when the session is open. Once. */
+    /** Begins to look for the leader; completes when the first session is open. Once. */
     public CompletableFuture<Void> open() {
         var _ =
                 timer.scheduleWithFixedDelay(
@@ -78,9 +85,9 @@ public final class MetaClient {
         return session.open();
     }
 
-    /** Number of the session at the MDS; 0 before it is open. */
-    public long session() {
-        return session.sessionNumber();
+    /** Nothing will be answered any more. */
+    public boolean isClosed() {
+        return session.isClosed();
     }
 
     /** Mutations without an answer. */
@@ -96,6 +103,19 @@ public final class MetaClient {
     /** Asks the leader; repeated until the deadline, then ETIMEDOUT. */
     public <T extends MessageLite> CompletableFuture<T> query(
             Method method, MessageLite request, Parser<T> parser, long deadlineNanos) {
+        return query(method, session -> request, parser, deadlineNanos);
+    }
+
+    /**
+     * The same with a request that names the session: it is made anew for each attempt.
+     *
+     * @param request called under the session's lock
+     */
+    public <T extends MessageLite> CompletableFuture<T> query(
+            Method method,
+            LongFunction<? extends MessageLite> request,
+            Parser<T> parser,
+            long deadlineNanos) {
         PendingQuery<T> query = new PendingQuery<>(method, request, parser, deadlineNanos);
         queries.ask(query);
         return query.future;
@@ -108,7 +128,16 @@ public final class MetaClient {
      * @param deadlineNanos when the caller is no longer interested, see {@link #never}
      */
     public PendingMutation mutate(Mutation mutation, long deadlineNanos) {
-        PendingMutation pending = new PendingMutation(mutation, deadlineNanos);
+        return mutate(mutation, deadlineNanos, 0);
+    }
+
+    /**
+     * The same for a mutation that means something in one session only.
+     *
+     * @param session it fails with EIO once this one has ended; 0: any
+     */
+    public PendingMutation mutate(Mutation mutation, long deadlineNanos, long session) {
+        PendingMutation pending = new PendingMutation(mutation, deadlineNanos, session);
         mutations.add(pending);
         return pending;
     }
@@ -116,6 +145,19 @@ public final class MetaClient {
     /** A deadline that never comes. */
     public static long never() {
         return System.nanoTime() + Long.MAX_VALUE / 2;
+    }
+
+    /**
+     * Whether the session certainly lives. If not, as when this process or its machine stood still
+     * for long, nothing is to begin in it before {@link #confirmed}.
+     */
+    public boolean leaseHolds() {
+        return session.renewals().leaseHolds();
+    }
+
+    /** Completes when it is known whether the session lives, or another one is open. */
+    public CompletableFuture<Void> confirmed() {
+        return session.renewals().confirmed();
     }
 
     /** Has the leader push the cluster map if it has a newer one. */
@@ -128,9 +170,9 @@ public final class MetaClient {
         session.learnMembers(addresses);
     }
 
-    /** The cluster refuses this session for ever. Any thread. */
-    public void die(String detail) {
-        session.die(detail);
+    /** A server refuses that session for ever. Any thread. */
+    public void evicted(long id, String detail) {
+        session.evicted(id, detail);
     }
 
     /** Ends the session at the MDS; what is still outstanding fails. */

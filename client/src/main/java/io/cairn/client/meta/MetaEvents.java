@@ -5,11 +5,14 @@ import io.cairn.common.proto.MapUpdate;
 
 /** What a {@link MetaClient} reports; called on its event loops and timer, must not block. */
 public interface MetaEvents {
-    /** Once, before the session is used. */
+    /** Before the session is used; another one only after {@link #sessionEnded}. */
     void sessionOpened(long session, MapUpdate map);
 
-    /** Once, when the cluster refuses the session for ever. */
-    void sessionLost(FsException reason, int mutationsLost);
+    /**
+     * The cluster refuses the session for ever, or it cannot go on. Nothing is sent in it any more,
+     * but those who wait for answers have not been told yet, and the next one is not open.
+     */
+    void sessionEnded(long session, FsException reason);
 
     /** A request is repeated. */
     void retried();

@@ -1,6 +1,5 @@
 package io.cairn.client.meta;
 
-import com.google.protobuf.ByteString;
 import java.net.InetSocketAddress;
 import java.util.List;
 
@@ -8,14 +7,9 @@ import java.util.List;
  * What a {@link MetaClient} is given.
  *
  * @param members configured addresses of MDS members, at least one
- * @param clientUuid 16 bytes; opening a session is idempotent by it
  * @param description of this client, for the administrator
  * @param attemptNanos how long one attempt at a request may take
  * @param pipeline batches of mutations in flight at once
  */
 public record MetaOptions(
-        List<InetSocketAddress> members,
-        ByteString clientUuid,
-        String description,
-        long attemptNanos,
-        int pipeline) {}
+        List<InetSocketAddress> members, String description, long attemptNanos, int pipeline) {}

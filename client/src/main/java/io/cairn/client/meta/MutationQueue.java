@@ -12,11 +12,42 @@ import org.jspecify.annotations.Nullable;
 /**
  * The mutations of a session in their order: first without a number, waiting; then numbered, in a
  * batch, outstanding until answered. A batch keeps its numbers and its members for ever, so that it
- * can be sent again after a reconnect. Not thread-safe: guarded by the session's lock.
+ * can be sent again after a reconnect. The numbers begin anew with each session. Not thread-safe:
+ * guarded by the session's lock.
  */
 final class MutationQueue {
     /** Mutations with consecutive numbers that travel in one request. */
-    record Batch(long firstNumber, List<PendingMutation> mutations) {
+    static final class Batch {
+        private final long firstNumber;
+        private final List<PendingMutation> mutations;
+
+        /** The session it was sent in, and how often; 0 before. */
+        long session;
+
+        int attempts;
+
+        /** An attempt has not ended yet. */
+        boolean inFlight;
+
+        /** Refused at the first attempt, so neither it nor one behind it was executed. */
+        boolean neverExecuted;
+
+        /** Answers that were none. */
+        int misunderstood;
+
+        Batch(long firstNumber, List<PendingMutation> mutations) {
+            this.firstNumber = firstNumber;
+            this.mutations = mutations;
+        }
+
+        long firstNumber() {
+            return firstNumber;
+        }
+
+        List<PendingMutation> mutations() {
+            return mutations;
+        }
+
         MutateRequest request(long session, long ackedBelow) {
             MutateRequest.Builder request =
                     MutateRequest.newBuilder()
@@ -96,7 +127,18 @@ final class MutationQueue {
         return dropped;
     }
 
-    /** Takes out everything: the session is over. */
+    /** Puts these in front of those that wait, in their order. */
+    void carry(List<PendingMutation> mutations) {
+        mutations.reversed().forEach(waiting::addFirst);
+    }
+
+    /** A new session: forgets what is outstanding; numbers begin with 1. */
+    void startOver() {
+        outstanding.clear();
+        nextNumber = 1;
+    }
+
+    /** Takes out everything: the client ends. */
     List<PendingMutation> clear() {
         List<PendingMutation> all = new ArrayList<>();
         outstanding.forEach(b -> all.addAll(b.mutations));

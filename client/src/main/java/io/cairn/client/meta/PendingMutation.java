@@ -14,12 +14,18 @@ import java.util.concurrent.CompletableFuture;
 public final class PendingMutation {
     private final Mutation mutation;
     private final long deadlineNanos;
+    private final long boundTo;
+    private volatile long session;
     private final CompletableFuture<MutationResult> answer = new CompletableFuture<>();
     private final CompletableFuture<MutationResult> reply = new CompletableFuture<>();
 
-    PendingMutation(Mutation mutation, long deadlineNanos) {
+    /**
+     * @param boundTo the session in which alone it means something; 0: any
+     */
+    PendingMutation(Mutation mutation, long deadlineNanos, long boundTo) {
         this.mutation = mutation;
         this.deadlineNanos = deadlineNanos;
+        this.boundTo = boundTo;
     }
 
     Mutation mutation() {
@@ -30,9 +36,24 @@ public final class PendingMutation {
         return deadlineNanos;
     }
 
+    /** Whether it means nothing in a later session. */
+    boolean bound() {
+        return boundTo != 0;
+    }
+
+    boolean mayBeSentIn(long id) {
+        return boundTo == 0 || boundTo == id;
+    }
+
+    /** The session in which it was executed; 0 before it is answered. */
+    public long session() {
+        return session;
+    }
+
     /**
      * The MDS's result, whatever its errno; fails only when it will never be executed any more
-     * (dropped before it got a number) or when the session is lost. Completes before the reply.
+     * (dropped before it got a number, bound to a session that has ended) or when its session has
+     * ended and nobody knows whether it was executed. Completes before the reply.
      */
     public CompletableFuture<MutationResult> answer() {
         return answer;
@@ -43,7 +64,8 @@ public final class PendingMutation {
         return reply;
     }
 
-    void answered(MutationResult result) {
+    void answered(MutationResult result, long in) {
+        session = in;
         answer.complete(result);
         FsException failure = Results.failure(result);
         if (failure == null) {

@@ -11,9 +11,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queries of a session: each is asked of the leader, again after a failure that may pass, and
- * waits while there is no leader. Any thread; the list is guarded by the session's lock, and
- * callers are told outside of it.
+ * Queries: each is asked of the leader, again after a failure that may pass, and waits while there
+ * is no leader, also from one session to the next. Any thread; the list is guarded by the session's
+ * lock, and callers are told outside of it.
  */
 final class PendingQueries {
     private final MdsSession session;
@@ -27,7 +27,7 @@ final class PendingQueries {
         this.events = events;
     }
 
-    /** Asks it now, or when a leader is found; fails it when the session is over. */
+    /** Asks it now, or when a leader is found; fails it when the client is closed. */
     void ask(PendingQuery<?> query) {
         FsException over;
         synchronized (calls.lock) {
@@ -74,26 +74,30 @@ final class PendingQueries {
             return;
         }
         long sentEra = session.era();
+        long sentIn = session.id();
         long attempt = calls.attemptDeadline();
         query.attempts++;
         calls.call(
                 to,
                 query.method,
-                query.request,
+                query.request(sentIn),
                 query.parser,
                 attempt - query.deadlineNanos < 0 ? attempt : query.deadlineNanos,
-                (status, reply) -> done(query, sentEra, status, reply));
+                (status, reply) -> done(query, sentEra, sentIn, status, reply));
     }
 
     private <T extends MessageLite> void done(
-            PendingQuery<T> query, long sentEra, RpcStatus status, @Nullable T reply) {
+            PendingQuery<T> query, long sentEra, long sentIn, RpcStatus status, @Nullable T reply) {
         if (reply != null) {
             query.future.complete(reply);
             session.healthy();
-        } else if (status.advice() == Advice.FENCED) {
-            session.die(status.detail());
-            query.failed(session.deadReason());
-        } else if (status.advice() == Advice.GIVE_UP) {
+            return;
+        }
+        boolean fenced = status.advice() == Advice.FENCED;
+        if (fenced) {
+            session.evicted(sentIn, status.detail());
+        }
+        if (!fenced && status.advice() == Advice.GIVE_UP) {
             query.failed(status.toException());
         } else if (query.late(System.nanoTime())) {
             query.failed(Results.late(status.detail()));

@@ -5,6 +5,7 @@ import com.google.protobuf.Parser;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongFunction;
 
 /**
  * A question to the leader from the moment it is asked to its answer. Any thread; the number of
@@ -12,17 +13,28 @@ import java.util.concurrent.CompletableFuture;
  */
 final class PendingQuery<T extends MessageLite> {
     final Method method;
-    final MessageLite request;
+    private final LongFunction<? extends MessageLite> request;
     final Parser<T> parser;
     final long deadlineNanos;
     final CompletableFuture<T> future = new CompletableFuture<>();
     int attempts;
 
-    PendingQuery(Method method, MessageLite request, Parser<T> parser, long deadlineNanos) {
+    /**
+     * @param request made anew for each attempt, of the session's number
+     */
+    PendingQuery(
+            Method method,
+            LongFunction<? extends MessageLite> request,
+            Parser<T> parser,
+            long deadlineNanos) {
         this.method = method;
         this.request = request;
         this.parser = parser;
         this.deadlineNanos = deadlineNanos;
+    }
+
+    MessageLite request(long session) {
+        return request.apply(session);
     }
 
     void failed(FsException reason) {

@@ -1,21 +1,34 @@
 package io.cairn.client.meta;
 
+import io.cairn.client.base.Async;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.time.BootClock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
  * Renews a session before it expires, and out of turn when a newer cluster map is wanted: a renewal
- * names the map the client has, and the leader pushes a newer one. Guarded by the session's lock.
+ * names the map the client has, and the leader pushes a newer one. Where the lease has run out,
+ * because this process or its machine stood still, what would begin in the session waits here until
+ * a renewal tells whether it lives. Guarded by the session's lock.
  */
 final class Renewals {
     private final MdsSession session;
     private final SessionCalls calls;
     private final LongSupplier mapEpoch;
+    private final SessionLease lease = new SessionLease(BootClock.INSTANCE);
+    private final List<Waiter> waiting = new ArrayList<>();
     private boolean mapAsked;
+    private boolean confirming;
+
+    /** One who wants to know that the session lived at some time since. */
+    private record Waiter(long sinceNanos, CompletableFuture<Void> told) {}
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -34,24 +47,26 @@ final class Renewals {
                 .build();
     }
 
-    /** Renews at this interval until the session is over, as long as there is a leader. */
-    void every(long intervalMillis) {
+    /** Renews at this interval until that session has ended, as long as there is a leader. */
+    void every(long id, long intervalMillis) {
         calls.later(
                 TimeUnit.MILLISECONDS.toNanos(intervalMillis),
                 () -> {
                     synchronized (calls.lock) {
-                        if (session.over() != null) {
+                        if (session.over() != null || session.id() != id) {
                             return;
                         }
                         renew();
                     }
-                    every(intervalMillis);
+                    every(id, intervalMillis);
                 });
     }
 
-    /** A leader was found: it was not asked for a map yet. Under the lock. */
+    /** A leader was found: it was not asked for anything yet. Under the lock. */
     void connected() {
         mapAsked = false;
+        confirming = false;
+        confirmMore();
     }
 
     /** Has the leader push the cluster map if it has a newer one. */
@@ -64,6 +79,81 @@ final class Renewals {
         }
     }
 
+    // ---- the lease
+
+    /** Whether the session certainly lives. Any thread. */
+    boolean leaseHolds() {
+        return lease.holds();
+    }
+
+    /**
+     * Completes when it is known whether the session lived after this call: it was renewed, or it
+     * has ended, and whoever is told of ends was told.
+     */
+    CompletableFuture<Void> confirmed() {
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        boolean over;
+        synchronized (calls.lock) {
+            over = session.over() != null;
+            if (!over) {
+                waiting.add(new Waiter(lease.nowNanos(), told));
+                confirmMore();
+            }
+        }
+        if (over) {
+            Async.finish(told);
+        }
+        return told;
+    }
+
+    /** Under the lock. */
+    private void confirmMore() {
+        if (!waiting.isEmpty() && !confirming && session.leader() != null) {
+            confirming = true;
+            renew();
+        }
+    }
+
+    long nowNanos() {
+        return lease.nowNanos();
+    }
+
+    /** The session was opened by a request sent at that time. Not under the lock. */
+    void opened(long sentNanos, int expiryMillis) {
+        lease.opened(sentNanos, expiryMillis);
+        tellAll();
+    }
+
+    /** The MDS has answered a renewal sent at that time. Not under the lock. */
+    void renewed(long id, long sentNanos) {
+        List<Waiter> known = new ArrayList<>();
+        synchronized (calls.lock) {
+            if (session.id() != id) {
+                return;
+            }
+            lease.renewed(sentNanos);
+            waiting.removeIf(w -> sentNanos - w.sinceNanos >= 0 && known.add(w));
+            confirming = false;
+            confirmMore();
+        }
+        known.forEach(w -> Async.finish(w.told));
+    }
+
+    /** The session has begun to end. Under the lock. */
+    void ending() {
+        lease.ended();
+    }
+
+    /** The session has ended, or the client: nobody needs to wait. Not under the lock. */
+    void tellAll() {
+        List<Waiter> all;
+        synchronized (calls.lock) {
+            all = List.copyOf(waiting);
+            waiting.clear();
+        }
+        all.forEach(w -> Async.finish(w.told));
+    }
+
     /** Under the lock. */
     private void renew() {
         RpcChannel to = session.leader();
@@ -71,6 +161,8 @@ final class Renewals {
             return;
         }
         long sentEra = session.era();
+        long sentIn = session.id();
+        long sentNanos = lease.nowNanos();
         calls.call(
                 to,
                 Method.RENEW_SESSION,
@@ -81,9 +173,11 @@ final class Renewals {
                     synchronized (calls.lock) {
                         mapAsked = false;
                     }
-                    if (MdsSession.fatal(status)) {
-                        session.die(status.detail());
-                    } else if (!status.ok()) {
+                    if (status.ok()) {
+                        renewed(sentIn, sentNanos);
+                    } else if (MdsSession.fatal(status)) {
+                        session.evicted(sentIn, status.detail());
+                    } else {
                         session.lostLeader(sentEra, status);
                     }
                 });

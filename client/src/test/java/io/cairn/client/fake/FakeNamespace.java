@@ -88,7 +88,10 @@ public final class FakeNamespace {
     public synchronized void endSession(long session) {
         Session ended = sessions.remove(session);
         if (ended != null) {
-            ended.opens.keySet().stream().filter(nodes::containsKey).toList().forEach(this::forgetUnused);
+            ended.opens.keySet().stream()
+                    .filter(nodes::containsKey)
+                    .toList()
+                    .forEach(this::forgetUnused);
         }
         appenders.values().removeIf(holder -> holder == session);
     }

@@ -211,4 +211,34 @@ class AppendLineTest {
         assertThat(line.wants(1)).isFalse();
         assertThat(line.wants(2)).isTrue();
     }
+
+    @Test
+    void theSessionsEndTakesTheRightAndNothingGoesOnBeforeTheNext() {
+        held();
+        Append a = append("a");
+        Append b = append("b");
+        assertThat(next()).isEqualTo(run(a));
+        line.suspend();
+        line.again(a); // its session ended before it had begun
+        assertThat(next()).isNull();
+        line.resume();
+        assertThat(next()).isEqualTo(new Step.Ask<>(1));
+        held();
+        assertThat(next()).isEqualTo(run(a));
+        line.over(false, now);
+        assertThat(next()).isEqualTo(run(b));
+    }
+
+    @Test
+    void whatWasAskedOrGrantedInTheOldSessionDoesNotStand() {
+        append("a");
+        assertThat(next()).isEqualTo(new Step.Ask<>(1));
+        int returns = line.granting();
+        line.suspend();
+        assertThat(line.asks(1)).isFalse();
+        line.granted(returns, now);
+        assertThat(next()).isNull();
+        line.resume();
+        assertThat(next()).isEqualTo(new Step.Ask<>(2));
+    }
 }

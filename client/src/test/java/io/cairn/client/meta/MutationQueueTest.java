@@ -20,6 +20,7 @@ class MutationQueueTest {
                                         MkdirOp.newBuilder()
                                                 .setName(ByteString.copyFrom(new byte[bytes])))
                                 .build(),
+                        0,
                         0);
         queue.add(m);
         return m;

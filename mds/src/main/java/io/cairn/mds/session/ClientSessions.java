@@ -25,6 +25,7 @@ import io.cairn.mds.metrics.MdsMetrics;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
+import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.OpenSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
@@ -210,13 +211,11 @@ public final class ClientSessions {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
+        if (wanted.getEvict()) {
+            LOG.warn("session {} is evicted at its client's wish", wanted.getSession());
+        }
         var _ =
-                entries.submit(
-                                LogEntry.newBuilder()
-                                        .setCloseSession(
-                                                CloseSessionEntry.newBuilder()
-                                                        .setSession(wanted.getSession())
-                                                        .setMaxOpens(SessionEnds.OPENS_OF_A_SLICE)))
+                entries.submit(end(wanted))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
@@ -229,6 +228,22 @@ public final class ClientSessions {
                                     }
                                 },
                                 control);
+    }
+
+    /**
+     * A client that cannot say that nothing of its session is in flight has it evicted: every data
+     * server must refuse it before its files are let go.
+     */
+    private static LogEntry.Builder end(CloseSessionRequest wanted) {
+        long session = wanted.getSession();
+        return wanted.getEvict()
+                ? LogEntry.newBuilder()
+                        .setEvictSession(EvictSessionEntry.newBuilder().setSession(session))
+                : LogEntry.newBuilder()
+                        .setCloseSession(
+                                CloseSessionEntry.newBuilder()
+                                        .setSession(session)
+                                        .setMaxOpens(SessionEnds.OPENS_OF_A_SLICE));
     }
 
     // ---- duties -------------------------------------------------------------

@@ -9,7 +9,10 @@ import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.CloseSessionReply;
+import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.LookupReply;
+import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.Mutation;
@@ -393,6 +396,33 @@ final class MdsServerTest {
                         other.renew(0);
                         return pushed.contains(group.status().getMap().getEpoch());
                     });
+        }
+    }
+
+    @Test
+    void aClientHasItsOwnSessionEvictedNotClosed() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServer server = new FakeDataServer(group)) {
+            server.register();
+            TestSession session = new TestSession(group);
+            session.mutate(TestSession.create("f", true));
+            CloseSessionRequest evict =
+                    CloseSessionRequest.newBuilder()
+                            .setSession(session.id())
+                            .setEvict(true)
+                            .build();
+            var ended = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser());
+            assertThat(ended.status().ok()).isTrue();
+            MapUpdate map = group.status().getMap();
+            assertThat(map.getRefusedSessionsList()).containsExactly(session.id());
+            assertThat(session.renew().status().advice()).isEqualTo(Advice.FENCED);
+            assertThat(group.status().getSessionsCount())
+                    .as("its writes may still arrive at the data server")
+                    .isEqualTo(1);
+            server.heartbeat(map.getEpoch());
+            await().atMost(PATIENCE).until(() -> group.status().getSessionsCount() == 0);
+            var again = group.call(Method.CLOSE_SESSION, evict, CloseSessionReply.parser());
+            assertThat(again.status().advice()).isEqualTo(Advice.FENCED);
         }
     }
 
