@@ -230,11 +230,18 @@ class StuckServerTest {
                     {"mds-", "truncate -s 5 f$i"},
                     {"mds-", "ls -l ."},
                 }) {
+            // In the directory before the stall: to go there would wait for the MDS.
             List<Process> waiting = new ArrayList<>();
+            for (int i = 0; i < 8; i++) {
+                String command = kill[1].replace("$i", "" + i);
+                Process process =
+                        start(work, "bash", "-c", "echo there; read -r go; exec " + command);
+                assertThat(process.inputReader().readLine()).isEqualTo("there");
+                waiting.add(process);
+            }
             try (Stall _ = new Stall(cluster, kill[0])) {
-                for (int i = 0; i < 8; i++) {
-                    String command = kill[1].replace("$i", "" + i);
-                    waiting.add(start(work, "bash", "-c", "exec " + command));
+                for (Process process : waiting) {
+                    process.outputWriter().append('\n').flush();
                 }
                 await(kill[1] + " waits").until(() -> waiting.stream().allMatch(this::waits));
                 kill(kill[1], waiting);
