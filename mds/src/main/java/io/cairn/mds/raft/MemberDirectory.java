@@ -184,15 +184,11 @@ public final class MemberDirectory implements AutoCloseable {
         };
     }
 
-    /** What the word makes of a directory that holds a member already. */
-    private VotingRight.State told(StartWord word, VotingRight.State before)
-            throws MemberRefusedException {
-        if (word == StartWord.NEW_CLUSTER && before == VotingRight.State.JOINING) {
-            throw new MemberRefusedException(
-                    root
-                            + " holds a member that is joining an existing cluster: start it"
-                            + " without --new-cluster");
-        }
+    /**
+     * What the word makes of a directory that holds a member already. One that is told to begin a
+     * new cluster each time it is started goes on joining.
+     */
+    private VotingRight.State told(StartWord word, VotingRight.State before) {
         if (word == StartWord.JOIN && before == VotingRight.State.NEW) {
             return VotingRight.State.JOINING;
         }
