@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -69,6 +70,7 @@ final class StatusCommand implements Callable<ExitCode> {
                         command.commandLine(), "--watch needs at least one second");
             }
             boolean terminal = System.console() != null && System.console().isTerminal();
+            CountDownLatch never = new CountDownLatch(1); // Ctrl-C ends the process
             while (!out.checkError()) { // false once whoever read it has gone
                 StringWriter shown = new StringWriter();
                 try {
@@ -80,7 +82,7 @@ final class StatusCommand implements Callable<ExitCode> {
                     out.println((terminal ? CLEAR : "") + now());
                 }
                 out.println(shown);
-                TimeUnit.SECONDS.sleep(seconds);
+                var _ = never.await(seconds, TimeUnit.SECONDS);
             }
             return ExitCode.SUCCESS;
         }
