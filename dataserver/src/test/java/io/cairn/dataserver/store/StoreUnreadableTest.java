@@ -254,8 +254,7 @@ class StoreUnreadableTest {
             h.store().commit(0, h.model(0).last());
             flush(h);
             assertThat(h.devices.isCut()).isTrue();
-            assertThat(h.fatal)
-                    .anySatisfy(told -> assertThat(told).contains(segment.toString()));
+            assertThat(h.fatal).anySatisfy(told -> assertThat(told).contains(segment.toString()));
             h.crash(false);
         }
     }

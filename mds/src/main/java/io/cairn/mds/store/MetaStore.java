@@ -241,11 +241,7 @@ public final class MetaStore {
         PublishedState before = published;
         PublishedState after =
                 new PublishedState(
-                        db,
-                        new Position(term, index),
-                        tx.tally.counters(),
-                        tx.map,
-                        tx.settings);
+                        db, new Position(term, index), tx.tally.counters(), tx.map, tx.settings);
         long stamp = commits.writeLock();
         try {
             for (Map.Entry<Long, @Nullable Inode> e : tx.inodes().entrySet()) {
