@@ -21,6 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -166,7 +167,7 @@ class FuseSessionTest {
             said.put(notification.getInt(4), notification);
         }
         assertThat(said).containsOnlyKeys(2, 8);
-        ByteBuffer pages = said.get(2);
+        ByteBuffer pages = Objects.requireNonNull(said.get(2));
         assertThat(pages.getLong(16)).isEqualTo(file);
         assertThat(pages.getLong(24)).as("all pages").isZero();
         client.newSession();
