@@ -145,7 +145,7 @@ final class DataCall implements RpcCallback {
     void send() {
         long now = System.nanoTime();
         // First the map, then whether the session lives: no request of one that was refused ever
-        // carries a map that has come since (docs/architecture.md, Sessions).
+        // carries a map that has come since (docs/architecture/sessions.md).
         ClusterMap map = client.map().current();
         FsException ended = session.ended();
         if (ended != null) {

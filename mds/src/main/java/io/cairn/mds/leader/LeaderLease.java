@@ -7,7 +7,7 @@ import java.util.OptionalLong;
 
 /**
  * Decides whether a leader may answer reads without asking anybody: a majority of the group was in
- * its term after a moment that lies less than one lease ago (docs/architecture.md, Reads).
+ * its term after a moment that lies less than one lease ago (docs/architecture/metadata.md, Reads).
  *
  * <p>The other half of the argument: a new leader acknowledges nothing, and answers no reads,
  * before {@link #NEW_LEADER_FACTOR} times the lease has passed since it took office. If an old

@@ -38,7 +38,7 @@ import org.slf4j.LoggerFactory;
  * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were
  * not renewed in time. An eviction is: refused by the map → every data server has confirmed that
  * map, or its lease is over → released, its open files let go → forgotten by the map
- * (docs/architecture.md, Sessions). Open files are let go in slices, an entry each, the next when
+ * (docs/architecture/sessions.md). Open files are let go in slices, an entry each, the next when
  * the one before is applied; a new leader goes on with what it finds.
  *
  * <p>The control thread only, except for {@link #renew}.
