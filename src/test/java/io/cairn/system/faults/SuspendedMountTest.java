@@ -89,6 +89,7 @@ class SuspendedMountTest {
             for (FileChannel gone : new FileChannel[] {deleted, nameless}) {
                 assertThatThrownBy(() -> text(gone)).hasMessageContaining("tale file handle");
                 assertThatThrownBy(() -> write(gone, "x")).hasMessageContaining("tale file handle");
+                assertThatThrownBy(gone::close).hasMessageContaining("tale file handle");
             }
             assertThatThrownBy(dirty::close).hasMessageContaining("nput/output");
         }
