@@ -291,6 +291,37 @@ class SessionLossTest extends ClientFixture {
 
     // ---- what is lost
 
+    /** As after a standstill: attributes are asked for before anything tells of the eviction. */
+    @Test
+    void theCutOfItsEvictionDoesNotHideWhatWasLost() {
+        CairnClient client = connect(NEVER);
+        OpenFile file = create(client, "f");
+        get(write(file, 0, "abc"));
+        evict();
+        assertThat(get(client.lookup(1, bytes("f"))).getTruncateSequence()).isPositive();
+        isLost(file);
+    }
+
+    /** A cut by another client is none of an eviction: once it is known, all goes on. */
+    @Test
+    void theCutOfAnotherClientIsNoLoss() {
+        CairnClient client = connect(NEVER);
+        OpenFile file = create(client, "f");
+        get(write(file, 0, "abc"));
+        CairnClient other = connect();
+        OpenFile theirs = get(other.open(file.inode()));
+        get(resize(other, theirs, 0));
+        get(theirs.release());
+        other.close();
+        await().until(() -> cluster.names().sessions() == 1);
+        get(client.lookup(1, bytes("f")));
+        get(file.fsync());
+        evictAndNotice();
+        get(write(file, 0, "new"));
+        get(file.fsync());
+        assertThat(read(file, 0, 10)).isEqualTo("new");
+    }
+
     @Test
     void aFileWhoseSizeWasNotPublishedFailsUntilItIsOpenedAgain() {
         CairnClient client = connect(NEVER);

@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.inode.AppendLine.Step;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.NewMutation;
@@ -116,10 +117,19 @@ public final class Appends {
                 return;
             }
         }
-        for (Step<AppendOp> step = next(state); step != null; step = next(state)) {
+        while (true) {
+            Step<AppendOp> step;
+            DataSession session; // the one in which the right is held, if it runs
+            synchronized (state) {
+                step = state.appends.next(System.nanoTime());
+                session = state.session();
+            }
+            if (step == null) {
+                return;
+            }
             switch (step) {
                 case Step.Run<AppendOp>(AppendOp op) ->
-                        op.run(state.session(), ended -> over(state, ended));
+                        op.run(session, ended -> over(state, ended));
                 case Step.Ask<AppendOp>(int number) -> ask(state, number);
                 case Step.GiveBack<AppendOp>() -> giveBack(state);
                 case Step.LookAgain<AppendOp>(long nanos) ->
@@ -130,12 +140,6 @@ public final class Appends {
                     var _ = table.release(state);
                 }
             }
-        }
-    }
-
-    private static @Nullable Step<AppendOp> next(InodeState state) {
-        synchronized (state) {
-            return state.appends.next(System.nanoTime());
         }
     }
 

@@ -49,6 +49,10 @@ public final class InodeState implements DataTarget {
     private @Nullable CompletableFuture<Void> refreshNext;
 
     private long unsentSize = NONE;
+
+    /** Sequence of the newest cut that took a size of ours which was not published; else NONE. */
+    private long voidedBy = NONE;
+
     private long unsentMtimeNanos = NONE;
     private boolean unsentKill;
     private long sentSize = NONE;
@@ -112,6 +116,9 @@ public final class InodeState implements DataTarget {
                 return;
             }
             if (known != null && received.getTruncateSequence() > known.getTruncateSequence()) {
+                if (Math.max(unsentSize, sentSize) > received.getSize()) {
+                    voidedBy = received.getTruncateSequence();
+                }
                 sizeSet();
             }
             attr = received;
@@ -256,9 +263,12 @@ public final class InodeState implements DataTarget {
         listedDirty = false;
     }
 
-    /** True while the MDS does not know of a size this client made. */
+    /**
+     * True while the MDS does not know of a size this client made, or has cut it: the cut may be
+     * that of our own eviction, of which we have not heard.
+     */
     synchronized boolean sizeUnconfirmed() {
-        return Math.max(unsentSize, sentSize) > known().getSize();
+        return voidedBy != NONE || Math.max(unsentSize, sentSize) > known().getSize();
     }
 
     synchronized CompletableFuture<Void> lastGrow() {
@@ -313,6 +323,13 @@ public final class InodeState implements DataTarget {
                 .build();
     }
 
+    /** The session has lived on after a cut of that sequence, so the cut was not of its end. */
+    synchronized void aliveAfter(long truncateSequence) {
+        if (truncateSequence >= voidedBy) {
+            voidedBy = NONE;
+        }
+    }
+
     /** A Grow was answered. */
     synchronized void grown() {
         if (--growsInFlight == 0) {
@@ -338,7 +355,7 @@ public final class InodeState implements DataTarget {
         boolean counts =
                 grow.hasTruncateSequence()
                         && grow.getTruncateSequence() == known().getTruncateSequence();
-        if (counts && grow.getSize() > known().getSize()) {
+        if (voidedBy != NONE || (counts && grow.getSize() > known().getSize())) {
             tenure.lose();
         }
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
@@ -359,6 +376,7 @@ public final class InodeState implements DataTarget {
         }
         unsentSize = NONE;
         sentSize = NONE;
+        voidedBy = NONE;
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
         return tenure.takeNews();
     }

@@ -61,11 +61,13 @@ public final class Opens {
         } else if (shared) {
             var _ =
                     state.refresh()
-                            .whenComplete((v, thrown) ->
-                                    handOver(
-                                            future,
-                                            state,
-                                            thrown == null ? null : Async.failure(thrown)));
+                            .whenComplete((v, thrown) -> {
+                                if (thrown == null) {
+                                    handOver(future, state);
+                                } else {
+                                    handOver(future, state, Async.failure(thrown));
+                                }
+                            });
         } else {
             openAtMds(state, append, future);
         }

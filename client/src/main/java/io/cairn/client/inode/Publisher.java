@@ -137,6 +137,7 @@ public final class Publisher {
         if (failure == null) {
             if (result.hasAttr()) {
                 state.observe(result.getAttr());
+                state.aliveAfter(result.getAttr().getTruncateSequence());
             }
             state.grown();
             return null;

@@ -1,6 +1,7 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
@@ -47,10 +48,11 @@ public final class Reopens {
         List<Reopen> barriers = new ArrayList<>();
         for (InodeState state : table.all()) {
             synchronized (state) {
-                if (state.mdsOpens == 0 || state.tenure.awaited() != null) {
-                    continue; // not open, or its barrier still stands
-                }
+                boolean open = state.mdsOpens > 0;
                 state.mdsOpens = 0;
+                if (!open || state.tenure.awaited() != null) {
+                    continue; // or its barrier still stands, and will find that it is not open
+                }
                 state.appends.suspend();
                 state.tenure.reopening();
             }
@@ -117,6 +119,11 @@ public final class Reopens {
         private final InodeState state;
         private final Ending ending;
 
+        /** Under the monitor of the state. */
+        private boolean needed;
+
+        private @Nullable DataSession openedIn;
+
         Reopen(InodeState state, Ending ending) {
             super(0, Long.MAX_VALUE, true);
             this.state = state;
@@ -127,16 +134,17 @@ public final class Reopens {
         @Override
         protected void start() {
             boolean lost;
-            boolean needed;
+            boolean ask;
             synchronized (state) {
                 lost = state.endSession();
                 needed = state.handles > 0 || state.unsent();
+                ask = needed;
             }
             if (lost) {
                 ending.lost(state.inode());
                 services.meters().writesLost();
             }
-            if (needed) {
+            if (ask) {
                 ask(1);
             } else {
                 over(null);
@@ -166,7 +174,11 @@ public final class Reopens {
             }
             FsException failure = Results.failure(result);
             if (failure == null) {
-                if (state.counted(result.getAttr(), services.data().session(), pending.session())) {
+                DataSession newest = services.data().session();
+                if (state.counted(result.getAttr(), newest, pending.session())) {
+                    synchronized (state) {
+                        openedIn = newest;
+                    }
                     over(null);
                 } else {
                     ask(1);
@@ -198,9 +210,18 @@ public final class Reopens {
             CompletableFuture<Void> waited;
             boolean list;
             boolean unused;
+            boolean endedToo;
+            synchronized (state) {
+                endedToo = gone == null && needed && state.mdsOpens == 0;
+            }
+            if (endedToo) { // the session in which it was opened, since
+                ask(1);
+                return;
+            }
             synchronized (state) {
                 if (state.mdsOpens > 0) {
-                    state.tenure.opened(services.data().session());
+                    DataSession in = openedIn;
+                    state.tenure.opened(in == null ? services.data().session() : in);
                 }
                 waited = state.tenure.reopened();
                 list = state.relist();

@@ -88,12 +88,29 @@ public final class FakeNamespace {
     public synchronized void endSession(long session) {
         Session ended = sessions.remove(session);
         if (ended != null) {
-            ended.opens.keySet().stream()
-                    .filter(nodes::containsKey)
-                    .toList()
-                    .forEach(this::forgetUnused);
+            List<Long> open = ended.opens.keySet().stream().filter(nodes::containsKey).toList();
+            open.forEach(this::cutLeftovers);
+            open.forEach(this::forgetUnused);
         }
         appenders.values().removeIf(holder -> holder == session);
+    }
+
+    /** What the ended session wrote beyond the size is nobody's, unless others have it open. */
+    private void cutLeftovers(long inode) {
+        Node node = node(inode);
+        Attr.Builder attr = node.attr;
+        boolean shared =
+                sessions.values().stream().anyMatch(s -> s.opens.getOrDefault(inode, 0) > 0);
+        if (!shared
+                && attr.getSize() < attr.getSizeCeiling()
+                && attr.getPendingTruncationsCount() < MAX_TRUNCATIONS) {
+            attr.setTruncateSequence(attr.getTruncateSequence() + 1)
+                    .addPendingTruncations(
+                            Truncation.newBuilder()
+                                    .setSequence(attr.getTruncateSequence())
+                                    .setSize(attr.getSize()));
+            touched(node);
+        }
     }
 
     /** The session with the right to append, 0 if none. */
