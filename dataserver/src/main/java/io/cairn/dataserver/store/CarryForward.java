@@ -8,7 +8,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 
 /**
  * Lets the log be trimmed although a deferred operation is in its oldest part: the operation is
@@ -26,6 +29,9 @@ final class CarryForward {
     private final Wal wal;
     private final Collection<PgStore> pgs;
     private final List<Moved> moving = new ArrayList<>();
+
+    /** Whose payload could not be read from the log: they stay where they are. */
+    private final Set<LoggedOp> unreadable = Collections.newSetFromMap(new IdentityHashMap<>());
 
     private record Moved(LoggedOp op, WalRecord record) {}
 
@@ -47,7 +53,8 @@ final class CarryForward {
     }
 
     /**
-     * Whether the log is to be relieved.
+     * Whether the log is to be relieved: where what is in the way can be moved, and there is room
+     * for all that would be.
      *
      * @param trimLsn what hinders trimming is right behind it
      */
@@ -56,14 +63,26 @@ final class CarryForward {
             return false;
         }
         List<LoggedOp> all = deferred();
-        long bytes = all.stream().mapToLong(o -> o.record().payloadLength() + 4096L).sum();
-        return bytes < wal.capacityBytes() / MAX_SHARE
-                && all.stream().anyMatch(o -> o.record().lsn() == trimLsn + 1);
+        unreadable.retainAll(all);
+        long bytes = all.stream().mapToLong(CarryForward::bytes).sum();
+        double free = (1 - wal.fillRatio()) * wal.capacityBytes();
+        return bytes < Math.min(wal.capacityBytes() / MAX_SHARE, free / 2)
+                && all.stream().anyMatch(o -> o.record().lsn() == trimLsn + 1 && movable(o));
     }
 
     /** The index, which says what is deferred, must be durable. */
     void move(PayloadReader payloads) {
         deferred().forEach(o -> log(o, payloads));
+    }
+
+    /** A repair is void after a crash in any case: the block is found damaged again. */
+    private boolean movable(LoggedOp o) {
+        return !o.isRepair() && !unreadable.contains(o);
+    }
+
+    /** What it takes in the log; a large write has its payload in the data file. */
+    private static long bytes(LoggedOp o) {
+        return 4096L + (o.isDirect() ? 0 : o.record().payloadLength());
     }
 
     private List<LoggedOp> deferred() {
@@ -74,12 +93,14 @@ final class CarryForward {
 
     private void log(LoggedOp o, PayloadReader payloads) {
         WalRecord r = o.record();
-        if (o.isRepair()) {
-            return; // void after a crash in any case: the block is found damaged again
+        if (!movable(o)) {
+            return;
         }
         ByteBuf payload =
                 o.isDirect() ? Unpooled.EMPTY_BUFFER : LocalDiskStore.payload(r, o, payloads);
-        if (payload != null) {
+        if (payload == null) {
+            unreadable.add(o);
+        } else {
             try {
                 moving.add(new Moved(o, wal.appendAgain(r, payload)));
             } finally {

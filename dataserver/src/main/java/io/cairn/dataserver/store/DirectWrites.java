@@ -171,10 +171,11 @@ final class DirectWrites {
             data.force();
         }
         for (Placed p : placed) {
+            long direct = p.extents().isEmpty() ? 0 : 1;
+            written.add(direct); // before anybody hears that it is durable
             if (!p.pg().written(wal, p.held(), p.extents())) {
+                written.add(-direct);
                 release(p.extents());
-            } else if (!p.extents().isEmpty()) {
-                written.increment();
             }
         }
     }

@@ -228,6 +228,16 @@ public final class LocalDiskStore implements DiskStore {
         if (store == null) {
             return entries;
         }
+        try {
+            load(store, after, maxBytes, entries);
+        } catch (Throwable e) {
+            entries.forEach(entry -> entry.payload().release());
+            throw e;
+        }
+        return entries;
+    }
+
+    private static void load(PgStore store, long after, int maxBytes, List<PgLogEntry> entries) {
         PayloadReader payloads = new PayloadReader();
         long bytes = 0;
         for (LoggedOp op : store.after(after)) {
@@ -241,13 +251,16 @@ public final class LocalDiskStore implements DiskStore {
                 if (entries.isEmpty()) {
                     throw new FsException(
                             Errno.EBADMSG,
-                            "PG " + pg + ": payload of sequence " + r.sequence() + " is damaged");
+                            "PG "
+                                    + store.pg()
+                                    + ": payload of sequence "
+                                    + r.sequence()
+                                    + " is damaged");
                 }
                 break;
             }
             entries.add(new PgLogEntry(r.epoch(), r.sequence(), r.op(), payload));
         }
-        return entries;
     }
 
     /** Null if it cannot be read or does not match its checksums. */

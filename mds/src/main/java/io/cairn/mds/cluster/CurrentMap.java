@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * the control thread, in order.
  *
  * <p>A session that was refused by map E is never sent a newer one: the session floor rests on that
- * (docs/architecture/sessions.md). Hence whoever sends a client a map takes the map first, and
- * then looks whether the session is open: if it is, no map up to that one refuses it.
+ * (docs/architecture/sessions.md). Hence whoever sends a client a map takes the map first, and then
+ * looks whether the session is open: if it is, no map up to that one refuses it.
  */
 public final class CurrentMap implements StateListener {
     private final ControlReader state;

@@ -80,10 +80,12 @@ public final class AgreedSettings {
         }
         ClusterSettings present = state.settings();
         ClusterSettings wanted = wanted(present, reports.ofAll());
+        LeaderLease lease = term.lease();
         if (wanted.equals(present)) {
+            // Whatever this leader was told: others wait no longer than the state says.
+            lease.use(Math.min(lease.leaseNanos(), present.getLeaderLeaseNanos()));
             return;
         }
-        LeaderLease lease = term.lease();
         lease.use(Math.min(lease.leaseNanos(), wanted.getLeaderLeaseNanos()));
         changing = term;
         LOG.info(
@@ -120,6 +122,13 @@ public final class AgreedSettings {
         return wanted.build();
     }
 
+    /** In a later term it would shorten a lease that this leader has begun to serve by. */
+    private void again(Leadership.Term term, ClusterSettings settings, Runnable committed) {
+        if (term.equals(leadership.term())) {
+            submit(term, settings, committed);
+        }
+    }
+
     /** Again and again until it is committed or the term is over. */
     private void submit(Leadership.Term term, ClusterSettings settings, Runnable committed) {
         var _ =
@@ -140,7 +149,7 @@ public final class AgreedSettings {
                                     var _ =
                                             control.after(
                                                     RETRY_NANOS,
-                                                    () -> submit(term, settings, committed));
+                                                    () -> again(term, settings, committed));
                                 },
                                 control);
     }

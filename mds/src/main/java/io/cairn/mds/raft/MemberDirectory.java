@@ -171,26 +171,28 @@ public final class MemberDirectory implements AutoCloseable {
                                     + " while the others run (if the directory is only not mounted,"
                                     + " mount it)");
             case NEW_CLUSTER -> VotingRight.State.NEW;
-            case JOIN -> {
-                if (config.members().size() == 1) {
-                    throw new MemberRefusedException(
-                            root
-                                    + " is empty, and the only member of a group has nobody to"
-                                    + " join: put its directory back, or begin a new cluster with"
-                                    + " --new-cluster");
-                }
-                yield VotingRight.State.JOINING;
-            }
+            case JOIN -> joining();
         };
+    }
+
+    private VotingRight.State joining() throws MemberRefusedException {
+        if (config.members().size() == 1) {
+            throw new MemberRefusedException(
+                    root
+                            + " is of the only member of a group, which has nobody to join: put the"
+                            + " directory it had back, or begin a new cluster with --new-cluster");
+        }
+        return VotingRight.State.JOINING;
     }
 
     /**
      * What the word makes of a directory that holds a member already. One that is told to begin a
      * new cluster each time it is started goes on joining.
      */
-    private VotingRight.State told(StartWord word, VotingRight.State before) {
+    private VotingRight.State told(StartWord word, VotingRight.State before)
+            throws MemberRefusedException {
         if (word == StartWord.JOIN && before == VotingRight.State.NEW) {
-            return VotingRight.State.JOINING;
+            return joining();
         }
         if (word != StartWord.NONE && before == VotingRight.State.VOTING) {
             LOG.info("{} holds a member: --new-cluster and --join have no effect on it", root);
