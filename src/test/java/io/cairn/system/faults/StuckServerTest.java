@@ -28,8 +28,11 @@ import org.junit.jupiter.api.TestInstance;
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StuckServerTest {
-    /** Of 1 MiB: three quarters are more than was once let in, and less than may be held. */
-    private static final int FILES = 96;
+    /**
+     * Of 1 MiB: three quarters are more than a mount may have in flight, and, spread over three
+     * servers, less than what one of these admits of uncommitted writes (16 MiB with {@code up}).
+     */
+    private static final int FILES = 48;
 
     /** What programs and requests take of a mount. */
     private static final List<String> GAUGES =
@@ -155,7 +158,7 @@ class StuckServerTest {
             List<Path> stuck = new ArrayList<>(files);
             stuck.removeAll(free);
             assertThat(stuck).hasSizeGreaterThan(FILES / 2);
-            assertThat(gauge("cairn_client_stuck_held_bytes")).isGreaterThan(40 << 20);
+            assertThat(gauge("cairn_client_stuck_held_bytes")).isGreaterThan(20 << 20);
 
             for (Path file : free) {
                 endsWell(write(file));
