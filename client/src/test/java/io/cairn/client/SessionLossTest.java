@@ -299,6 +299,7 @@ class SessionLossTest extends ClientFixture {
         get(write(file, 0, "abc"));
         evict();
         assertThat(get(client.lookup(1, bytes("f"))).getTruncateSequence()).isPositive();
+        assertThat(errno(file.fsync())).isEqualTo(Errno.EIO);
         isLost(file);
     }
 
