@@ -4,6 +4,7 @@ import static io.cairn.mds.namespace.NamespaceReader.ROOT_INODE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.file.FileTree;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Mutation;
 import io.cairn.mds.namespace.RandomOperations.Step;
@@ -17,11 +18,14 @@ import io.cairn.mds.store.StateDirectory;
 import io.cairn.mds.store.StateListener;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -111,20 +115,45 @@ class RecoveryTest {
         return new RandomOperations(random, new ModelNamespace(), null);
     }
 
-    /** What a kill leaves: the files, without anything that only memory had. */
+    /**
+     * What a kill leaves: the files, without anything that only memory had. Copied again until
+     * RocksDB's compactions have changed nothing meanwhile: a kill takes all files at one moment.
+     */
     private Path killed(StateRig rig, String name) throws IOException {
         Path copy = directory.resolve(name);
-        try (Stream<Path> tree = Files.walk(rig.directory)) {
-            for (Path from : tree.sorted().toList()) {
-                Path to = copy.resolve(rig.directory.relativize(from).toString());
-                if (Files.isDirectory(from)) {
-                    Files.createDirectories(to);
-                } else {
-                    Files.copy(from, to);
-                }
+        while (true) {
+            Map<Path, Long> before = sizes(rig.directory);
+            if (copied(rig.directory, copy) && sizes(rig.directory).equals(before)) {
+                return copy;
+            }
+            FileTree.delete(copy);
+        }
+    }
+
+    private static Map<Path, Long> sizes(Path root) throws IOException {
+        Map<Path, Long> sizes = new HashMap<>();
+        for (Path file : FileTree.files(root)) {
+            try {
+                sizes.put(file, Files.size(file));
+            } catch (NoSuchFileException e) {
+                sizes.put(file, -1L);
             }
         }
-        return copy;
+        return sizes;
+    }
+
+    /** False where a file was deleted before it was copied. */
+    private static boolean copied(Path root, Path copy) throws IOException {
+        for (Path from : FileTree.files(root)) {
+            Path to = copy.resolve(root.relativize(from).toString());
+            Files.createDirectories(Objects.requireNonNull(to.getParent()));
+            try {
+                Files.copy(from, to);
+            } catch (NoSuchFileException e) {
+                return false;
+            }
+        }
+        return true;
     }
 
     @Test
