@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -74,7 +75,7 @@ class StuckPgTest extends ClientFixture {
         await().until(() -> done(writes) == CHUNKS - there.size());
         for (int i = 0; i < CHUNKS; i++) {
             if (!there.contains(i)) {
-                get(writes.get(i));
+                get(Objects.requireNonNull(writes.get(i)));
                 assertThat(get(file.read((long) i * CHUNK, CHUNK).thenApply(this::size)))
                         .isEqualTo(CHUNK);
             }
