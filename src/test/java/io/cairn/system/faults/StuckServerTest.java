@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -95,7 +96,7 @@ class StuckServerTest {
 
     private static Process write(Path file) throws IOException {
         return start(
-                file.getParent(),
+                Objects.requireNonNull(file.getParent()),
                 "dd",
                 "if=/dev/zero",
                 "of=" + file,
