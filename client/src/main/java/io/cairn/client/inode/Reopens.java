@@ -207,25 +207,23 @@ public final class Reopens {
         }
 
         private void over(@Nullable FsException gone) {
-            CompletableFuture<Void> waited;
+            @Nullable CompletableFuture<Void> waited;
             boolean list;
             boolean unused;
-            boolean endedToo;
+            boolean endedToo; // the session in which it was opened, since
             synchronized (state) {
                 endedToo = gone == null && needed && state.mdsOpens == 0;
-            }
-            if (endedToo) { // the session in which it was opened, since
-                ask(1);
-                return;
-            }
-            synchronized (state) {
-                if (state.mdsOpens > 0) {
+                if (!endedToo && state.mdsOpens > 0) {
                     DataSession in = openedIn;
                     state.tenure.opened(in == null ? services.data().session() : in);
                 }
-                waited = state.tenure.reopened();
-                list = state.relist();
+                waited = endedToo ? null : state.tenure.reopened();
+                list = !endedToo && state.relist();
                 unused = state.handles == 0;
+            }
+            if (waited == null) {
+                ask(1);
+                return;
             }
             if (list) {
                 services.publisher().list(state);
