@@ -225,10 +225,10 @@ final class TestGroup implements AutoCloseable {
 
     /** Whether the member's log has elected it, whether or not it may answer yet. */
     boolean leads(int id) {
-        return ask(id, Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser())
-                        .get()
-                        .getLeader()
-                == id;
+        @Nullable StatusReply status =
+                ask(id, Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser())
+                        .reply();
+        return status != null && status.getLeader() == id;
     }
 
     List<Integer> running() {
