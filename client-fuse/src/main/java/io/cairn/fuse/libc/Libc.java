@@ -34,7 +34,6 @@ public final class Libc {
             bind("writev", JAVA_LONG, JAVA_INT, ADDRESS, JAVA_INT);
     private static final MethodHandle IOCTL =
             variadic("ioctl", 2, JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS);
-    private static final MethodHandle SYNCFS = bind("syncfs", JAVA_INT, JAVA_INT);
     private static final MethodHandle GETEUID = bind("geteuid", JAVA_INT);
     private static final MethodHandle GETEGID = bind("getegid", JAVA_INT);
 
@@ -114,17 +113,6 @@ public final class Libc {
         MemorySegment errno = CallState.errno();
         try {
             int result = (int) IOCTL.invokeExact(errno, fd, request, argument);
-            return result >= 0 ? result : CallState.failed(errno);
-        } catch (Throwable e) {
-            throw CallState.unexpected(e);
-        }
-    }
-
-    /** Writes back everything dirty of the file system that holds the file. */
-    public static int syncfs(int fd) {
-        MemorySegment errno = CallState.errno();
-        try {
-            int result = (int) SYNCFS.invokeExact(errno, fd);
             return result >= 0 ? result : CallState.failed(errno);
         } catch (Throwable e) {
             throw CallState.unexpected(e);

@@ -7,13 +7,13 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
-import io.cairn.fuse.libc.Libc;
 import io.cairn.fuse.op.Operations;
 import io.cairn.fuse.session.FuseDevice;
 import io.cairn.fuse.session.FuseMeters;
 import io.cairn.fuse.session.FuseSession;
 import io.cairn.fuse.session.RequestBuffers;
 import io.cairn.fuse.session.SessionOptions;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -224,22 +224,18 @@ public final class FuseMount implements AutoCloseable {
         return entry != null && entry.isCairn() && entry.device().equals(device);
     }
 
-    /** Fails where it is in use; then at least what is dirty is written back. */
+    /**
+     * Fails where it is in use; then at least what is dirty is written back. Other processes do it:
+     * both may ask this one something, and a thread of this process that waits in the kernel for an
+     * answer of its own would keep it, and the mount, for ever after a SIGKILL.
+     */
     private boolean unmountGently() {
         boolean[] done = new boolean[1];
         Thread attempt =
                 Thread.ofPlatform()
                         .daemon()
                         .name("cairn-fuse-unmount")
-                        .start(() -> {
-                            try {
-                                mounter.unmount(mountPoint, false);
-                                done[0] = true;
-                            } catch (MountException busy) {
-                                LOG.debug("unmounting {}", mountPoint, busy);
-                                writeBack();
-                            }
-                        });
+                        .start(() -> done[0] = unmountOrWriteBack());
         try {
             attempt.join(SYNC_TIMEOUT_MILLIS);
         } catch (InterruptedException e) {
@@ -248,13 +244,25 @@ public final class FuseMount implements AutoCloseable {
         return !attempt.isAlive() && done[0];
     }
 
-    private void writeBack() {
-        int fd =
-                Libc.open(mountPoint.toString(), Libc.O_RDONLY | Libc.O_DIRECTORY | Libc.O_CLOEXEC);
-        if (fd >= 0) {
-            Libc.syncfs(fd);
-            Libc.close(fd);
+    private boolean unmountOrWriteBack() {
+        try {
+            mounter.unmount(mountPoint, false);
+            return true;
+        } catch (MountException busy) {
+            LOG.debug("unmounting {}", mountPoint, busy);
         }
+        try {
+            Programs.Ended sync = Programs.run(List.of("sync", "-f", mountPoint.toString()));
+            if (!sync.well()) {
+                LOG.warn(
+                        "{} may not have been written back before it was unmounted: {}",
+                        mountPoint,
+                        sync.said());
+            }
+        } catch (IOException | InterruptedException e) {
+            LOG.warn("{} was not written back before it was unmounted", mountPoint, e);
+        }
+        return false;
     }
 
     /** A connection that was aborted leaves its mount behind. */

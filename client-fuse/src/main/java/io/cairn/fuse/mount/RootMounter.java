@@ -4,9 +4,11 @@ import io.cairn.fuse.libc.Libc;
 import io.cairn.fuse.libc.LinuxError;
 import io.cairn.fuse.libc.MountCalls;
 import io.cairn.fuse.session.FuseDevice;
+import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 
-/** mount(2) and umount2(2). Any thread. */
+/** mount(2), umount2(2) and umount(8). Any thread. */
 final class RootMounter implements Mounter {
     private static final String DEVICE = "/dev/fuse";
 
@@ -92,15 +94,35 @@ final class RootMounter implements Mounter {
         };
     }
 
+    /** Only lazily by this process itself: the call asks the mount nothing then. */
     @Override
     public void unmount(Path mountPoint, boolean lazily) throws MountException {
-        int result = MountCalls.umount2(mountPoint.toString(), lazily ? MountCalls.MNT_DETACH : 0);
+        if (!lazily) {
+            unmountByProgram(mountPoint);
+            return;
+        }
+        int result = MountCalls.umount2(mountPoint.toString(), MountCalls.MNT_DETACH);
         if (result == -LinuxError.EINVAL || result == -LinuxError.ENOENT) {
             throw new MountException("nothing is mounted on " + mountPoint);
         }
         if (result < 0) {
             throw new MountException(
                     "unmounting " + mountPoint + " failed: " + LinuxError.describe(-result));
+        }
+    }
+
+    private static void unmountByProgram(Path mountPoint) throws MountException {
+        try {
+            Programs.Ended ended =
+                    Programs.run(List.of("umount", "-i", "-c", mountPoint.toString()));
+            if (!ended.well()) {
+                throw new MountException("unmounting " + mountPoint + " failed: " + ended.said());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MountException("interrupted while unmounting " + mountPoint, e);
+        } catch (IOException e) {
+            throw new MountException("unmounting needs umount (Debian, Ubuntu: mount)", e);
         }
     }
 }

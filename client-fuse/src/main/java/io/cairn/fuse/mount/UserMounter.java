@@ -5,7 +5,6 @@ import io.cairn.fuse.libc.LinuxError;
 import io.cairn.fuse.libc.MountCalls;
 import io.cairn.fuse.session.FuseDevice;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -104,13 +103,9 @@ final class UserMounter implements Mounter {
         command.add("--");
         command.add(mountPoint.toString());
         try {
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-            process.getOutputStream().close();
-            String said =
-                    new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
-                            .strip();
-            if (process.waitFor() != 0) {
-                throw new MountException("unmounting " + mountPoint + " failed: " + said);
+            Programs.Ended ended = Programs.run(command);
+            if (!ended.well()) {
+                throw new MountException("unmounting " + mountPoint + " failed: " + ended.said());
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
