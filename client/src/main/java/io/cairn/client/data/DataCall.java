@@ -138,6 +138,18 @@ final class DataCall implements RpcCallback {
         }
     }
 
+    /** Sends it once more; without memory for that, later. */
+    void again() {
+        try {
+            send();
+        } catch (OutOfMemoryError e) {
+            last = "no memory to send it: " + e.getMessage();
+            client.park(this, BackOff.REQUESTS.delayNanos(attempts));
+        } catch (RuntimeException e) {
+            finish(Async.failure(e), Unpooled.EMPTY_BUFFER);
+        }
+    }
+
     /**
      * Once it was started; before, only if it is to end unsent: late, droppable, or its session has
      * ended.
@@ -248,13 +260,23 @@ final class DataCall implements RpcCallback {
                 Errno errno = status.errno() == Errno.EBADMSG ? Errno.EIO : status.errno();
                 finish(new FsException(errno, this + ": " + last), Unpooled.EMPTY_BUFFER);
             }
-            case FENCED -> finish(client.fenced(session, status.detail()), Unpooled.EMPTY_BUFFER);
+            case FENCED -> fenced(status.detail());
             case REFRESH_MAP -> {
                 client.refreshMap();
                 client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             }
             case REFRESH_INODE -> renewed();
             case RETRY, NOT_LEADER -> client.park(this, BackOff.REQUESTS.delayNanos(attempts));
+        }
+    }
+
+    /** What waits for the end of the session is told its reason, so that its caller may go on. */
+    private void fenced(String detail) {
+        FsException reason = client.fenced(session, detail);
+        if (reason == null) {
+            client.park(this, BackOff.REQUESTS.delayNanos(attempts));
+        } else {
+            finish(reason, Unpooled.EMPTY_BUFFER);
         }
     }
 
@@ -267,7 +289,7 @@ final class DataCall implements RpcCallback {
                             if (thrown != null) {
                                 finish(Async.failure(thrown), Unpooled.EMPTY_BUFFER);
                             } else if (attempts <= 1) {
-                                send();
+                                again();
                             } else {
                                 client.park(this, BackOff.REQUESTS.delayNanos(attempts - 1));
                             }

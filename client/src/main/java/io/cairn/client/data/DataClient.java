@@ -331,12 +331,15 @@ public final class DataClient {
         return attemptNanos;
     }
 
-    /** The failure of a request whose session a data server refuses. */
-    FsException fenced(DataSession in, String detail) {
+    /**
+     * A data server refuses the session for ever.
+     *
+     * @return why it has ended, or null while another thread is still about to end it
+     */
+    @Nullable FsException fenced(DataSession in, String detail) {
         in.ending();
         fenced.told(in.id(), detail);
-        FsException reason = in.ended();
-        return reason == null ? new FsException(Errno.EIO, "ESTALE: " + detail) : reason;
+        return in.ended();
     }
 
     void refreshMap() {
@@ -357,7 +360,7 @@ public final class DataClient {
 
     private void resume(DataCall call) {
         if (parked.remove(call)) {
-            call.send();
+            call.again();
         }
     }
 
