@@ -1,14 +1,18 @@
 package io.cairn.cli;
 
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.proto.StatusRequest;
+import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.LeaderFinder;
@@ -40,22 +44,38 @@ public final class AdminClient implements AutoCloseable {
     /**
      * The MDS leader's view of the cluster.
      *
-     * @throws CommandException UNREACHABLE when no member answers for the group, CONFIGURATION when
-     *     all are of another protocol version or cluster
+     * @throws CommandException as {@link #ask}
      */
     public StatusReply status(List<HostPort> members) {
+        return ask(
+                members, Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser());
+    }
+
+    /**
+     * Asks the leader of the metadata service.
+     *
+     * @throws CommandException UNREACHABLE when no member answers for the group, CONFIGURATION when
+     *     all are of another protocol version or cluster
+     * @throws FsException what the leader refused it with
+     */
+    public <R extends MessageLite> R ask(
+            List<HostPort> members, Method method, MessageLite request, Parser<R> parser) {
         LeaderFinder finder = new LeaderFinder(members.stream().map(RpcAddress::of).toList());
         StringJoiner failures = new StringJoiner("; ");
         boolean refused = true;
         while (finder.rounds() == 0) {
             InetSocketAddress member = finder.current();
-            Answer answer = ask(member);
+            Answer<R> answer = ask(member, method, request, parser);
             if (answer.reply() != null) {
                 return answer.reply();
             }
-            var _ = finder.failed(member, answer.status()); // no pause in the one round there is
-            failures.add(RpcAddress.format(member) + ": " + answer.status().detail());
-            refused &= answer.status().errno() == Errno.EPROTO;
+            RpcStatus status = answer.status();
+            if (isFinal(status)) {
+                throw status.toException();
+            }
+            var _ = finder.failed(member, status); // no pause in the one round there is
+            failures.add(RpcAddress.format(member) + ": " + status.detail());
+            refused &= status.errno() == Errno.EPROTO;
         }
         if (refused) {
             throw new CommandException(ExitCode.CONFIGURATION, failures.toString());
@@ -65,18 +85,25 @@ public final class AdminClient implements AutoCloseable {
                 "no MDS leader answers (" + failures + "); is the cluster up? try 'cairn up'");
     }
 
-    private record Answer(RpcStatus status, @Nullable StatusReply reply) {}
+    private static boolean isFinal(RpcStatus status) {
+        return (status.advice() == Advice.GIVE_UP || status.advice() == Advice.FENCED)
+                && !status.unanswered()
+                && status.errno() != Errno.EPROTO;
+    }
 
-    private Answer ask(InetSocketAddress member) {
-        CompletableFuture<Answer> future = new CompletableFuture<>();
+    private record Answer<R>(RpcStatus status, @Nullable R reply) {}
+
+    private <R extends MessageLite> Answer<R> ask(
+            InetSocketAddress member, Method method, MessageLite request, Parser<R> parser) {
+        CompletableFuture<Answer<R>> future = new CompletableFuture<>();
         rpc.channel(member)
                 .call(
-                        Method.STATUS_VALUE,
-                        StatusRequest.getDefaultInstance(),
+                        method.getNumber(),
+                        request,
                         System.nanoTime() + PER_CALL.toNanos(),
                         Heads.reply(
-                                StatusReply.parser(),
-                                (status, reply) -> future.complete(new Answer(status, reply))));
+                                parser,
+                                (status, reply) -> future.complete(new Answer<>(status, reply))));
         try {
             return future.get();
         } catch (ExecutionException e) {

@@ -26,6 +26,8 @@ import picocli.CommandLine.Command;
             UpCommand.class,
             DownCommand.class,
             StatusCommand.class,
+            SessionCommand.class,
+            InfoCommand.class,
             MountCommand.class,
             UmountCommand.class,
             MdsCommand.class,

@@ -3,13 +3,13 @@ package io.cairn.cli.output;
 import java.util.Locale;
 
 /** Byte counts for people. */
-final class Sizes {
+public final class Sizes {
     private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
     private Sizes() {}
 
     /** Three significant digits: {@code 1.50 GiB}, {@code 512 MiB}. */
-    static String text(long bytes) {
+    public static String text(long bytes) {
         double value = bytes;
         int unit = 0;
         while (value >= 1000 && unit < UNITS.length - 1) {

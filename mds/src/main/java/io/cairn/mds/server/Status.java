@@ -171,7 +171,9 @@ final class Status {
                                         0,
                                         Instant.now().toEpochMilli()
                                                 - record.getOpened().getSeconds() * 1000))
-                        .setOpenFiles(record.getOpenFiles());
+                        .setOpenFiles(record.getOpenFiles())
+                        .setRefused(record.getRefused())
+                        .setEnding(record.getEnding());
         @Nullable ClientSession live = sessions.get(record.getSession());
         if (live != null) {
             status.setSinceRenewalMillis((now - live.renewedNanos()) / 1_000_000);

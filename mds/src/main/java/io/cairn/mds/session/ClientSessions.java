@@ -10,6 +10,7 @@ import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
@@ -212,7 +213,13 @@ public final class ClientSessions {
             return;
         }
         if (wanted.getEvict()) {
-            LOG.warn("session {} is evicted at its client's wish", wanted.getSession());
+            LOG.warn(
+                    "session {} is evicted at the wish of {} {}",
+                    wanted.getSession(),
+                    request.peer().hello().getRole() == Role.ROLE_ADMIN
+                            ? "an administrator at"
+                            : "its client at",
+                    RpcAddress.format(request.peer().address()));
         }
         var _ =
                 entries.submit(end(wanted))

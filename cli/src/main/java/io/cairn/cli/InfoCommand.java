@@ -1,0 +1,142 @@
+package io.cairn.cli;
+
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.output.FileInfo;
+import io.cairn.cli.output.Output;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.GetAttrReply;
+import io.cairn.common.proto.GetAttrRequest;
+import io.cairn.common.proto.Method;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code cairn info}. */
+@Command(
+        name = "info",
+        description = {
+            "Show where a file is kept: inode, layout, and for each chunk its placement group and the",
+            "disks and servers of its replicas. The cluster is the one of --dir or --mds: it must be",
+            "the one that PATH is mounted from."
+        })
+final class InfoCommand implements Callable<ExitCode> {
+    private static final long DEFAULT_CHUNKS = 16;
+    private static final String CAIRN = "fuse.cairn";
+
+    @Spec private @Nullable CommandSpec spec;
+
+    @Mixin private final ClusterOptions cluster = new ClusterOptions();
+
+    @Parameters(
+            paramLabel = "PATH",
+            arity = "0..1",
+            description = "In a mounted file system; a symbolic link is shown itself.")
+    private @Nullable Path path;
+
+    @Option(
+            names = "--inode",
+            paramLabel = "NUMBER",
+            description = "Instead of a path: as 'ls -i' shows it, and messages of servers.")
+    private @Nullable Long inode;
+
+    @Option(
+            names = "--chunks",
+            paramLabel = "COUNT",
+            description = {"Show at most so many chunks, from --from on (default: 16)."})
+    private long chunks = DEFAULT_CHUNKS;
+
+    @Option(
+            names = "--from",
+            paramLabel = "CHUNK",
+            description = "The first chunk to show (default: 0).")
+    private long from;
+
+    @Mixin private final GlobalOptions options = new GlobalOptions();
+
+    @Override
+    public ExitCode call() throws IOException {
+        CommandLine line = Objects.requireNonNull(spec).commandLine();
+        if ((path == null) == (inode == null)) {
+            throw new ParameterException(line, "give either PATH or --inode");
+        }
+        if (chunks < 0 || from < 0) {
+            throw new ParameterException(line, "--chunks and --from must not be negative");
+        }
+        List<HostPort> members = cluster.members();
+        long number = number();
+        FileInfo info;
+        try (AdminClient admin = new AdminClient()) {
+            Attr attr = attr(admin, members, number);
+            ClusterMap map = ClusterMap.of(admin.status(members).getMap());
+            info = new FileInfo(attr, map, from, chunks);
+        }
+        PrintWriter out = line.getOut();
+        if (options.json()) {
+            new Output(out).json(info.asMap());
+        } else {
+            info.print(out);
+            out.flush();
+        }
+        return ExitCode.SUCCESS;
+    }
+
+    /** Cairn's inode numbers are those that stat shows. */
+    private long number() throws IOException {
+        Path at = path;
+        if (at == null) {
+            return Objects.requireNonNull(inode);
+        }
+        Path held = Files.isSymbolicLink(at) ? at.toAbsolutePath().getParent() : at;
+        String type = Files.getFileStore(Objects.requireNonNull(held)).type();
+        if (!type.equals(CAIRN)) {
+            throw new CommandException(
+                    ExitCode.FAILURE,
+                    at + " is in a file system of type " + type + ", not in one of Cairn");
+        }
+        return (Long) Files.getAttribute(at, "unix:ino", LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private Attr attr(AdminClient admin, List<HostPort> members, long number) {
+        try {
+            return admin.ask(
+                            members,
+                            Method.GET_ATTR,
+                            GetAttrRequest.newBuilder().setInode(number).build(),
+                            GetAttrReply.parser())
+                    .getAttr();
+        } catch (FsException e) {
+            if (e.errno() != Errno.ENOENT && e.errno() != Errno.ESTALE) {
+                throw e;
+            }
+            throw new CommandException(
+                    ExitCode.FAILURE,
+                    path == null
+                            ? "the cluster has no inode " + number
+                            : "the cluster has no inode "
+                                    + number
+                                    + ", which is that of "
+                                    + path
+                                    + ": is it in a mount of this cluster? (--dir, --mds)");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+package io.cairn.cli;
+
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.output.Output;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.proto.CloseSessionReply;
+import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.SessionStatus;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code cairn session}. */
+@Command(
+        name = "session",
+        description = "The sessions of clients: who has the file system mounted.",
+        subcommands = {SessionCommand.Ls.class, SessionCommand.Evict.class})
+final class SessionCommand implements Callable<ExitCode> {
+    @Spec private @Nullable CommandSpec spec;
+
+    @Override
+    public ExitCode call() {
+        throw new ParameterException(
+                Objects.requireNonNull(spec).commandLine(), "a command is missing: ls or evict");
+    }
+
+    /** What becomes of a session, in one word. */
+    private static String state(SessionStatus session) {
+        if (session.getEnding()) {
+            return "ending";
+        }
+        return session.getRefused() ? "refused" : "open";
+    }
+
+    private static List<SessionStatus> sessions(AdminClient admin, List<HostPort> members) {
+        return admin.status(members).getSessionsList().stream()
+                .sorted(Comparator.comparingLong(SessionStatus::getSession))
+                .toList();
+    }
+
+    /** {@code cairn session ls}. */
+    @Command(
+            name = "ls",
+            description = {
+                "List sessions: number, state, address, age, when it was last heard of, open files",
+                "and what the client says of itself. States: open; refused (evicted, and no data",
+                "server takes its writes); ending (its open files are being let go)."
+            })
+    static final class Ls implements Callable<ExitCode> {
+        @Spec private @Nullable CommandSpec spec;
+
+        @Mixin private final ClusterOptions cluster = new ClusterOptions();
+
+        @Mixin private final GlobalOptions options = new GlobalOptions();
+
+        @Override
+        public ExitCode call() throws IOException {
+            PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
+            List<SessionStatus> sessions;
+            try (AdminClient admin = new AdminClient()) {
+                sessions = sessions(admin, cluster.members());
+            }
+            if (options.json()) {
+                new Output(out).json(sessions.stream().map(Ls::asMap).toList());
+                return ExitCode.SUCCESS;
+            }
+            out.printf(
+                    "%-8s %-8s %-21s %10s %8s %10s  %s%n",
+                    "SESSION", "STATE", "ADDRESS", "AGE", "HEARD", "OPEN", "DESCRIPTION");
+            for (SessionStatus s : sessions) {
+                out.printf(
+                        "%-8d %-8s %-21s %10s %8s %10d  %s%n",
+                        s.getSession(),
+                        state(s),
+                        s.getAddress(),
+                        age(s.getAgeMillis()),
+                        "%.1f s".formatted(s.getSinceRenewalMillis() / 1000.0),
+                        s.getOpenFiles(),
+                        s.getDescription());
+            }
+            out.flush();
+            return ExitCode.SUCCESS;
+        }
+
+        private static String age(long millis) {
+            Duration age = Duration.ofMillis(millis);
+            if (age.toDays() > 0) {
+                return "%dd%02dh".formatted(age.toDays(), age.toHoursPart());
+            }
+            return age.toHours() > 0
+                    ? "%dh%02dm".formatted(age.toHours(), age.toMinutesPart())
+                    : "%dm%02ds".formatted(age.toMinutes(), age.toSecondsPart());
+        }
+
+        private static Map<String, Object> asMap(SessionStatus session) {
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("session", session.getSession());
+            json.put("state", state(session));
+            json.put("address", session.getAddress());
+            json.put("age_millis", session.getAgeMillis());
+            json.put("since_renewal_millis", session.getSinceRenewalMillis());
+            json.put("open_files", session.getOpenFiles());
+            json.put("description", session.getDescription());
+            return json;
+        }
+    }
+
+    /** {@code cairn session evict}. */
+    @Command(
+            name = "evict",
+            description = {
+                "End sessions of clients that hang, or are cut off: from now on every data server",
+                "refuses them, then their open files and their right to append are let go. A client",
+                "that lives goes on in a new session; what it wrote and had not synced may be lost,",
+                "and files with such writes report EIO."
+            })
+    static final class Evict implements Callable<ExitCode> {
+        private static final long POLL_MILLIS = 100;
+
+        @Spec private @Nullable CommandSpec spec;
+
+        @Mixin private final ClusterOptions cluster = new ClusterOptions();
+
+        @Parameters(
+                paramLabel = "SESSION",
+                arity = "1..*",
+                description = "Numbers, as 'cairn session ls' shows them.")
+        private List<Long> wanted = List.of();
+
+        @Option(
+                names = "--wait",
+                paramLabel = "SECONDS",
+                description = {
+                    "Wait at most so long until nothing of them is left (default: 30); 0: do not."
+                })
+        private int waitSeconds = 30;
+
+        @Mixin private final GlobalOptions options = new GlobalOptions();
+
+        @Override
+        public ExitCode call() throws IOException, InterruptedException {
+            CommandLine line = Objects.requireNonNull(spec).commandLine();
+            if (waitSeconds < 0) {
+                throw new ParameterException(line, "--wait: seconds must not be negative");
+            }
+            List<HostPort> members = cluster.members();
+            Set<Long> evicted = new LinkedHashSet<>(wanted);
+            Set<Long> left;
+            try (AdminClient admin = new AdminClient()) {
+                requireThere(sessions(admin, members), evicted);
+                for (long session : evicted) {
+                    var _ =
+                            admin.ask(
+                                    members,
+                                    Method.CLOSE_SESSION,
+                                    CloseSessionRequest.newBuilder()
+                                            .setSession(session)
+                                            .setEvict(true)
+                                            .build(),
+                                    CloseSessionReply.parser());
+                }
+                left = awaitGone(admin, members, evicted);
+            }
+            report(line.getOut(), evicted, left);
+            return left.isEmpty() || waitSeconds == 0 ? ExitCode.SUCCESS : ExitCode.DEGRADED;
+        }
+
+        /** All or none: nothing is evicted when one number is wrong. */
+        private static void requireThere(List<SessionStatus> present, Set<Long> wanted) {
+            Set<Long> there =
+                    present.stream().map(SessionStatus::getSession).collect(Collectors.toSet());
+            List<Long> unknown = wanted.stream().filter(s -> !there.contains(s)).toList();
+            if (!unknown.isEmpty()) {
+                throw new CommandException(
+                        ExitCode.FAILURE,
+                        "no such session: "
+                                + unknown
+                                + "; nothing was evicted, see: cairn session ls");
+            }
+        }
+
+        /** Those of which something is left when the time is over. */
+        private Set<Long> awaitGone(AdminClient admin, List<HostPort> members, Set<Long> evicted)
+                throws InterruptedException {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
+            CountDownLatch never = new CountDownLatch(1);
+            Set<Long> left = new LinkedHashSet<>(evicted);
+            while (true) {
+                Set<Long> present =
+                        sessions(admin, members).stream()
+                                .map(SessionStatus::getSession)
+                                .collect(Collectors.toSet());
+                left.retainAll(present);
+                if (left.isEmpty() || System.nanoTime() - end >= 0) {
+                    return left;
+                }
+                var _ = never.await(POLL_MILLIS, TimeUnit.MILLISECONDS);
+            }
+        }
+
+        private void report(PrintWriter out, Set<Long> evicted, Set<Long> left) {
+            if (options.json()) {
+                Map<String, Object> json = new LinkedHashMap<>();
+                json.put("evicted", evicted);
+                json.put("ending", new ArrayList<>(left));
+                new Output(out).json(json);
+                return;
+            }
+            for (long session : evicted) {
+                out.printf(
+                        left.contains(session)
+                                ? "session %d is refused; its open files are let go once every"
+                                        + " data server refuses it%n"
+                                : "session %d has ended%n",
+                        session);
+            }
+            out.flush();
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package io.cairn.system.operations;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Mount;
+import io.cairn.system.support.SharedCluster;
+import io.cairn.system.support.Shell;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.StreamSupport;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.ExtendWith;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** What an administrator asks a cluster, beside {@code cairn status}. */
+@ExtendWith(SharedCluster.class)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class AdministratorTest {
+    private static final int MIB = 1 << 20;
+    private static final int FAILURE = 1;
+    private static final int USAGE = 2;
+
+    private final Cluster cluster;
+    private final Path work;
+
+    AdministratorTest(Cluster cluster) {
+        this.cluster = cluster;
+        this.work = cluster.work("administrator");
+    }
+
+    private Shell.Result ask(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.addAll(List.of("--mds", cluster.mds()));
+        return Cluster.cairn(all);
+    }
+
+    private JsonNode json(String... arguments) {
+        List<String> all = new ArrayList<>(List.of(arguments));
+        all.add("--json");
+        return JsonMapper.shared().readTree(ask(all.toArray(String[]::new)).ok().out());
+    }
+
+    private static JsonNode sessionOf(JsonNode sessions, Path mnt) {
+        return StreamSupport.stream(sessions.spliterator(), false)
+                .filter(s -> s.path("description").asString().contains(":" + mnt + ", process "))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError(mnt + " in " + sessions));
+    }
+
+    @Test
+    void aSessionIsListedAndEvicted() throws IOException {
+        try (Mount second = cluster.mount("evicted")) {
+            Path file = second.mnt().resolve("administrator/held");
+            Files.writeString(file, "before");
+            JsonNode before = sessionOf(json("session", "ls"), second.mnt());
+            long session = before.path("session").asLong();
+            assertThat(before.path("state").asString()).isEqualTo("open");
+            assertThat(ask("session", "ls").ok().out())
+                    .contains("SESSION")
+                    .contains(second.mnt().toString());
+
+            assertThat(ask("session", "evict", Long.toString(session)).ok().out())
+                    .isEqualToIgnoringNewLines("session " + session + " has ended");
+            assertThat(json("session", "ls").findValuesAsString("session"))
+                    .doesNotContain(Long.toString(session));
+            // The client lives, and goes on.
+            Awaitility.await()
+                    .untilAsserted(() ->
+                            assertThat(
+                                            sessionOf(json("session", "ls"), second.mnt())
+                                                    .path("session")
+                                                    .asLong())
+                                    .isGreaterThan(session));
+            Files.writeString(file, "after");
+            assertThat(work.resolve("held")).hasContent("after");
+        }
+    }
+
+    @Test
+    void nothingIsEvictedWhereOneNumberIsWrong() {
+        JsonNode mine = sessionOf(json("session", "ls"), cluster.mnt());
+        String session = mine.path("session").asString();
+        ask("session", "evict", session, "999999").saysOneLine(FAILURE, "[999999]", "nothing was");
+        assertThat(json("session", "ls").findValuesAsString("session")).contains(session);
+        ask("session", "evict", "first").saysOneLine(USAGE, "first");
+        Cluster.cairn("session").saysOneLine(USAGE, "ls or evict");
+    }
+
+    @Test
+    void infoSaysWhereAFileIsKept() throws IOException {
+        Path file = Files.write(work.resolve("large"), new byte[9 * MIB]);
+        String inode = Files.getAttribute(file, "unix:ino").toString();
+        JsonNode info = json("info", file.toString());
+        assertThat(info.path("inode").asString()).isEqualTo(inode);
+        assertThat(info.path("size_bytes").asLong()).isEqualTo(9 * MIB);
+        assertThat(info.path("layout").path("chunk_size_bytes").asInt()).isEqualTo(4 * MIB);
+        assertThat(info.path("chunks").size()).isEqualTo(3);
+        for (JsonNode chunk : info.path("chunks")) {
+            assertThat(chunk.path("replicas").size()).isEqualTo(3);
+            assertThat(chunk.path("replicas").findValuesAsString("in_sync")).containsOnly("true");
+            assertThat(chunk.path("replicas").findValuesAsString("server")).doesNotHaveDuplicates();
+        }
+        assertThat(json("info", "--inode", inode, "--from", "2").path("chunks").size())
+                .isEqualTo(1);
+        assertThat(ask("info", file.toString(), "--chunks", "1").ok().out())
+                .contains("chunks    3")
+                .contains("... and 2 more");
+        assertThat(ask("info", work.toString()).ok().out()).contains("mode      40755");
+        Path link = Files.createSymbolicLink(work.resolve("link"), Path.of("/nowhere"));
+        assertThat(ask("info", link.toString()).ok().out()).contains("mode      120777");
+    }
+
+    @Test
+    void infoRefusesWhatIsNotOfTheCluster() {
+        ask("info", "/proc/version").saysOneLine(FAILURE, "type proc");
+        ask("info", work + "/nothing").saysOneLine(FAILURE, "no such file");
+        ask("info", "--inode", "123456789012").saysOneLine(FAILURE, "no inode 123456789012");
+        Cluster.cairn("info").saysOneLine(USAGE, "either PATH or --inode");
+    }
+}
