@@ -4,7 +4,7 @@ SHELL := /bin/bash
 
 # Quiet but for the results of tests and for errors.
 MVN := home=$$(tools/java-home) && JAVA_HOME=$$home mvn -B -ntp
-SHOW := 2>&1 | grep --line-buffered -vE '^(\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(--- |Copying|Nothing to compile|skip non existing|os\.detected|Toolchain|Using auto|Compiling|Changes detected|Recompiling|Building jar|Results:|T E S T S|Found [0-9]+ possible))|WARNING: .*(Unsafe|consider reporting))'
+SHOW := 2>&1 | grep --line-buffered -vE '^(\[WARNING\](  *\*| *$$|.*thread-safe|.*maven-toolchains-plugin|.*Enable debug to see)|\[INFO\]( *$$|[ -]*<|[ -]*[-]{8}|.*(--- |Copying|Nothing to compile|skip non existing|os\.detected|Toolchain|Using auto|Compiling|Changes detected|Recompiling|Building jar|Results:|T E S T S|Found [0-9]+ possible))|WARNING: .*(Unsafe|consider reporting))'
 IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 
 # System tests run the Cairn that was just packaged.
@@ -42,9 +42,10 @@ unit: can-mount
 it: can-mount
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false verify $(SHOW)
 
-# One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests.
+# One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests. Two modules
+# side by side: tests of elections mostly wait.
 test: can-mount
-	@$(MVN) -Dskip.system=false spotless:check verify $(SHOW)
+	@$(MVN) -T 2 -Dskip.system=false spotless:check verify $(SHOW)
 
 # What `test` does a few rounds of: 50 times kill -9 of everything, 10 power cuts. About half an hour.
 crash: can-mount
@@ -76,5 +77,5 @@ clean:
 can-mount:
 	@[ "$$(id -u)" = 0 ] || { echo 'system tests mount file systems: run them as root' >&2; exit 1; }
 	@[ -c /dev/fuse ] || { echo 'system tests need /dev/fuse: modprobe fuse, or give the container the device' >&2; exit 1; }
-	@for tool in fusermount3 fio git gcc sqlite3 getfattr getfacl mkfs.xfs xfs_io mkfs.ext4 python3; do \
+	@for tool in fusermount3 fio git gcc sqlite3 getfattr getfacl mkfs.xfs xfs_io mkfs.ext4 python3 ip unshare; do \
 	    command -v $$tool >/dev/null || { echo "system tests need $$tool: make setup" >&2; exit 1; }; done
