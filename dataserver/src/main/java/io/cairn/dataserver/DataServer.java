@@ -17,6 +17,7 @@ import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.mdslink.ClusterIdentity;
 import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.mdslink.MdsLink;
@@ -88,7 +89,8 @@ public final class DataServer implements AutoCloseable {
                         meters.timer(DataServerMeter.PREPARE),
                         FatalHandler.halt());
         pgLoops = new PgLoops(loops, parts);
-        maps = new MapFollower(pgLoops, parts);
+        DirectMemory memory = DirectMemory.ofProcess();
+        maps = new MapFollower(pgLoops, parts, memory);
         DataService service = new DataService(pgLoops, parts, this::status, meters);
         disks.forEach(service::repairDamageOf);
         try {
@@ -99,7 +101,7 @@ public final class DataServer implements AutoCloseable {
                             identity::hello,
                             HelloPolicy.ACCEPT,
                             service,
-                            RpcOptions.DEFAULT);
+                            RpcOptions.DEFAULT.withMaxClientBytes(memory.receiveBytes()));
         } catch (IOException e) {
             loops.close();
             throw new DataServerException(String.valueOf(e.getMessage()), e);

@@ -39,6 +39,8 @@ final class MemoryDisk {
     private final Map<Integer, Integer> synced = new TreeMap<>();
     private final UUID uuid = UUID.randomUUID();
     private final AtomicBoolean failEntries = new AtomicBoolean();
+    private final List<Runnable> waiting = new ArrayList<>();
+    private boolean stalled;
     private volatile boolean damaged;
     private volatile long admissible = 1L << 30;
     private @Nullable Store open;
@@ -46,6 +48,26 @@ final class MemoryDisk {
     /** Every read meets a damaged block from now on. */
     void damage() {
         damaged = true;
+    }
+
+    /** Nothing becomes durable from now on, as with a log that is full. */
+    void stall() {
+        stalled = true;
+    }
+
+    /** What has waited becomes durable, and so does everything else. */
+    void goOn() {
+        List<Runnable> tasks;
+        synchronized (this) {
+            stalled = false;
+            tasks = List.copyOf(waiting);
+            waiting.clear();
+        }
+        tasks.forEach(Runnable::run);
+    }
+
+    private synchronized boolean keep(Runnable sync) {
+        return stalled && waiting.add(sync);
     }
 
     /** The next time that operations are read back, it throws what no caller expects. */
@@ -115,11 +137,16 @@ final class MemoryDisk {
                 }
                 log.add(new PgLogEntry(entry.epoch(), entry.sequence(), entry.op(), copy));
             }
-            later(() -> {
+            Runnable sync = () -> {
                 synchronized (MemoryDisk.this) {
                     synced.put(entry.pg(), (int) entry.sequence());
                 }
                 durable.run();
+            };
+            later(() -> {
+                if (!keep(sync)) {
+                    sync.run();
+                }
             });
         }
 

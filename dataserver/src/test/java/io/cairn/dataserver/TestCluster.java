@@ -219,6 +219,10 @@ final class TestCluster implements AutoCloseable {
     }
 
     CompletableFuture<Result> send(DataOp op, byte[] data) {
+        return send(op, data, Duration.ofSeconds(5));
+    }
+
+    CompletableFuture<Result> send(DataOp op, byte[] data, Duration patience) {
         ByteBuf head = Unpooled.buffer(DataOpFormat.encodedLength(op));
         DataOpFormat.encode(op, head);
         boolean read = op.type() == DataOpType.READ;
@@ -232,7 +236,7 @@ final class TestCluster implements AutoCloseable {
                         read ? Method.DATA_READ_VALUE : Method.DATA_WRITE_VALUE,
                         head,
                         read ? Unpooled.EMPTY_BUFFER : Unpooled.copiedBuffer(data),
-                        System.nanoTime() + 5_000_000_000L,
+                        System.nanoTime() + patience.toNanos(),
                         (status, reply, payload) ->
                                 result.complete(
                                         new Result(status, data(op, status, reply, payload))));
@@ -278,6 +282,19 @@ final class TestCluster implements AutoCloseable {
                                     (status, h, p) -> done.complete(status));
                     return done.get(10, TimeUnit.SECONDS).ok();
                 });
+    }
+
+    /** Calls a method of a server once; true if it succeeds. Takes over both buffers. */
+    CompletableFuture<Boolean> call(int server, int method, ByteBuf head, ByteBuf payload) {
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
+        client.channel(server(server).address().toSocketAddress())
+                .call(
+                        method,
+                        head,
+                        payload,
+                        System.nanoTime() + 30_000_000_000L,
+                        (status, h, p) -> done.complete(status.ok()));
+        return done;
     }
 
     /** All members have the same operations of every PG. */

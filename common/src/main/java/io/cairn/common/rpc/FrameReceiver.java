@@ -31,6 +31,14 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
          */
         void frame(byte[] header, ByteBuf head, ByteBuf payload);
 
+        /**
+         * A frame begins that needs a buffer of its own. False: not now, and the receiver was
+         * paused; it asks again when it is resumed.
+         */
+        default boolean mayBegin(int bodyBytes) {
+            return true;
+        }
+
         /** The stream cannot be understood; nothing more will be delivered. */
         void violation(String reason);
     }
@@ -239,6 +247,9 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     private void await(ByteBuf from, int have, int missing) {
         if (missing <= from.writableBytes()) {
             partInChunk = true;
+            return;
+        }
+        if (!sink.mayBegin(have + missing)) {
             return;
         }
         ByteBuf own = allocator.directBuffer(have + missing, have + missing);

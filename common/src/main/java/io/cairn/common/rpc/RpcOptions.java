@@ -11,7 +11,10 @@ package io.cairn.common.rpc;
  *     calls fail with EAGAIN and a server closes a peer that it pushes to
  * @param maxInFlightRequests requests and one-way messages of one connection a server works on
  *     before it stops reading
- * @param maxInFlightBytes likewise, bytes of their bodies
+ * @param maxInFlightBytes likewise, bytes of their bodies that the server still needs
+ * @param maxClientBytes bytes of large messages that all clients of a server together may have sent
+ *     without the server having handed them over; what is beyond waits on its socket. Messages of
+ *     other servers are not counted: they must go on, or servers would wait for each other
  * @param backOffMinMillis pause after the first failed connection attempt
  * @param backOffMaxMillis longest pause between attempts
  */
@@ -22,15 +25,24 @@ public record RpcOptions(
         long maxQueuedBytes,
         int maxInFlightRequests,
         long maxInFlightBytes,
+        long maxClientBytes,
         int backOffMinMillis,
         int backOffMaxMillis) {
     /** What every server and client uses unless configured otherwise. */
     public static final RpcOptions DEFAULT =
             new RpcOptions(
-                    (16 << 20) + (64 << 10), 5_000, 2_000, 128 << 20, 8192, 64 << 20, 5, 1_000);
+                    (16 << 20) + (64 << 10),
+                    5_000,
+                    2_000,
+                    128 << 20,
+                    8192,
+                    64 << 20,
+                    Long.MAX_VALUE,
+                    5,
+                    1_000);
 
     public RpcOptions {
-        if (maxBodyBytes < 1024 || maxInFlightRequests < 1 || maxInFlightBytes < 1) {
+        if (maxBodyBytes < 1024 || maxInFlightRequests < 1 || maxInFlightBytes < 1 || maxClientBytes < 1) {
             throw new IllegalArgumentException("limit too small");
         }
         if (handshakeTimeoutMillis < 1 || connectTimeoutMillis < 1) {
@@ -49,6 +61,7 @@ public record RpcOptions(
                 maxQueuedBytes,
                 maxInFlightRequests,
                 maxInFlightBytes,
+                maxClientBytes,
                 backOffMinMillis,
                 backOffMaxMillis);
     }
@@ -61,6 +74,7 @@ public record RpcOptions(
                 maxQueuedBytes,
                 maxInFlightRequests,
                 maxInFlightBytes,
+                maxClientBytes,
                 backOffMinMillis,
                 backOffMaxMillis);
     }
@@ -73,6 +87,7 @@ public record RpcOptions(
                 bytes,
                 maxInFlightRequests,
                 maxInFlightBytes,
+                maxClientBytes,
                 backOffMinMillis,
                 backOffMaxMillis);
     }
@@ -84,6 +99,20 @@ public record RpcOptions(
                 connectTimeoutMillis,
                 maxQueuedBytes,
                 requests,
+                bytes,
+                maxClientBytes,
+                backOffMinMillis,
+                backOffMaxMillis);
+    }
+
+    public RpcOptions withMaxClientBytes(long bytes) {
+        return new RpcOptions(
+                maxBodyBytes,
+                handshakeTimeoutMillis,
+                connectTimeoutMillis,
+                maxQueuedBytes,
+                maxInFlightRequests,
+                maxInFlightBytes,
                 bytes,
                 backOffMinMillis,
                 backOffMaxMillis);

@@ -25,6 +25,13 @@ public interface RpcRequest {
     /** Raw bytes; empty for control methods. */
     ByteBuf payload();
 
+    /**
+     * Head and payload are not needed any more, though the answer takes its time: their memory is
+     * given back now, and the caller may send so much more. Not to be touched afterwards. Any
+     * thread; harmless when it is answered already.
+     */
+    void releaseBody();
+
     void reply(MessageLite head);
 
     /** Takes over both buffers. */

@@ -40,6 +40,7 @@ public final class RpcServer implements AutoCloseable {
     private final RpcHandler handler;
     private final Set<ServerConnection> connections = ConcurrentHashMap.newKeySet();
     private final Set<ServerConnection> peers = ConcurrentHashMap.newKeySet();
+    private final ReceiveBudget clientBudget;
     private final Channel listener;
     private volatile boolean closing;
 
@@ -55,6 +56,7 @@ public final class RpcServer implements AutoCloseable {
         this.hello = hello;
         this.policy = policy;
         this.handler = handler;
+        clientBudget = new ReceiveBudget(options.maxClientBytes());
         ServerBootstrap bootstrap =
                 new ServerBootstrap()
                         .group(loops.group())
@@ -139,6 +141,11 @@ public final class RpcServer implements AutoCloseable {
 
     RpcTraffic trafficFrom(Role peer) {
         return loops.acceptedFrom(peer);
+    }
+
+    /** For the large messages of clients. */
+    ReceiveBudget clientBudget() {
+        return clientBudget;
     }
 
     HelloPolicy policy() {

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,9 +22,10 @@ import org.slf4j.LoggerFactory;
 /**
  * A connection a server accepted. Bounds what one peer can make the server hold: it stops reading
  * requests while the peer does not take its answers or has too many requests unanswered, and closes
- * a peer that does not take what is pushed to it.
+ * a peer that does not take what is pushed to it. A client's large messages also need memory of the
+ * server's {@link ReceiveBudget}.
  */
-final class ServerConnection extends Connection implements RpcPeer {
+final class ServerConnection extends Connection implements RpcPeer, ReceiveBudget.Waiter {
     private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
 
     private final RpcServer server;
@@ -36,8 +38,14 @@ final class ServerConnection extends Connection implements RpcPeer {
     private @Nullable List<Runnable> closeActions = new ArrayList<>();
 
     private int inFlight;
-    private long inFlightBytes;
-    private boolean reading = true;
+    private final AtomicLong inFlightBytes = new AtomicLong();
+    private volatile boolean reading = true;
+
+    /** Bytes of the client budget for the frame being received. */
+    private int budgeted;
+
+    /** Bytes of the client budget that a frame waits for. */
+    private int awaited;
 
     ServerConnection(RpcServer server, Channel channel, RpcOptions options) {
         super(channel, (InetSocketAddress) channel.remoteAddress(), options);
@@ -69,6 +77,7 @@ final class ServerConnection extends Connection implements RpcPeer {
     @Override
     void closed(String reason) {
         connected = false;
+        leaveBudget();
         server.closed(this);
         LOG.debug("Connection of {} is closed: {}", describe(), reason);
         List<Runnable> actions;
@@ -112,14 +121,16 @@ final class ServerConnection extends Connection implements RpcPeer {
                         now,
                         now + TimeUnit.MILLISECONDS.toNanos(millis),
                         head,
-                        payload);
+                        payload,
+                        budgeted);
+        budgeted = 0;
         if (oneWay) {
             traffic().oneWay();
         } else {
             traffic().started();
         }
         inFlight++;
-        inFlightBytes += request.bodyBytes();
+        inFlightBytes.addAndGet(request.bodyBytes());
         updateReading();
         try {
             server.handler().handle(request);
@@ -128,17 +139,80 @@ final class ServerConnection extends Connection implements RpcPeer {
         }
     }
 
-    /** A request of so many bytes, received then, has its answer. */
-    void answered(int bodyBytes, long startNanos, boolean succeeded) {
+    /** A request received then has its answer. */
+    void answered(long startNanos, boolean succeeded) {
         traffic().finished(startNanos, succeeded);
-        handled(bodyBytes);
+        handled();
     }
 
-    /** A message of so many bytes is done with. */
-    void handled(int bodyBytes) {
+    /** A message is done with. */
+    void handled() {
         inFlight--;
-        inFlightBytes -= bodyBytes;
         updateReading();
+    }
+
+    /**
+     * The memory of a body is free again. Any thread.
+     *
+     * @param ofBudget how much of it the client budget gave
+     */
+    void bodyReleased(int bytes, int ofBudget) {
+        inFlightBytes.addAndGet(-bytes);
+        if (ofBudget > 0) {
+            server.clientBudget().giveBack(ofBudget);
+        }
+        if (!reading) {
+            onLoop(this::updateReading);
+        }
+    }
+
+    private void onLoop(Runnable task) {
+        try {
+            loop().execute(task);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("The loop of {} has ended", describe());
+        }
+    }
+
+    // ---- memory for large messages
+
+    @Override
+    public boolean mayBegin(int bodyBytes) {
+        if (budgeted > 0 || hello.getRole() != Role.ROLE_CLIENT) {
+            return true;
+        }
+        awaited = bodyBytes;
+        if (server.clientBudget().take(bodyBytes, this)) {
+            awaited = 0;
+            budgeted = bodyBytes;
+            return true;
+        }
+        updateReading();
+        return false;
+    }
+
+    @Override
+    public void granted() {
+        onLoop(() -> {
+            int bytes = awaited;
+            awaited = 0;
+            if (connected) {
+                budgeted = bytes;
+                updateReading();
+            } else {
+                server.clientBudget().giveBack(bytes);
+            }
+        });
+    }
+
+    private void leaveBudget() {
+        if (awaited > 0 && server.clientBudget().leave(this)) {
+            awaited = 0;
+        }
+        if (budgeted > 0) {
+            server.clientBudget().giveBack(budgeted);
+            budgeted = 0;
+        }
     }
 
     @Override
@@ -147,23 +221,29 @@ final class ServerConnection extends Connection implements RpcPeer {
     }
 
     private void updateReading() {
-        boolean full =
-                inFlight >= options.maxInFlightRequests()
-                        || inFlightBytes >= options.maxInFlightBytes()
-                        || !channel().isWritable();
-        boolean drained =
-                inFlight <= options.maxInFlightRequests() / 2
-                        && inFlightBytes <= options.maxInFlightBytes() / 2
-                        && channel().isWritable();
-        boolean read = reading ? !full : drained;
-        if (read != reading) {
-            reading = read;
-            if (read) {
-                resumeReading();
-            } else {
-                pauseReading();
-            }
+        if (reading && full()) {
+            reading = false;
+            pauseReading();
         }
+        // Also right after: what was released meanwhile saw a connection that reads.
+        if (!reading && drained()) {
+            reading = true;
+            resumeReading();
+        }
+    }
+
+    private boolean full() {
+        return inFlight >= options.maxInFlightRequests()
+                || inFlightBytes.get() >= options.maxInFlightBytes()
+                || awaited > 0
+                || !channel().isWritable();
+    }
+
+    private boolean drained() {
+        return inFlight <= options.maxInFlightRequests() / 2
+                && inFlightBytes.get() <= options.maxInFlightBytes() / 2
+                && awaited == 0
+                && channel().isWritable();
     }
 
     // ---- sending, from any thread

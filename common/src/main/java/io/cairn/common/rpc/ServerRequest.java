@@ -16,12 +16,16 @@ final class ServerRequest extends Outbound implements RpcRequest {
     private static final Logger LOG = LoggerFactory.getLogger(ServerRequest.class);
     private static final int MAX_DETAIL_CHARS = 1024;
     private static final VarHandle ANSWERED;
+    private static final VarHandle RELEASED;
 
     static {
         try {
             ANSWERED =
                     MethodHandles.lookup()
                             .findVarHandle(ServerRequest.class, "answered", boolean.class);
+            RELEASED =
+                    MethodHandles.lookup()
+                            .findVarHandle(ServerRequest.class, "released", boolean.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -36,9 +40,13 @@ final class ServerRequest extends Outbound implements RpcRequest {
     private final ByteBuf head;
     private final ByteBuf payload;
     private final int bodyBytes;
+    private final int budgeted;
 
     @SuppressWarnings("unused") // through ANSWERED
     private volatile boolean answered;
+
+    @SuppressWarnings("unused") // through RELEASED
+    private volatile boolean released;
 
     private int status;
     private ByteBuf replyFrame = Unpooled.EMPTY_BUFFER;
@@ -52,7 +60,9 @@ final class ServerRequest extends Outbound implements RpcRequest {
             long startNanos,
             long deadlineNanos,
             ByteBuf head,
-            ByteBuf payload) {
+            ByteBuf payload,
+            int budgeted) {
+        this.budgeted = budgeted;
         this.connection = connection;
         this.oneWay = oneWay;
         this.method = method;
@@ -89,9 +99,18 @@ final class ServerRequest extends Outbound implements RpcRequest {
         return payload;
     }
 
-    /** Counts against the connection's limit until answered, or handled where none is asked for. */
+    /** Counts against the limits on bytes until the body is released. */
     int bodyBytes() {
         return bodyBytes;
+    }
+
+    @Override
+    public void releaseBody() {
+        if (RELEASED.compareAndSet(this, false, true)) {
+            head.release();
+            payload.release();
+            connection.bodyReleased(bodyBytes, budgeted);
+        }
     }
 
     @Override
@@ -150,8 +169,7 @@ final class ServerRequest extends Outbound implements RpcRequest {
     }
 
     private void answer(ByteBuf frame, ByteBuf data) {
-        head.release();
-        payload.release();
+        releaseBody();
         if (oneWay) {
             frame.release();
             data.release();
@@ -175,10 +193,10 @@ final class ServerRequest extends Outbound implements RpcRequest {
     @Override
     void writeTo(ServerConnection to) {
         if (oneWay) {
-            to.handled(bodyBytes);
+            to.handled();
             return;
         }
-        to.answered(bodyBytes, startNanos, status == 0);
+        to.answered(startNanos, status == 0);
         to.write(FrameFormat.KIND_REPLY, method, id, status, replyFrame, replyPayload);
     }
 

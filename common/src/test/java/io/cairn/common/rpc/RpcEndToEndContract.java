@@ -74,6 +74,10 @@ abstract class RpcEndToEndContract {
     }
 
     private RpcServer server(int port) throws IOException {
+        return server(port, RpcOptions.DEFAULT);
+    }
+
+    private RpcServer server(int port, RpcOptions options) throws IOException {
         RpcServer server =
                 RpcServer.bind(
                         loops,
@@ -81,7 +85,7 @@ abstract class RpcEndToEndContract {
                         () -> HELLO.toBuilder().setRole(Role.ROLE_MDS).setId(1).build(),
                         HelloPolicy.ACCEPT,
                         this::handle,
-                        RpcOptions.DEFAULT);
+                        options);
         toClose.add(server);
         return server;
     }
@@ -95,6 +99,68 @@ abstract class RpcEndToEndContract {
                 new RpcClient(loops, () -> hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         toClose.add(client);
         return client;
+    }
+
+    @Test
+    void largeMessagesOfClientsWaitForMemoryAndThoseOfServersDoNot() throws Exception {
+        int mib = 1 << 20;
+        InetSocketAddress address =
+                server(0, RpcOptions.DEFAULT.withMaxClientBytes(2 * mib + 1000)).localAddress();
+        List<CompletableFuture<RpcTestCalls.Outcome>> calls = new ArrayList<>();
+        List<RpcClient> clients = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            clients.add(client());
+            calls.add(silentCall(clients.get(i), address, mib));
+        }
+        await().until(() -> silent.size() == 2);
+        RpcClient other = client(HELLO.toBuilder().setRole(Role.ROLE_DATA_SERVER).build());
+        calls.add(silentCall(other, address, mib));
+        calls.add(silentCall(client(), address, 1000));
+        await().until(() -> silent.size() == 4);
+        // Those that wait wait: what an answer cannot show, the server's account does.
+        assertThat(silent.stream().filter(r -> r.payload().readableBytes() == mib)).hasSize(3);
+
+        for (RpcRequest request : silent) {
+            request.releaseBody();
+            request.releaseBody();
+        }
+        await().until(() -> silent.size() == 6);
+        silent.forEach(RpcRequest::releaseBody);
+        await().until(() -> silent.size() == 7);
+        silent.forEach(r -> r.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER));
+        silent.clear();
+        for (CompletableFuture<RpcTestCalls.Outcome> call : calls) {
+            assertThat(await(call).status().ok()).isTrue();
+        }
+    }
+
+    @Test
+    void aClientThatGoesLeavesTheMemoryToOthers() throws Exception {
+        int mib = 1 << 20;
+        InetSocketAddress address =
+                server(0, RpcOptions.DEFAULT.withMaxClientBytes(mib)).localAddress();
+        RpcClient first = client();
+        var firstCall = silentCall(first, address, mib);
+        await().until(() -> silent.size() == 1);
+        RpcClient second = client();
+        var secondCall = silentCall(second, address, mib);
+        RpcClient third = client();
+        var thirdCall = silentCall(third, address, mib);
+        second.close();
+        assertThat(await(secondCall).status().ok()).isFalse();
+        first.close();
+        assertThat(await(firstCall).status().ok()).isFalse();
+        assertThat(silent.size()).isEqualTo(1);
+        silent.remove().fail(RpcStatus.fail(Errno.EIO, "nobody waits"));
+        await().until(() -> silent.size() == 1);
+        silent.remove().reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER);
+        assertThat(await(thirdCall).status().ok()).isTrue();
+    }
+
+    private static CompletableFuture<RpcTestCalls.Outcome> silentCall(
+            RpcClient from, InetSocketAddress to, int bytes) {
+        return start(
+                from.channel(to), SILENT, new byte[0], new byte[bytes], Duration.ofMinutes(1));
     }
 
     private void handle(RpcRequest request) {

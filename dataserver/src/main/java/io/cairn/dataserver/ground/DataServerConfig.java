@@ -63,10 +63,11 @@ public record DataServerConfig(
         @Key(
                         value =
                                 "Operations that may be in flight in this process at once, in bytes"
-                                        + " of their data; beyond it clients are told to retry. The"
-                                        + " process needs about eight times as much direct memory"
-                                        + " (its own operations and those of other primaries, each"
-                                        + " as received and in the write-ahead log).",
+                                        + " of their data; beyond it clients are told to retry. A"
+                                        + " share of the direct memory of the process"
+                                        + " (-XX:MaxDirectMemorySize) and of the write-ahead logs"
+                                        + " bounds them too: five eighths of the memory, divided by"
+                                        + " twice the number of data servers and one.",
                         defaultValue = "64MiB",
                         min = "8MiB",
                         max = "16GiB")

@@ -3,6 +3,7 @@ package io.cairn.dataserver.mdslink;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
@@ -24,11 +25,13 @@ public final class MapFollower {
 
     private final PgLoops loops;
     private final ServerParts parts;
+    private final DirectMemory memory;
     private volatile ClusterMap map = ClusterMap.EMPTY;
 
-    public MapFollower(PgLoops loops, ServerParts parts) {
+    public MapFollower(PgLoops loops, ServerParts parts, DirectMemory memory) {
         this.loops = loops;
         this.parts = parts;
+        this.memory = memory;
     }
 
     /** Epoch of the newest map here; the loops may still be about to apply it. */
@@ -66,17 +69,19 @@ public final class MapFollower {
             return;
         }
         map = newer;
-        shareLogs(newer);
+        shareBounds(newer);
         loops.onMap(newer, List.copyOf(update.getForgottenSessionsList()));
     }
 
-    /** Disks of other servers are taken to have logs like those here. */
-    private void shareLogs(ClusterMap newer) {
+    /** Disks of other servers are taken to have logs and memory like those here. */
+    private void shareBounds(ClusterMap newer) {
         long smallest = Long.MAX_VALUE;
         for (LocalDisk disk : parts.disks().values()) {
             smallest = Math.min(smallest, disk.store().usage().walCapacityBytes());
         }
-        parts.ledger().shareOfLog(smallest, newer.servers().size());
+        int servers = newer.servers().size();
+        parts.ledger().shareOfLog(smallest, servers);
+        parts.ledger().shareOfMemory(memory.operationBytes(), servers);
     }
 
     private @Nullable ClusterMap applied(MapUpdate update) {

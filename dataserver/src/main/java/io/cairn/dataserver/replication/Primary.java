@@ -132,7 +132,7 @@ final class Primary {
         }
         if (ring.size() >= limits.maxInFlightOps()
                 || ring.bytes() >= limits.maxInFlightBytes()
-                || !ledger.withinBound(bytes)
+                || !ledger.withinBound(ring.bytes(), bytes)
                 || (op.session() != 0 && windows.full(op.session()))) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
         }

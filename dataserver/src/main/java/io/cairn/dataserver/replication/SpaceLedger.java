@@ -14,7 +14,8 @@ public final class SpaceLedger {
     private final AtomicLong inFlight = new AtomicLong();
     private final long reserveBytes;
     private final long maxInFlightBytes;
-    private volatile long limitBytes = Long.MAX_VALUE;
+    private volatile long logShareBytes = Long.MAX_VALUE;
+    private volatile long memoryShareBytes = Long.MAX_VALUE;
 
     /**
      * @param reserveBytes kept back on every disk for what other servers have in flight to it
@@ -32,11 +33,35 @@ public final class SpaceLedger {
 
     /**
      * Whether so many bytes more in flight are within this server's bound; with nothing in flight
-     * they always are.
+     * they always are. A placement group may have as much as is left for all others: one whose
+     * backup is stuck gets half of the bound, two a third each, and something is always left for
+     * those that make progress (dynamic thresholds, as Choudhury and Hahne, 1998, share the buffer
+     * of a switch).
+     *
+     * @param pgBytes in flight of the placement group that asks
      */
-    public boolean withinBound(long bytes) {
+    public boolean withinBound(long pgBytes, long bytes) {
         long before = inFlight.get();
-        return before == 0 || before + bytes <= Math.min(maxInFlightBytes, limitBytes);
+        long left = boundBytes() - before;
+        return before == 0 || (bytes <= left && (pgBytes == 0 || pgBytes + bytes <= left));
+    }
+
+    /** What may be in flight at once, bytes. */
+    public long boundBytes() {
+        return Math.min(maxInFlightBytes, Math.min(logShareBytes, memoryShareBytes));
+    }
+
+    /**
+     * Bounds the bytes in flight by memory too. A disk on which nothing becomes durable collects
+     * what all servers have in flight, each operation once in the buffers of its log, and this
+     * server also holds its own to send them again: servers + 1 times the bound. Twice the servers
+     * and one allows for the ends of buffers that a record did not fit into.
+     *
+     * @param memoryBytes for operations in flight
+     * @param servers that may send here, this one among them
+     */
+    public void shareOfMemory(long memoryBytes, int servers) {
+        memoryShareBytes = memoryBytes / (2L * Math.max(1, servers) + 1);
     }
 
     /**
@@ -49,7 +74,7 @@ public final class SpaceLedger {
      */
     public void shareOfLog(long logBytes, int servers) {
         // A quarter is for what the log loses at the ends of pages and segments.
-        limitBytes = logBytes / 4 * 3 / Math.max(1, servers);
+        logShareBytes = logBytes / 4 * 3 / Math.max(1, servers);
     }
 
     /** Whether every disk takes so many bytes more. */

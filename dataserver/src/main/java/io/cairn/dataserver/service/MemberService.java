@@ -67,7 +67,11 @@ final class MemberService {
                 request,
                 p.entry().pg(),
                 p.targetDisk(),
-                slot -> slot.replica().onPrepare(p, new PrepareReply(request)));
+                slot -> {
+                    slot.replica().onPrepare(p, new PrepareReply(request));
+                    // The log has its own copy; the answer comes when that is durable.
+                    request.releaseBody();
+                });
     }
 
     private record PrepareReply(RpcRequest request) implements PrepareAnswer {

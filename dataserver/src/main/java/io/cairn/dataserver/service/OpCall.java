@@ -89,10 +89,15 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
         timer.recordSince(startNanos, ok);
     }
 
-    /** A mutation; what it is answered with depends on its kind. */
+    /**
+     * A mutation; what it is answered with depends on its kind. It holds its payload until the
+     * replica has taken it or not: what waits for its commit is held once, by the replica, however
+     * often the caller sends it again.
+     */
     static final class Mutation extends OpCall {
         private final ByteBuf payload;
         private final Runnable reply;
+        private boolean holdsPayload = true;
 
         /**
          * @param payload released here
@@ -114,18 +119,27 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
         @Override
         void start(PgSlot slot) {
             slot.replica().onOperation(op, payload, this);
+            releasePayload();
+        }
+
+        private void releasePayload() {
+            if (holdsPayload) {
+                holdsPayload = false;
+                payload.release();
+                request.releaseBody();
+            }
         }
 
         @Override
         public void done() {
             finished(true);
-            payload.release();
+            releasePayload();
             reply.run();
         }
 
         @Override
         public void fail(RpcStatus status) {
-            payload.release();
+            releasePayload();
             super.fail(status);
         }
     }
