@@ -1,18 +1,87 @@
 package io.cairn.dataserver.disk;
 
+import com.sun.nio.file.ExtendedOpenOption;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Device files on {@link FileChannel}: positional reads and writes, fdatasync. Any thread. */
 class ChannelDeviceFiles implements DeviceFiles {
+    private static final Logger LOG = LoggerFactory.getLogger(ChannelDeviceFiles.class);
+
+    /** Told about already. */
+    private final Set<Path> cachedDirectories = ConcurrentHashMap.newKeySet();
+
     @Override
     public DeviceFile open(Path path) throws IOException {
         return wrap(
                 FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE), path);
+    }
+
+    @Override
+    public DeviceFile openDirect(Path path) throws IOException {
+        DeviceFile cached = open(path);
+        DeviceFile direct = null;
+        try {
+            direct =
+                    wrap(
+                            FileChannel.open(
+                                    path,
+                                    StandardOpenOption.READ,
+                                    StandardOpenOption.WRITE,
+                                    ExtendedOpenOption.DIRECT),
+                            path);
+            if (refusesPages(direct, cached)) {
+                throw new IOException("pages of " + DeviceFile.PAGE_BYTES + " bytes are refused");
+            }
+            cached.close();
+            return direct;
+        } catch (IOException | UnsupportedOperationException e) {
+            if (direct != null) {
+                direct.close();
+            }
+            noDirect(path, e);
+            return cached;
+        }
+    }
+
+    /** Some file systems open a file for direct I/O, and then do none; a bad sector is no reason. */
+    private static boolean refusesPages(DeviceFile direct, DeviceFile cached) {
+        ByteBuffer page = PageBuffers.allocate(DeviceFile.PAGE_BYTES);
+        return !canRead(direct, page) && canRead(cached, page.clear());
+    }
+
+    private static boolean canRead(DeviceFile device, ByteBuffer page) {
+        try {
+            device.read(page, 0);
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private void noDirect(Path path, Exception why) {
+        Path directory = path.toAbsolutePath().getParent();
+        if (directory != null && cachedDirectories.add(directory)) {
+            LOG.warn(
+                    "The file system of {} has no direct I/O ({}): what a failed sync left in the"
+                            + " kernel's cache cannot be told from what the device has. Use a file"
+                            + " system that has it, such as ext4 or XFS, for the write-ahead log",
+                    directory,
+                    why.getMessage());
+        }
+    }
+
+    @Override
+    public void dropCache(Path path) throws IOException {
+        PageCache.drop(path);
     }
 
     @Override

@@ -15,6 +15,7 @@ import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskFormatter;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.disk.Superblock;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
@@ -36,7 +37,7 @@ final class DiskRecovery {
     private static final Logger LOG = LoggerFactory.getLogger(DiskRecovery.class);
 
     private final DiskConfig config;
-    private final DiskRuntime runtime;
+    private DiskRuntime runtime;
     private final DeviceFiles files;
 
     private DiskRecovery(DiskConfig config, DiskRuntime runtime) {
@@ -57,12 +58,14 @@ final class DiskRecovery {
 
     private LocalDiskStore open(UUID cluster) throws IOException, DiskOpenException {
         Superblock superblock = new DiskFormatter(config, files).openOrFormat(cluster, this::make);
+        RunMark mark = RunMark.begin(files, config);
+        runtime = runtime.with(mark.before(runtime.fatal()));
         DeviceFile device = files.open(config.data());
         DataFile data = new DataFile(device, superblock.capacityBytes());
         ChunkIndex index = null;
         try {
             index = openIndex(superblock.disk());
-            return open(superblock, data, index);
+            return open(superblock, data, index, mark);
         } catch (IOException | DiskOpenException | RuntimeException e) {
             if (index != null) {
                 index.close();
@@ -87,7 +90,8 @@ final class DiskRecovery {
         }
     }
 
-    private LocalDiskStore open(Superblock superblock, DataFile data, ChunkIndex index)
+    private LocalDiskStore open(
+            Superblock superblock, DataFile data, ChunkIndex index, RunMark mark)
             throws IOException, DiskOpenException {
         DiskState state = index.diskState();
         if (state == null || !state.disk().equals(superblock.disk())) {
@@ -147,7 +151,7 @@ final class DiskRecovery {
                         state.trimLsn());
         OpenedDisk disk =
                 new OpenedDisk(
-                        superblock.disk(), wal, data, index, allocator, space, pgs, truncated);
+                        superblock.disk(), wal, data, index, allocator, space, pgs, truncated, mark);
         return new LocalDiskStore(config, disk, flusher, runtime);
     }
 

@@ -16,4 +16,9 @@ public record DiskRuntime(
     public static DiskRuntime of(IndexDatabases databases) {
         return new DiskRuntime(databases, DeviceFiles.system(), FatalHandler.halt(), true);
     }
+
+    /** The same with another handler of failures. */
+    DiskRuntime with(FatalHandler other) {
+        return new DiskRuntime(databases, files, other, background);
+    }
 }

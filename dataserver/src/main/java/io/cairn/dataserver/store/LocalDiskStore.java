@@ -12,6 +12,7 @@ import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.wal.PayloadReader;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
@@ -52,6 +53,7 @@ public final class LocalDiskStore implements DiskStore {
     private final ExecutorService readers;
     private final DirectWrites direct;
     private final FlushThread flushThread;
+    private final RunMark mark;
 
     LocalDiskStore(DiskConfig config, OpenedDisk disk, Flusher flusher, DiskRuntime runtime) {
         this.uuid = disk.uuid();
@@ -63,6 +65,7 @@ public final class LocalDiskStore implements DiskStore {
         this.space = disk.space();
         this.pgs = disk.pgs();
         this.truncated = disk.truncated();
+        this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
         String name = disk.name();
         this.readers =
@@ -335,6 +338,7 @@ public final class LocalDiskStore implements DiskStore {
         flushThread.stop(!wal.failed());
         wal.close();
         closeFiles();
+        mark.end();
     }
 
     /** Closes without writing anything more, as a crash would. */

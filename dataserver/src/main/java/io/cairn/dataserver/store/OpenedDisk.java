@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.wal.Wal;
 import java.util.Map;
 import java.util.UUID;
@@ -16,7 +17,8 @@ record OpenedDisk(
         BlockAllocator allocator,
         SpaceAccount space,
         Map<Integer, PgStore> pgs,
-        TruncatedInodes truncated) {
+        TruncatedInodes truncated,
+        RunMark mark) {
 
     /** For threads: the beginning of the uuid tells the disks of a process apart. */
     String name() {

@@ -1,9 +1,10 @@
 package io.cairn.dataserver.wal;
 
+import io.cairn.dataserver.disk.DeviceFile;
+import io.cairn.dataserver.disk.PageBuffers;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 
 /**
@@ -29,8 +30,9 @@ final class WalBuffers {
                 return idle.pop();
             }
         }
-        int pages = (Math.max(minimumBytes, standardBytes) + 4095) & -4096;
-        return new Buffer(Unpooled.directBuffer(pages, pages));
+        int pages = PageBuffers.wholePages(Math.max(minimumBytes, standardBytes));
+        int withRoomToAlign = pages + DeviceFile.PAGE_BYTES;
+        return new Buffer(Unpooled.directBuffer(withRoomToAlign, withRoomToAlign), pages);
     }
 
     synchronized void close() {
@@ -49,17 +51,15 @@ final class WalBuffers {
         buffer.memory.release();
     }
 
-    /** Page-filled memory in little-endian order. */
+    /** Whole pages of memory, aligned for direct I/O, in little-endian order. */
     final class Buffer {
         private final ByteBuf memory;
         private final ByteBuffer bytes;
 
-        private Buffer(ByteBuf memory) {
+        private Buffer(ByteBuf memory, int bytes) {
             this.memory = memory;
             this.bytes =
-                    memory.internalNioBuffer(0, memory.capacity())
-                            .slice()
-                            .order(ByteOrder.LITTLE_ENDIAN);
+                    PageBuffers.aligned(memory.internalNioBuffer(0, memory.capacity()), bytes);
         }
 
         /** Shared: use absolute positions only. */

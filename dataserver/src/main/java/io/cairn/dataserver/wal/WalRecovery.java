@@ -9,7 +9,6 @@ import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -24,6 +23,10 @@ import org.slf4j.LoggerFactory;
  * what lies beyond was the tail of an earlier recovery and is void. Records must then follow each
  * other without a gap. A gap at or below the highest LSN that any batch says was synced is damage,
  * a gap above it is the end of the log.
+ *
+ * <p>Everything is read past the page cache. After a sync that failed, the cache has pages that it
+ * calls clean and the device has not: a log that was read from there would hold operations that a
+ * power cut takes away, though the replica has told others of them.
  */
 final class WalRecovery {
     private static final Logger LOG = LoggerFactory.getLogger(WalRecovery.class);
@@ -33,11 +36,12 @@ final class WalRecovery {
     private final DataFile data;
     private final long trimLsn;
     private final List<Found> found = new ArrayList<>();
-    private ByteBuffer memory = newMemory(1 << 16);
+    private final SegmentWindow window;
     private long highestSynced;
 
     WalRecovery(WalSegments segments, DataFile data, long trimLsn) {
         this.segments = segments;
+        this.window = new SegmentWindow(segments.segmentBytes());
         this.data = data;
         this.trimLsn = trimLsn;
     }
@@ -287,16 +291,6 @@ final class WalRecovery {
 
     /** Valid until the next call. */
     private ByteBuffer readAt(WalSegment s, long position, int length) throws IOException {
-        if (memory.capacity() < length) {
-            memory = newMemory(Math.max(length, 2 * memory.capacity()));
-        }
-        memory.clear().limit(length);
-        s.read(memory, position);
-        memory.flip();
-        return memory;
-    }
-
-    private static ByteBuffer newMemory(int bytes) {
-        return ByteBuffer.allocateDirect(bytes).order(ByteOrder.LITTLE_ENDIAN);
+        return window.read(s, position, length);
     }
 }

@@ -90,8 +90,8 @@ final class WalSegments implements AutoCloseable {
                 closeAll(all);
                 throw missing(path, last, disk);
             }
-            DeviceFile device = files.open(path);
-            all.add(new WalSegment(path, device));
+            DeviceFile device = files.openDirect(path);
+            all.add(new WalSegment(path, device, files.open(path)));
             if (device.sizeBytes() != segmentBytes) {
                 closeAll(all);
                 throw new DiskOpenException(
@@ -247,7 +247,7 @@ final class WalSegments implements AutoCloseable {
 
     private static void closeAll(List<WalSegment> segments) throws IOException {
         for (WalSegment s : segments) {
-            s.device().close();
+            s.close();
         }
     }
 }

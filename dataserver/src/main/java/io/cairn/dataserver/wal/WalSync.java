@@ -1,5 +1,6 @@
 package io.cairn.dataserver.wal;
 
+import io.cairn.dataserver.disk.PageBuffers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.security.SecureRandom;
@@ -184,7 +185,7 @@ final class WalSync {
         current = segment;
         if (segment != null) {
             WalSegmentFormat.Header use = segment.use();
-            ByteBuffer page = ByteBuffer.allocateDirect(WalSegmentFormat.BYTES);
+            ByteBuffer page = PageBuffers.allocate(WalSegmentFormat.BYTES);
             if (use != null) {
                 WalSegmentFormat.encode(page, use);
             }

@@ -25,12 +25,14 @@ public final class FaultDevices implements DeviceFiles {
     private final Random random;
     private final Map<Path, Memory> devices = new HashMap<>();
     private long calls;
+    private long failedReads;
     private long cutAtCall = Long.MAX_VALUE;
     private boolean cut;
     private boolean forceDoesNothing;
     private @Nullable IOException nextWriteError;
     private Path failingBelow = Path.of("/");
     private @Nullable IOException failingError;
+    private @Nullable Path forceFailsBelow;
     private @Nullable Path heldBelow;
     private int heldForces;
 
@@ -80,6 +82,20 @@ public final class FaultDevices implements DeviceFiles {
         notifyAll();
     }
 
+    /**
+     * The next sync of a device below the directory fails, as Linux does it: what was to be synced
+     * never reaches the medium, but the kernel's cache keeps it and calls it clean. It is read
+     * until the cache is dropped, or past the cache; later syncs succeed.
+     */
+    public synchronized void failNextForceBelow(Path path) {
+        forceFailsBelow = path.toAbsolutePath();
+    }
+
+    /** Whether {@link #failNextForceBelow} has not had its effect yet. */
+    public synchronized boolean forceWillFail() {
+        return forceFailsBelow != null;
+    }
+
     /** Syncs that wait. */
     public synchronized int heldForces() {
         return heldForces;
@@ -88,6 +104,11 @@ public final class FaultDevices implements DeviceFiles {
     /** The page that has this byte cannot be read from now on, until it is written. */
     public synchronized void failReads(Path path, long position) {
         memory(path).unreadable.add(Math.toIntExact(position / PAGE));
+    }
+
+    /** Reads that failed so far. */
+    public synchronized long failedReads() {
+        return failedReads;
     }
 
     /** Power is back: of every page not synced there is the old state, the new one or a mixture. */
@@ -110,6 +131,7 @@ public final class FaultDevices implements DeviceFiles {
         Memory m = memory(path);
         m.synced = m.current.clone();
         m.dirty.clear();
+        m.phantoms.clear();
         return m.current;
     }
 
@@ -137,7 +159,25 @@ public final class FaultDevices implements DeviceFiles {
         if (m == null) {
             throw new NoSuchFileException(path.toString());
         }
-        return new Handle(m);
+        return new Handle(m, false);
+    }
+
+    @Override
+    public synchronized DeviceFile openDirect(Path path) throws IOException {
+        return new Handle(memory(path), true);
+    }
+
+    @Override
+    public synchronized void dropCache(Path path) {
+        Memory m = devices.get(path.toAbsolutePath());
+        if (m != null) {
+            m.dropCache();
+        }
+    }
+
+    /** Whether the cache has pages of the device that are clean and not what the medium has. */
+    public synchronized boolean cacheLies(Path path) {
+        return !memory(path).phantoms.isEmpty();
     }
 
     @Override
@@ -145,7 +185,7 @@ public final class FaultDevices implements DeviceFiles {
         Files.createFile(path);
         Memory m = new Memory(path.toAbsolutePath(), Math.toIntExact(sizeBytes));
         devices.put(path.toAbsolutePath(), m);
-        return new Handle(m);
+        return new Handle(m, false);
     }
 
     @Override
@@ -174,10 +214,12 @@ public final class FaultDevices implements DeviceFiles {
     /** One opening of a device: of no use after its close. */
     private static final class Handle implements DeviceFile {
         private final Memory memory;
+        private final boolean direct;
         private volatile boolean closed;
 
-        Handle(Memory memory) {
+        Handle(Memory memory, boolean direct) {
             this.memory = memory;
+            this.direct = direct;
         }
 
         @Override
@@ -187,7 +229,10 @@ public final class FaultDevices implements DeviceFiles {
 
         @Override
         public void read(ByteBuffer target, long position) throws IOException {
-            open().read(target, position);
+            if (direct && (target.remaining() % PAGE != 0 || position % PAGE != 0)) {
+                throw new IOException("direct read of " + target.remaining() + " at " + position);
+            }
+            open().read(target, position, direct);
         }
 
         @Override
@@ -220,6 +265,9 @@ public final class FaultDevices implements DeviceFiles {
         private final TreeSet<Integer> dirty = new TreeSet<>();
         private final TreeSet<Integer> unreadable = new TreeSet<>();
 
+        /** Pages of the cache that are clean and not what the medium has. */
+        private final TreeSet<Integer> phantoms = new TreeSet<>();
+
         Memory(Path path, int size) {
             this.path = path;
             current = new byte[size];
@@ -245,13 +293,14 @@ public final class FaultDevices implements DeviceFiles {
                 for (int p = at / PAGE; p < (at + source.remaining()) / PAGE; p++) {
                     dirty.add(p);
                     unreadable.remove(p);
+                    phantoms.remove(p);
                 }
                 source.get(current, at, source.remaining());
                 cutIfDue();
             }
         }
 
-        void read(ByteBuffer target, long position) throws IOException {
+        void read(ByteBuffer target, long position, boolean direct) throws IOException {
             synchronized (FaultDevices.this) {
                 if (cut) {
                     throw new IOException("power is off");
@@ -263,9 +312,17 @@ public final class FaultDevices implements DeviceFiles {
                 if (!unreadable
                         .subSet((int) (position / PAGE), (int) (last / PAGE) + 1)
                         .isEmpty()) {
+                    failedReads++;
                     throw new IOException("Input/output error");
                 }
+                int start = target.position();
                 target.put(current, Math.toIntExact(position), target.remaining());
+                if (direct) {
+                    for (int p : phantoms.subSet((int) (position / PAGE), (int) (last / PAGE) + 1)) {
+                        int at = p * PAGE;
+                        target.put(start + Math.toIntExact(at - position), synced, at, PAGE);
+                    }
+                }
             }
         }
 
@@ -274,6 +331,12 @@ public final class FaultDevices implements DeviceFiles {
                 awaitRelease(path);
                 countCall();
                 cutIfDue();
+                if (forceFailsBelow != null && path.startsWith(forceFailsBelow)) {
+                    forceFailsBelow = null;
+                    phantoms.addAll(dirty);
+                    dirty.clear();
+                    throw new IOException("Input/output error");
+                }
                 if (!forceDoesNothing) {
                     for (int p : dirty) {
                         System.arraycopy(current, p * PAGE, synced, p * PAGE, PAGE);
@@ -294,7 +357,15 @@ public final class FaultDevices implements DeviceFiles {
             }
         }
 
+        private void dropCache() {
+            for (int p : phantoms) {
+                System.arraycopy(synced, p * PAGE, current, p * PAGE, PAGE);
+            }
+            phantoms.clear();
+        }
+
         private void loseUnsynced() {
+            dropCache();
             for (int p : dirty) {
                 int fate = random.nextInt(3);
                 for (int s = 0; s < PAGE; s += SECTOR) {
