@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Method;
@@ -116,7 +117,16 @@ class DataServersTest {
     }
 
     @Test
+    void aPrimaryThatFailsToReadItsLogServesInTheEnd() throws Exception {
+        servesInTheEnd(new IllegalStateException("the log cannot be read"));
+    }
+
+    @Test
     void aPrimaryWhoseLogCannotBeReadForAMomentServesInTheEnd() throws Exception {
+        servesInTheEnd(new FsException(Errno.EIO, "Input/output error"));
+    }
+
+    private void servesInTheEnd(RuntimeException failure) throws Exception {
         int pg = TestCluster.pg(0);
         write(pg, 1, 0, bytes(1, 100));
         int primary = cluster.primary(pg);
@@ -128,7 +138,7 @@ class DataServersTest {
         await().atMost(Duration.ofSeconds(30))
                 .until(() -> cluster.disks.get(primary).history(pg).size() > before);
         cluster.kill(primary);
-        cluster.disks.get(primary).failNextEntries();
+        cluster.disks.get(primary).failNextEntries(failure);
         cluster.start(primary);
         cluster.start(backup);
         write(pg, 2, 0, bytes(2, 100));

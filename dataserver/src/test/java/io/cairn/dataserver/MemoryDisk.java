@@ -25,7 +25,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +38,8 @@ final class MemoryDisk {
     private final Map<Integer, List<PgLogEntry>> logs = new TreeMap<>();
     private final Map<Integer, Integer> synced = new TreeMap<>();
     private final UUID uuid = UUID.randomUUID();
-    private final AtomicBoolean failEntries = new AtomicBoolean();
+    private final AtomicReference<@Nullable RuntimeException> failEntries =
+            new AtomicReference<>();
     private final List<Runnable> waiting = new ArrayList<>();
     private boolean stalled;
     private volatile boolean damaged;
@@ -70,14 +71,14 @@ final class MemoryDisk {
         return stalled && waiting.add(sync);
     }
 
-    /** The next time that operations are read back, it throws what no caller expects. */
-    void failNextEntries() {
-        failEntries.set(true);
+    /** The next time that operations are read back, it throws this. */
+    void failNextEntries(RuntimeException failure) {
+        failEntries.set(failure);
     }
 
     /** Whether that has happened. */
     boolean failedEntries() {
-        return !failEntries.get();
+        return failEntries.get() == null;
     }
 
     void admit(long bytes) {
@@ -222,8 +223,9 @@ final class MemoryDisk {
 
         @Override
         public List<PgLogEntry> entries(int pg, long after, int maxBytes) {
-            if (failEntries.getAndSet(false)) {
-                throw new IllegalStateException("the log cannot be read");
+            RuntimeException failure = failEntries.getAndSet(null);
+            if (failure != null) {
+                throw failure;
             }
             synchronized (MemoryDisk.this) {
                 List<PgLogEntry> log = log(pg);

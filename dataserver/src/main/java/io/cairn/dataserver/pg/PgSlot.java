@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgCommitRequest;
@@ -110,6 +111,9 @@ public final class PgSlot implements PgOutputs {
         try {
             return disk.store().entries(pg, after);
         } catch (FsException e) {
+            if (e.errno() == Errno.EIO) {
+                throw e; // perhaps for a moment
+            }
             LOG.error(
                     "Placement group {} on disk {}: its log after operation {} cannot be read: {}",
                     name(),

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.wal.PayloadReader;
 import io.cairn.dataserver.wal.Wal;
@@ -12,10 +13,11 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets the log be trimmed although a deferred operation is in its oldest part: the operation is
- * logged once more, at the end. A recovery takes either record for it, because the durable index
+ * logged once more, at the end. A recovery takes the newest record for it, because the durable index
  * says that it is deferred. Not when the deferred ones would fill a good part of the log
  * themselves: then writes wait until blocks are repaired. For the flusher.
  */
@@ -75,9 +77,9 @@ final class CarryForward {
         deferred().forEach(o -> log(o, payloads));
     }
 
-    /** A repair is void after a crash in any case: the block is found damaged again. */
+    /** Repairs too: a recovery takes them for void, or lays the same bytes over a block again. */
     private boolean movable(LoggedOp o) {
-        return !o.isRepair() && !unreadable.contains(o);
+        return !unreadable.contains(o);
     }
 
     /** What it takes in the log; a large write has its payload in the data file. */
@@ -91,13 +93,20 @@ final class CarryForward {
         return all;
     }
 
+    private static @Nullable ByteBuf payload(LoggedOp o, PayloadReader payloads) {
+        try {
+            return LocalDiskStore.payload(o.record(), o, payloads);
+        } catch (FsException e) {
+            return null;
+        }
+    }
+
     private void log(LoggedOp o, PayloadReader payloads) {
         WalRecord r = o.record();
         if (!movable(o)) {
             return;
         }
-        ByteBuf payload =
-                o.isDirect() ? Unpooled.EMPTY_BUFFER : LocalDiskStore.payload(r, o, payloads);
+        ByteBuf payload = o.isDirect() ? Unpooled.EMPTY_BUFFER : payload(o, payloads);
         if (payload == null) {
             unreadable.add(o);
         } else {

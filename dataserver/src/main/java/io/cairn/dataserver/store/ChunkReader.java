@@ -11,6 +11,7 @@ import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.wal.Crc;
 import io.cairn.dataserver.wal.PayloadReader;
+import io.cairn.dataserver.wal.WalRecord;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -252,24 +253,19 @@ final class ChunkReader {
                 if (start >= stop) {
                     continue;
                 }
-                int bad = readRange(r, start, stop);
-                if (bad >= 0) {
-                    throw new Mismatch(
-                            "LSN " + r.source().record().lsn() + " does not match its checksums",
-                            bad / BLOCK);
-                }
+                readRange(r, start, stop);
                 for (int i = (start - from) / BLOCK; i <= (stop - 1 - from) / BLOCK; i++) {
                     pure[i] = false;
                 }
             }
         }
 
-        /** The first position that is bad, INTACT if none. */
-        private int readRange(Range r, int start, int stop) throws IOException {
+        private void readRange(Range r, int start, int stop) throws Mismatch, IOException {
             PayloadReader reader = payloads.get();
-            var record = r.source().record();
+            WalRecord record = r.source().record();
             try {
-                return reader.read(record, start, stop, bytes, start - from);
+                check(record, reader.read(record, start, stop, bytes, start - from));
+                return;
             } catch (IOException whole) {
                 if (!r.source().isDirect()) {
                     throw whole; // the log's failure, not the block's
@@ -278,15 +274,22 @@ final class ChunkReader {
             for (int at = start; at < stop; at = (at + BLOCK) & -BLOCK) {
                 int end = Math.min(stop, (at + BLOCK) & -BLOCK);
                 try {
-                    int bad = reader.read(record, at, end, bytes, at - from);
-                    if (bad >= 0) {
-                        return bad;
-                    }
+                    check(record, reader.read(record, at, end, bytes, at - from));
                 } catch (IOException e) {
-                    return at;
+                    throw new Mismatch(
+                            "LSN %d, block %d cannot be read: %s"
+                                    .formatted(record.lsn(), at / BLOCK, e.getMessage()),
+                            at / BLOCK,
+                            true);
                 }
             }
-            return PayloadReader.INTACT;
+        }
+
+        private static void check(WalRecord record, int bad) throws Mismatch {
+            if (bad >= 0) {
+                throw new Mismatch(
+                        "LSN " + record.lsn() + " does not match its checksums", bad / BLOCK);
+            }
         }
 
         /** One for each block of which anything is returned; a stored one as it is. */

@@ -266,7 +266,10 @@ public final class LocalDiskStore implements DiskStore {
         }
     }
 
-    /** Null if it cannot be read or does not match its checksums. */
+    /**
+     * Null if it does not match its checksums. Throws FsException EIO if it cannot be read, which
+     * may be for a moment only.
+     */
     static @Nullable ByteBuf payload(WalRecord r, LoggedOp op, PayloadReader payloads) {
         InodeChange change = op.change();
         if (change != null) {
@@ -288,6 +291,10 @@ public final class LocalDiskStore implements DiskStore {
             payload.writerIndex(r.payloadLength());
         } catch (IOException e) {
             LOG.error("reading LSN {} back", r.lsn(), e);
+            throw new FsException(
+                    Errno.EIO,
+                    "PG %d: payload of sequence %d cannot be read: %s"
+                            .formatted(r.pg(), r.sequence(), e.getMessage()));
         } finally {
             if (!intact) {
                 payload.release();

@@ -214,13 +214,20 @@ final class PgStore {
     synchronized void recovered(WalRecord record, @Nullable InodeChange change) {
         if (record.repair()) {
             recoveredRepair(record);
-        } else if (deferredUnfound.remove(new ChunkVersion(record.epoch(), record.sequence()))) {
+        } else if (isDeferred(new ChunkVersion(record.epoch(), record.sequence()))) {
             deferredFound.put(record.sequence(), new LoggedOp(record, change, 0));
         } else if (record.sequence() == lastSequence + 1) {
             add(record, change);
         } else if (record.sequence() > flushed) {
             orphan = Math.min(orphan, record.sequence());
         }
+    }
+
+    /** Of several records of one operation the newest counts: the others are in the way. */
+    private boolean isDeferred(ChunkVersion version) {
+        LoggedOp found = deferredFound.get(version.sequence());
+        return deferredUnfound.remove(version)
+                || (found != null && found.record().epoch() == version.epoch());
     }
 
     /**

@@ -135,14 +135,17 @@ public final class Wal implements AutoCloseable {
     }
 
     /**
-     * Logs an operation once more, so that its first record can be trimmed when the new one is
+     * Logs an operation or a repair once more, so that its first record can be trimmed when the new one is
      * durable. Takes space in reserve.
      *
      * @param payload of the operation; empty if the record has extents
      */
     public WalRecord appendAgain(WalRecord r, ByteBuf payload) {
         boolean direct = !r.extents().isEmpty();
-        int type = direct ? WalRecordFormat.DIRECT_OPERATION : WalRecordFormat.OPERATION;
+        int type =
+                direct
+                        ? WalRecordFormat.DIRECT_OPERATION
+                        : r.repair() ? WalRecordFormat.REPAIR : WalRecordFormat.OPERATION;
         WalRecord logged =
                 appender.append(
                         type,

@@ -3,6 +3,8 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
@@ -224,6 +226,87 @@ class StoreUnreadableTest {
             assertThat(h.store().waitingForRepair()).isZero();
             h.compareAll();
             DiskInvariants.check(h.store());
+        }
+    }
+
+    @Test
+    void aRecoveryTakesTheNewestRecordOfWhatWasLoggedAgain() throws Exception {
+        try (StoreHarness h = stored()) {
+            fail(h, 1, true);
+            write(h, 1, PAGE + 100, 300);
+            flush(h);
+            long first = lsnOfWaiting(h);
+            for (int i = 0; i < 400 && lsnOfWaiting(h) == first; i++) {
+                h.store().flushThread().step();
+                write(h, 2, i % 7 * 3000, 4000);
+                // Not the durable index yet: a recovery meets both records.
+                h.store().flushThread().flusher().publish();
+            }
+            long again = lsnOfWaiting(h);
+            assertThat(again).isGreaterThan(first);
+            reopen(h, false);
+            assertThat(lsnOfWaiting(h)).isEqualTo(again);
+            assertRefused(h);
+        }
+    }
+
+    private static long lsnOfWaiting(StoreHarness h) {
+        return h.store().pg(0).deferred().getFirst().record().lsn();
+    }
+
+    @Test
+    void aRepairThatWaitsForAnotherOneDoesNotHoldTheLog() throws Exception {
+        try (StoreHarness h = stored()) {
+            fail(h, 1, true);
+            fail(h, 2, true);
+            write(h, 1, PAGE + 100, 300);
+            write(h, 1, 2 * PAGE + 100, 300);
+            flush(h);
+            repair(h, 0, 1, 0, 1);
+            h.awaitDurable();
+            for (int i = 0; i < 400; i++) {
+                write(h, 2, i % 7 * 3000, 4000);
+                if (i % 5 == 0) {
+                    h.store().flushThread().step();
+                }
+                assertThat(h.store().walFillRatio()).isLessThan(0.9);
+            }
+            reopen(h, true);
+            repairAll(h);
+            flush(h);
+            assertThat(h.store().waitingForRepair()).isZero();
+            h.compareAll();
+            DiskInvariants.check(h.store());
+        }
+    }
+
+    @Test
+    void operationsThatCannotBeReadBackAreNotCalledDamaged() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 7)) {
+            h.open();
+            write(h, 1, 0, PAGE); // longer ones do not go through the log
+            h.crash(false);
+            h.open();
+            h.devices.failReads(h.config.wal().resolve("segment-00000"), 2 * PAGE);
+            assertThatThrownBy(() -> h.store().entries(0, 0, 1 << 20))
+                    .isInstanceOfSatisfying(
+                            FsException.class, e -> assertThat(e.errno()).isEqualTo(Errno.EIO));
+            h.crash(false);
+        }
+    }
+
+    @Test
+    void aLargeWriteThatCannotBeReadIsNotReadAgainAndAgain() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 7)) {
+            h.open();
+            h.random.nextBytes(payload);
+            append(h, 1, 0, payload);
+            fail(h, 1, true);
+            assertThatThrownBy(() -> StoreHarness.read(h.store(), 0, 1, 0, PAGE, PAGE))
+                    .isInstanceOfSatisfying(
+                            CorruptBlockException.class, e -> assertThat(e.block()).isEqualTo(1));
+            // Twice, each time as a whole and then by blocks.
+            assertThat(h.devices.failedReads()).isEqualTo(4);
         }
     }
 
