@@ -59,8 +59,7 @@ class HeldMemoryTest {
 
     /** Requests of one connection and PG are handled in order: all before this one are in. */
     private void awaitRequestsTaken() {
-        Result read =
-                cluster.sendUntilFinal(cluster.read(PG, SESSION, 3 * MIB, 4096), new byte[0]);
+        Result read = cluster.sendUntilFinal(cluster.read(PG, SESSION, 3 * MIB, 4096), new byte[0]);
         assertThat(read.status().ok()).as(read.status().detail()).isTrue();
     }
 

@@ -38,8 +38,7 @@ final class MemoryDisk {
     private final Map<Integer, List<PgLogEntry>> logs = new TreeMap<>();
     private final Map<Integer, Integer> synced = new TreeMap<>();
     private final UUID uuid = UUID.randomUUID();
-    private final AtomicReference<@Nullable RuntimeException> failEntries =
-            new AtomicReference<>();
+    private final AtomicReference<@Nullable RuntimeException> failEntries = new AtomicReference<>();
     private final List<Runnable> waiting = new ArrayList<>();
     private boolean stalled;
     private volatile boolean damaged;
@@ -138,12 +137,13 @@ final class MemoryDisk {
                 }
                 log.add(new PgLogEntry(entry.epoch(), entry.sequence(), entry.op(), copy));
             }
-            Runnable sync = () -> {
-                synchronized (MemoryDisk.this) {
-                    synced.put(entry.pg(), (int) entry.sequence());
-                }
-                durable.run();
-            };
+            Runnable sync =
+                    () -> {
+                        synchronized (MemoryDisk.this) {
+                            synced.put(entry.pg(), (int) entry.sequence());
+                        }
+                        durable.run();
+                    };
             later(() -> {
                 if (!keep(sync)) {
                     sync.run();

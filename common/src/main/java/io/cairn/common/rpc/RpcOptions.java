@@ -42,7 +42,10 @@ public record RpcOptions(
                     1_000);
 
     public RpcOptions {
-        if (maxBodyBytes < 1024 || maxInFlightRequests < 1 || maxInFlightBytes < 1 || maxClientBytes < 1) {
+        if (maxBodyBytes < 1024
+                || maxInFlightRequests < 1
+                || maxInFlightBytes < 1
+                || maxClientBytes < 1) {
             throw new IllegalArgumentException("limit too small");
         }
         if (handshakeTimeoutMillis < 1 || connectTimeoutMillis < 1) {

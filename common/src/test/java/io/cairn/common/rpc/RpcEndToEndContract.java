@@ -159,8 +159,7 @@ abstract class RpcEndToEndContract {
 
     private static CompletableFuture<RpcTestCalls.Outcome> silentCall(
             RpcClient from, InetSocketAddress to, int bytes) {
-        return start(
-                from.channel(to), SILENT, new byte[0], new byte[bytes], Duration.ofMinutes(1));
+        return start(from.channel(to), SILENT, new byte[0], new byte[bytes], Duration.ofMinutes(1));
     }
 
     private void handle(RpcRequest request) {

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.disk;
 
 import com.sun.nio.file.ExtendedOpenOption;
+import io.cairn.common.libc.PageCache;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -52,7 +53,9 @@ class ChannelDeviceFiles implements DeviceFiles {
         }
     }
 
-    /** Some file systems open a file for direct I/O, and then do none; a bad sector is no reason. */
+    /**
+     * Some file systems open a file for direct I/O, and then do none; a bad sector is no reason.
+     */
     private static boolean refusesPages(DeviceFile direct, DeviceFile cached) {
         ByteBuffer page = PageBuffers.allocate(DeviceFile.PAGE_BYTES);
         return !canRead(direct, page) && canRead(cached, page.clear());

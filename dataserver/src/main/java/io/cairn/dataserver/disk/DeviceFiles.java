@@ -9,8 +9,8 @@ public interface DeviceFiles {
     DeviceFile open(Path path) throws IOException;
 
     /**
-     * Opens a file past the kernel's page cache, where its file system allows that: what is read
-     * is what the medium has, and a write that failed is never taken for one that succeeded. Only
+     * Opens a file past the kernel's page cache, where its file system allows that: what is read is
+     * what the medium has, and a write that failed is never taken for one that succeeded. Only
      * whole pages at whole pages, from and to {@link PageBuffers}.
      */
     default DeviceFile openDirect(Path path) throws IOException {

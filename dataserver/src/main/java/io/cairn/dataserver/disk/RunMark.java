@@ -13,9 +13,9 @@ import org.slf4j.LoggerFactory;
  * the kernel's page cache may have what the device has not: the disk is then read anew.
  *
  * <p>The mark is the file {@code running} in the directory of the write-ahead log. It is written
- * when a run begins, as a disk that fails may not take it any more, and removed when the run ends in
- * order; what failed is added when the disk takes it. It is not synced: a power cut that loses it
- * leaves no page cache either. Any thread.
+ * when a run begins, as a disk that fails may not take it any more, and removed when the run ends
+ * in order; what failed is added when the disk takes it. It is not synced: a power cut that loses
+ * it leaves no page cache either. Any thread.
  */
 public final class RunMark {
     private static final Logger LOG = LoggerFactory.getLogger(RunMark.class);
@@ -77,7 +77,8 @@ public final class RunMark {
 
     private void write(String reason) {
         try {
-            Files.write(file, reason.lines().findFirst().orElse("").getBytes(StandardCharsets.UTF_8));
+            Files.write(
+                    file, reason.lines().findFirst().orElse("").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
             LOG.warn("{} does not take why the run ended: {}", file, e.getMessage());
         }

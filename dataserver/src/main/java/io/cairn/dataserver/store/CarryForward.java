@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Lets the log be trimmed although a deferred operation is in its oldest part: the operation is
- * logged once more, at the end. A recovery takes the newest record for it, because the durable index
- * says that it is deferred. Not when the deferred ones would fill a good part of the log
+ * logged once more, at the end. A recovery takes the newest record for it, because the durable
+ * index says that it is deferred. Not when the deferred ones would fill a good part of the log
  * themselves: then writes wait until blocks are repaired. For the flusher.
  */
 final class CarryForward {

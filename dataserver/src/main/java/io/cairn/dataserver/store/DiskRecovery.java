@@ -151,7 +151,15 @@ final class DiskRecovery {
                         state.trimLsn());
         OpenedDisk disk =
                 new OpenedDisk(
-                        superblock.disk(), wal, data, index, allocator, space, pgs, truncated, mark);
+                        superblock.disk(),
+                        wal,
+                        data,
+                        index,
+                        allocator,
+                        space,
+                        pgs,
+                        truncated,
+                        mark);
         return new LocalDiskStore(config, disk, flusher, runtime);
     }
 

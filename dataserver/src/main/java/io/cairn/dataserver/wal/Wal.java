@@ -135,8 +135,8 @@ public final class Wal implements AutoCloseable {
     }
 
     /**
-     * Logs an operation or a repair once more, so that its first record can be trimmed when the new one is
-     * durable. Takes space in reserve.
+     * Logs an operation or a repair once more, so that its first record can be trimmed when the new
+     * one is durable. Takes space in reserve.
      *
      * @param payload of the operation; empty if the record has extents
      */

@@ -58,8 +58,7 @@ final class WalBuffers {
 
         private Buffer(ByteBuf memory, int bytes) {
             this.memory = memory;
-            this.bytes =
-                    PageBuffers.aligned(memory.internalNioBuffer(0, memory.capacity()), bytes);
+            this.bytes = PageBuffers.aligned(memory.internalNioBuffer(0, memory.capacity()), bytes);
         }
 
         /** Shared: use absolute positions only. */

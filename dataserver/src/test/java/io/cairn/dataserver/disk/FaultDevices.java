@@ -318,7 +318,8 @@ public final class FaultDevices implements DeviceFiles {
                 int start = target.position();
                 target.put(current, Math.toIntExact(position), target.remaining());
                 if (direct) {
-                    for (int p : phantoms.subSet((int) (position / PAGE), (int) (last / PAGE) + 1)) {
+                    for (int p :
+                            phantoms.subSet((int) (position / PAGE), (int) (last / PAGE) + 1)) {
                         int at = p * PAGE;
                         target.put(start + Math.toIntExact(at - position), synced, at, PAGE);
                     }

@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Appends of 4 KiB at depth 1 and 128 and random reads of them, on a real disk: {@code
- * AppendBenchmark DIRECTORY [SECONDS]}. With a third argument, ROUNDS: appends at depth 1 and 64 to a
- * log written past the page cache and to one written through it, in turn, and the medians. Not a
+ * AppendBenchmark DIRECTORY [SECONDS]}. With a third argument, ROUNDS: appends at depth 1 and 64 to
+ * a log written past the page cache and to one written through it, in turn, and the medians. Not a
  * test.
  */
 final class AppendBenchmark {

@@ -1,4 +1,4 @@
-package io.cairn.dataserver.disk;
+package io.cairn.common.libc;
 
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -9,14 +9,14 @@ import java.lang.invoke.MethodHandle;
 import java.nio.file.Path;
 
 /** The kernel's cache of one file, by posix_fadvise(2). Stateless, any thread. */
-final class PageCache {
+public final class PageCache {
     private static final int O_RDONLY_CLOEXEC = 0x80000;
     private static final int POSIX_FADV_DONTNEED = 4;
 
     private PageCache() {}
 
-    /** Forgets what need not be written. */
-    static void drop(Path path) throws IOException {
+    /** Forgets what need not be written. Throws IOException naming the file when it cannot. */
+    public static void drop(Path path) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             int fd =
                     (int)
