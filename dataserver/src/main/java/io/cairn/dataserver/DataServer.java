@@ -33,7 +33,6 @@ import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.service.DataService;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -55,7 +54,7 @@ public final class DataServer implements AutoCloseable {
     private static final long CLOSE_SECONDS = 10;
 
     private final IdentityDirectory state;
-    private final List<LocalDisk> disks;
+    private final Disks disks;
     private final ServerIdentity identity;
     private final RpcLoops loops;
     private final RpcClient peers;
@@ -69,7 +68,11 @@ public final class DataServer implements AutoCloseable {
     private volatile boolean closed;
 
     private DataServer(
-            DataServerConfig config, IdentityDirectory state, List<LocalDisk> disks, Meters meters)
+            DataServerConfig config,
+            IdentityDirectory state,
+            Disks disks,
+            Meters meters,
+            FatalHandler fatal)
             throws DataServerException {
         this.state = state;
         this.disks = disks;
@@ -81,18 +84,19 @@ public final class DataServer implements AutoCloseable {
         parts =
                 new ServerParts(
                         new ConcurrentHashMap<>(),
+                        new ConcurrentHashMap<>(),
                         peers,
                         new SpaceLedger(config.reserve().bytes(), config.maxInFlight().bytes()),
                         new Lease(BootClock.INSTANCE),
                         PgLimits.DEFAULT,
                         this::needMap,
                         meters.timer(DataServerMeter.PREPARE),
-                        FatalHandler.halt());
+                        fatal);
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
         maps = new MapFollower(pgLoops, parts, memory);
         DataService service = new DataService(pgLoops, parts, this::status, meters);
-        disks.forEach(service::repairDamageOf);
+        disks.opened().forEach(service::repairDamageOf);
         try {
             server =
                     RpcServer.bind(
@@ -106,7 +110,8 @@ public final class DataServer implements AutoCloseable {
             loops.close();
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         }
-        registration = new ServerRegistration(config, identity, disks, parts, maps, this::address);
+        registration =
+                new ServerRegistration(config, identity, disks.all(), parts, maps, this::address);
         mds =
                 new MdsLink(
                         loops.owned().getFirst(),
@@ -116,32 +121,44 @@ public final class DataServer implements AutoCloseable {
                         parts.lease(),
                         registration);
         mdsClient.onPush(Method.MAP_PUSH_VALUE, (from, head) -> maps.pushed(head));
-        new ServerGauges(meters, disks, pgLoops, parts, maps).register();
+        new ServerGauges(meters, disks.all(), pgLoops, parts, maps).register();
     }
 
     /**
      * Finds out which cluster this is, opens the disks (which may take as long as their recovery
-     * does), listens, and begins to register.
+     * does), listens, and begins to register. A disk that does not open is out, the others serve.
      *
      * @throws DataServerException with one line for the administrator
      */
     public static DataServer start(DataServerConfig config, DiskOpener opener, Meters meters)
             throws DataServerException {
+        return start(config, opener, meters, FatalHandler.halt());
+    }
+
+    /**
+     * As {@link #start(DataServerConfig, DiskOpener, Meters)}.
+     *
+     * @param fatal told when no disk is left, or an invariant does not hold: ends the process
+     */
+    static DataServer start(
+            DataServerConfig config, DiskOpener opener, Meters meters, FatalHandler fatal)
+            throws DataServerException {
         if (config.mds().isEmpty()) {
             throw new DataServerException("no metadata server is configured: set 'mds'");
         }
         IdentityDirectory state = openState(config);
-        List<LocalDisk> disks = new ArrayList<>();
         try {
             UUID cluster = ClusterIdentity.find(config, state);
-            for (DataServerConfig.DiskTable table : config.disk()) {
-                disks.add(new LocalDisk(opener.open(table, cluster)));
+            Disks disks = Disks.open(config, cluster, opener, fatal);
+            try {
+                DataServer server = new DataServer(config, state, disks, meters, fatal);
+                server.begin();
+                return server;
+            } catch (DataServerException | RuntimeException e) {
+                disks.close();
+                throw e;
             }
-            DataServer server = new DataServer(config, state, List.copyOf(disks), meters);
-            server.begin();
-            return server;
         } catch (DataServerException | RuntimeException e) {
-            disks.forEach(LocalDisk::close);
             state.close();
             throw e;
         }
@@ -157,9 +174,15 @@ public final class DataServer implements AutoCloseable {
 
     private void begin() {
         pgLoops.start();
-        loops.owned().getFirst().every(DISK_TICK_NANOS, () -> disks.forEach(LocalDisk::measure));
+        List<LocalDisk> opened = disks.opened();
+        loops.owned().getFirst().every(DISK_TICK_NANOS, () -> opened.forEach(LocalDisk::measure));
+        disks.onFailure(pgLoops::diskOut);
         mds.start();
-        LOG.info("Data server listens on {} with {} disks", address(), disks.size());
+        LOG.info(
+                "Data server listens on {} with {} of {} disks",
+                address(),
+                opened.size(),
+                disks.all().size());
     }
 
     /** The address it listens on, with the port that it got. */
@@ -213,7 +236,7 @@ public final class DataServer implements AutoCloseable {
                         .setIncarnation(identity.incarnation())
                         .setMapEpoch(maps.epoch())
                         .setServing(parts.lease().valid())
-                        .addAllDisks(disks.stream().map(LocalDisk::status).toList())
+                        .addAllDisks(disks.status())
                         .setPgsActive(serving)
                         .setPgsTotal(total);
         if (damaged > 0) {
@@ -241,7 +264,7 @@ public final class DataServer implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        disks.forEach(LocalDisk::close);
+        disks.close();
         mdsClient.close();
         peers.close();
         loops.close();

@@ -3,6 +3,8 @@ package io.cairn.dataserver;
 import io.cairn.common.metrics.Meters;
 import io.cairn.dataserver.ground.DataServerMeter;
 import io.cairn.dataserver.mdslink.MapFollower;
+import io.cairn.dataserver.pg.ConfiguredDisk;
+import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
@@ -12,7 +14,11 @@ import java.util.Locale;
 
 /** The gauges of a data server. */
 record ServerGauges(
-        Meters meters, List<LocalDisk> disks, PgLoops loops, ServerParts parts, MapFollower maps) {
+        Meters meters,
+        List<ConfiguredDisk> disks,
+        PgLoops loops,
+        ServerParts parts,
+        MapFollower maps) {
 
     void register() {
         meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().inFlightBytes());
@@ -29,7 +35,21 @@ record ServerGauges(
         }
     }
 
-    private void disk(LocalDisk disk, String tag) {
+    private void disk(ConfiguredDisk configured, String tag) {
+        for (DiskPhase phase : DiskPhase.values()) {
+            meters.gauge(
+                    DataServerMeter.DISK_STATE,
+                    () -> configured.phase() == phase ? 1 : 0,
+                    tag,
+                    phase.name().toLowerCase(Locale.ROOT));
+        }
+        LocalDisk opened = configured.disk();
+        if (opened != null) {
+            opened(opened, tag);
+        }
+    }
+
+    private void opened(LocalDisk disk, String tag) {
         meters.gauge(DataServerMeter.WAL_USED, () -> disk.store().usage().walUsedBytes(), tag);
         meters.gauge(
                 DataServerMeter.WAL_CAPACITY, () -> disk.store().usage().walCapacityBytes(), tag);

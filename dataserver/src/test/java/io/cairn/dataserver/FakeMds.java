@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Hello;
@@ -27,6 +28,7 @@ import io.cairn.dataserver.pg.Messages;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -45,6 +47,7 @@ final class FakeMds implements AutoCloseable {
     private final RpcServer server;
     private final ByteString clusterId;
     private final Map<Integer, Long> confirmed = new HashMap<>();
+    private final Map<Integer, List<DiskStatus>> reported = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable String leader;
     private volatile boolean silent;
@@ -88,6 +91,14 @@ final class FakeMds implements AutoCloseable {
     /** The lowest map epoch that all servers confirmed. */
     synchronized long confirmedByAll() {
         return confirmed.values().stream().mapToLong(Long::longValue).min().orElse(0);
+    }
+
+    /** What the server said last of the disk with this data file; null before. */
+    synchronized @Nullable DiskStatus reported(int server, Path data) {
+        return reported.getOrDefault(server, List.of()).stream()
+                .filter(d -> d.getData().equals(data.toString()))
+                .findFirst()
+                .orElse(null);
     }
 
     synchronized void evict(long session) {
@@ -142,6 +153,7 @@ final class FakeMds implements AutoCloseable {
 
     private synchronized HeartbeatReply heartbeat(HeartbeatRequest r) {
         confirmed.put(r.getServer(), r.getMapEpoch());
+        reported.put(r.getServer(), r.getDisksList());
         return HeartbeatReply.newBuilder().setMapEpoch(map.epoch()).build();
     }
 
@@ -161,34 +173,47 @@ final class FakeMds implements AutoCloseable {
                             .setAddress(r.getAddress())
                             .setIncarnation(r.getIncarnation())
                             .setUp(true));
-            update.addDisks(
-                    Disk.newBuilder()
-                            .setId(id * 10)
-                            .setUuid(r.getDisks(0).getUuid())
-                            .setServer(id));
-            if (map.disks().size() + (known == null ? 1 : 0) >= REPLICAS) {
-                pgs(update, id * 10);
+            for (int i = 0; i < r.getDisksCount(); i++) {
+                if (idOf(r.getDisks(i).getUuid()) == 0) {
+                    update.addDisks(
+                            Disk.newBuilder()
+                                    .setId(id * 10 + i)
+                                    .setUuid(r.getDisks(i).getUuid())
+                                    .setServer(id));
+                }
+            }
+            if (map.servers().size() + (known == null ? 1 : 0) >= REPLICAS) {
+                pgs(update);
             }
             publish(update);
         }
         return RegisterServerReply.newBuilder()
                 .setServer(id)
-                .addDisks(id * 10)
+                .addAllDisks(r.getDisksList().stream().map(d -> idOf(d.getUuid())).toList())
                 .setLeaseMillis(leaseMillis)
                 .setMap(map.toUpdate())
                 .build();
     }
 
-    private void pgs(MapUpdate.Builder update, int newDisk) {
+    /** 0 if the map does not have it. */
+    private int idOf(ByteString uuid) {
+        return map.disks().stream()
+                .filter(d -> d.getUuid().equals(uuid))
+                .mapToInt(Disk::getId)
+                .findFirst()
+                .orElse(0);
+    }
+
+    /** Each PG has one disk of each server: that with the PG's number, counted round. */
+    private void pgs(MapUpdate.Builder update) {
         update.addPools(Pool.newBuilder().setId(1).setSize(REPLICAS).setPgCount(PGS));
-        List<Integer> disks = new ArrayList<>(map.disks().stream().map(Disk::getId).toList());
-        if (!disks.contains(newDisk)) {
-            disks.add(newDisk);
-        }
+        List<Disk> disks = new ArrayList<>(map.disks());
+        disks.addAll(update.getDisksList());
+        int perServer = disks.size() / REPLICAS;
         for (int i = 0; i < PGS; i++) {
             List<Integer> members = new ArrayList<>();
             for (int r = 0; r < REPLICAS; r++) {
-                members.add(disks.get((i + r) % REPLICAS));
+                members.add((1 + (i + r) % REPLICAS) * 10 + i % perServer);
             }
             update.addPgs(
                     PlacementGroup.newBuilder()

@@ -4,6 +4,7 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.data.TruncateInodeFormat;
+import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
@@ -42,6 +43,7 @@ final class MemoryDisk {
     private final List<Runnable> waiting = new ArrayList<>();
     private boolean stalled;
     private volatile boolean damaged;
+    private volatile boolean indexDamaged;
     private volatile long admissible = 1L << 30;
     private @Nullable Store open;
 
@@ -82,6 +84,11 @@ final class MemoryDisk {
 
     void admit(long bytes) {
         admissible = bytes;
+    }
+
+    /** From now on the index cannot be read. */
+    void damageIndex() {
+        indexDamaged = true;
     }
 
     synchronized DiskStore open() {
@@ -203,6 +210,9 @@ final class MemoryDisk {
 
         @Override
         public long truncateSequence(int pg, long inode, int chunk) {
+            if (indexDamaged) {
+                throw new IndexDamagedException("a bit of it flipped");
+            }
             long sequence = 0;
             synchronized (MemoryDisk.this) {
                 for (PgLogEntry e : log(pg)) {

@@ -27,15 +27,10 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDatabases;
-import io.cairn.dataserver.disk.DeviceFiles;
-import io.cairn.dataserver.disk.DiskConfig;
-import io.cairn.dataserver.disk.DiskOpenException;
-import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
-import io.cairn.dataserver.store.DiskRuntime;
-import io.cairn.dataserver.store.LocalDiskStore;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -48,7 +43,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Three data servers on loopback with disks in memory, a fake metadata service, and a client. */
@@ -62,6 +59,14 @@ final class TestCluster implements AutoCloseable {
     private final Path directory;
     final List<UnreadableDisks> devices = new ArrayList<>();
     private boolean realDisks;
+    private int disksPerServer = 1;
+
+    /** Of each server, with {@link #onFaultyDisks}. */
+    final List<FaultDevices> faults = new ArrayList<>();
+
+    /** What would have ended a server's process; the test clears what it meant to happen. */
+    final List<String> fatal = new CopyOnWriteArrayList<>();
+
     private final @Nullable DataServer[] servers = new @Nullable DataServer[SERVERS];
     private final RpcLoops loops = new RpcLoops(1, "test-client");
     private final RpcClient client =
@@ -88,6 +93,13 @@ final class TestCluster implements AutoCloseable {
     }
 
     static DataServerConfig config(Path stateDir, List<InetSocketAddress> mds) {
+        return config(stateDir, mds, List.of(disk(stateDir, 64)));
+    }
+
+    private static DataServerConfig config(
+            Path stateDir,
+            List<InetSocketAddress> mds,
+            List<DataServerConfig.DiskTable> disks) {
         return new DataServerConfig(
                 stateDir,
                 HostPort.parse("127.0.0.1:0"),
@@ -101,20 +113,23 @@ final class TestCluster implements AutoCloseable {
                 Duration.ofMillis(50),
                 ByteSize.ofMiB(64),
                 ByteSize.ofMiB(0),
-                List.of(
-                        new DataServerConfig.DiskTable(
-                                stateDir.resolve("data"),
-                                stateDir.resolve("wal"),
-                                stateDir.resolve("index"),
-                                ByteSize.ofMiB(64),
-                                ByteSize.ofMiB(16),
-                                ByteSize.ofMiB(1),
-                                ByteSize.ofMiB(0),
-                                Duration.ofSeconds(1),
-                                1,
-                                ByteSize.parse("64KiB"))),
+                disks,
                 rocks(),
                 new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)));
+    }
+
+    private static DataServerConfig.DiskTable disk(Path directory, int mebibytes) {
+        return new DataServerConfig.DiskTable(
+                directory.resolve("data"),
+                directory.resolve("wal"),
+                directory.resolve("index"),
+                ByteSize.ofMiB(mebibytes),
+                ByteSize.ofMiB(Math.min(mebibytes, 16)),
+                ByteSize.ofMiB(1),
+                ByteSize.ofMiB(0),
+                Duration.ofSeconds(1),
+                1,
+                ByteSize.parse("64KiB"));
     }
 
     private static RocksConfig rocks() {
@@ -122,26 +137,27 @@ final class TestCluster implements AutoCloseable {
     }
 
     static DiskOpener opener(MemoryDisk disk) {
-        return (table, cluster) -> disk.open();
-    }
-
-    private DiskOpener opener(DeviceFiles files) {
-        return (table, cluster) -> {
-            try {
-                return LocalDiskStore.open(
-                        DiskConfig.of(table),
-                        cluster,
-                        new DiskRuntime(databases, files, FatalHandler.halt(), true));
-            } catch (DiskOpenException e) {
-                throw new DataServerException(String.valueOf(e.getMessage()), e);
-            }
-        };
+        return wanted -> disk.open();
     }
 
     /** From now on servers start on real disks, below their state directories. */
     TestCluster onRealDisks() {
         realDisks = true;
         return this;
+    }
+
+    /** From now on servers start on so many disks each, whose devices can fail. */
+    TestCluster onFaultyDisks(int perServer) {
+        disksPerServer = perServer;
+        for (int i = 0; i < SERVERS; i++) {
+            faults.add(new FaultDevices(i));
+        }
+        return this;
+    }
+
+    /** Where a disk of a server has its parts. */
+    Path disk(int server, int disk) {
+        return stateDir(server).resolve("disk-" + disk);
     }
 
     private final IndexDatabases databases =
@@ -160,11 +176,30 @@ final class TestCluster implements AutoCloseable {
     }
 
     void start(int i) throws DataServerException {
+        if (!faults.isEmpty()) {
+            // Small: their content is in memory, twice.
+            List<DataServerConfig.DiskTable> tables =
+                    IntStream.range(0, disksPerServer).mapToObj(d -> disk(disk(i, d), 8)).toList();
+            servers[i] =
+                    DataServer.start(
+                            config(stateDir(i), List.of(mds.address()), tables),
+                            DiskOpener.local(databases, faults.get(i)),
+                            Meters.unpublished(),
+                            this::fatal);
+            return;
+        }
         servers[i] =
                 DataServer.start(
                         config(stateDir(i), List.of(mds.address())),
-                        realDisks ? opener(devices.get(i)) : opener(disks.get(i)),
-                        Meters.unpublished());
+                        realDisks
+                                ? DiskOpener.local(databases, devices.get(i))
+                                : opener(disks.get(i)),
+                        Meters.unpublished(),
+                        this::fatal);
+    }
+
+    private void fatal(String what, Throwable cause) {
+        fatal.add(what + ": " + cause);
     }
 
     Path stateDir(int i) {
@@ -324,5 +359,8 @@ final class TestCluster implements AutoCloseable {
         client.close();
         loops.close();
         mds.close();
+        if (!fatal.isEmpty()) {
+            throw new AssertionError("a server's process would have ended: " + fatal);
+        }
     }
 }

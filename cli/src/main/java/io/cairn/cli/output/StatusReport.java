@@ -1,6 +1,7 @@
 package io.cairn.cli.output;
 
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
@@ -147,8 +148,9 @@ public final class StatusReport {
                 if (disk.getServer() == server.getId()) {
                     DiskStatus d = diskStatus(server, disk);
                     out.printf(
-                            "          disk %d  %s used of %s, WAL %s of %s%n",
+                            "          disk %d  %s%s used of %s, WAL %s of %s%n",
                             disk.getId(),
+                            isOut(d) ? "OUT  " : "",
                             Sizes.text(d.getUsedBytes()),
                             Sizes.text(disk.getCapacityBytes()),
                             Sizes.text(d.getWalUsedBytes()),
@@ -235,6 +237,12 @@ public final class StatusReport {
             DiskStatus d = diskStatus(server, disk);
             Map<String, Object> json = new LinkedHashMap<>();
             json.put("id", disk.getId());
+            json.put("data", d.getData());
+            json.put("out", isOut(d));
+            if (isOut(d)) {
+                json.put("cause", d.getCause());
+                json.put("next_step", d.getNextStep());
+            }
             json.put("capacity_bytes", disk.getCapacityBytes());
             json.put("used_bytes", d.getUsedBytes());
             json.put("free_bytes", d.getFreeBytes());
@@ -243,6 +251,10 @@ public final class StatusReport {
             disks.add(json);
         }
         return disks;
+    }
+
+    private static boolean isOut(DiskStatus disk) {
+        return disk.getCondition() == DiskCondition.DISK_OUT;
     }
 
     private DiskStatus diskStatus(Server server, Disk disk) {

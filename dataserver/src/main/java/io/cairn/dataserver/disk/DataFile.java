@@ -2,13 +2,23 @@ package io.cairn.dataserver.disk;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
-/** The blocks of one disk, numbered from 0, which is the superblock. Any thread. */
+/**
+ * The blocks of one disk, numbered from 0, which is the superblock. Any thread.
+ *
+ * <p>The kernel tells one caller of a failed sync, and drops what could not be written: a sync
+ * after it succeeds. So the first failure fences the file: from then on nothing is written to it
+ * and no sync succeeds, not even one that was under way beside the failed one.
+ */
 public final class DataFile implements AutoCloseable {
     public static final int BLOCK_BYTES = 4096;
 
     private final DeviceFile device;
     private final long blocks;
+    private final ReentrantLock syncing = new ReentrantLock();
+    private volatile @Nullable String fence;
 
     public DataFile(DeviceFile device, long capacityBytes) {
         this.device = device;
@@ -29,12 +39,49 @@ public final class DataFile implements AutoCloseable {
         device.read(target, position);
     }
 
+    /** Throws IOException also if something failed before. */
     public void write(long block, ByteBuffer source) throws IOException {
-        device.write(source, position(block, source));
+        long position = position(block, source);
+        check();
+        try {
+            device.write(source, position);
+        } catch (IOException e) {
+            fence("a write failed: " + e.getMessage());
+            throw e;
+        }
     }
 
+    /** Throws IOException also if something failed before, or fails meanwhile. */
     public void force() throws IOException {
-        device.force();
+        syncing.lock();
+        try {
+            check();
+            device.force();
+            check();
+        } catch (IOException e) {
+            fence("a sync failed: " + e.getMessage());
+            throw e;
+        } finally {
+            syncing.unlock();
+        }
+    }
+
+    /** From now on nothing is written and no sync succeeds. */
+    public void fence(String why) {
+        if (fence == null) {
+            fence = why;
+        }
+    }
+
+    public boolean isFenced() {
+        return fence != null;
+    }
+
+    private void check() throws IOException {
+        String why = fence;
+        if (why != null) {
+            throw new IOException("the data file takes nothing more: " + why);
+        }
     }
 
     @Override

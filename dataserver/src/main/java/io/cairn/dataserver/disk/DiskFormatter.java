@@ -7,6 +7,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.UUID;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,8 +36,13 @@ public final class DiskFormatter {
         void make(Superblock superblock) throws IOException;
     }
 
-    /** Returns the superblock of a disk that is whole; formats one where nothing exists. */
-    public Superblock openOrFormat(UUID cluster, Maker maker)
+    /**
+     * Returns the superblock of a disk that is whole; formats one where nothing exists.
+     *
+     * @param known identity of the disk that was there at an earlier opening: then none is made;
+     *     null if there was none
+     */
+    public Superblock openOrFormat(UUID cluster, @Nullable UUID known, Maker maker)
             throws IOException, DiskOpenException {
         boolean dataExists = Files.exists(config.data());
         boolean wal = hasEntries(config.wal());
@@ -58,10 +64,12 @@ public final class DiskFormatter {
                     return format(device, cluster, maker);
                 }
                 refuseLeftovers(wal, index);
+                refuseLost(known);
                 return format(device, cluster, maker);
             }
         }
         refuseLeftovers(wal, index);
+        refuseLost(known);
         if (config.capacityBytes() == 0) {
             throw new DiskOpenException(
                     config.data() + " does not exist and capacity is 0: nothing to make it of");
@@ -158,6 +166,17 @@ public final class DiskFormatter {
                             "%s is not formatted, but %s is not empty: a disk cannot be made of"
                                     + " parts of another; erase the directory for a new disk",
                             config.data(), wal ? config.wal() : config.index()));
+        }
+    }
+
+    private void refuseLost(@Nullable UUID known) throws DiskOpenException {
+        if (known != null) {
+            throw new DiskOpenException(
+                    String.format(
+                            "disk %s was at %s, and nothing is there now: mount its file system, or"
+                                    + " correct the paths; for a new disk in its place remove its"
+                                    + " line from the file '%s' in the server's state_dir",
+                            known, config.data(), KnownDisks.FILE));
         }
     }
 

@@ -10,6 +10,12 @@ public enum DataServerMeter implements MeterSpec {
     PGS(Kind.GAUGE, "", "Placement group replicas of this server, by state", "state"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this server has"),
     LEASE(Kind.GAUGE, "seconds", "What is left of the lease from the metadata service"),
+    DISK_STATE(
+            Kind.GAUGE,
+            "",
+            "1 for the state that the disk is in (opening, serving or out), 0 for the others",
+            "disk",
+            "state"),
     WAL_USED(Kind.GAUGE, "bytes", "Write-ahead log not yet flushed to the disk", "disk"),
     WAL_CAPACITY(Kind.GAUGE, "bytes", "Size of the write-ahead log", "disk"),
     DISK_USED(Kind.GAUGE, "bytes", "Space taken by chunks", "disk"),

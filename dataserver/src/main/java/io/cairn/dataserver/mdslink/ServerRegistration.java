@@ -1,12 +1,14 @@
 package io.cairn.dataserver.mdslink;
 
 import io.cairn.common.config.HostPort;
+import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
 import java.util.List;
@@ -25,6 +27,7 @@ public final class ServerRegistration {
 
     private final DataServerConfig config;
     private final ServerIdentity identity;
+    private final List<ConfiguredDisk> configured;
     private final List<LocalDisk> disks;
     private final ServerParts parts;
     private final MapFollower maps;
@@ -33,19 +36,20 @@ public final class ServerRegistration {
     private final CompletableFuture<DataServerException> failure = new CompletableFuture<>();
 
     /**
-     * @param disks all that this server serves, in the order of the configuration
+     * @param configured all disks, opened or not, in the order of the configuration
      * @param address where this server listens
      */
     public ServerRegistration(
             DataServerConfig config,
             ServerIdentity identity,
-            List<LocalDisk> disks,
+            List<ConfiguredDisk> configured,
             ServerParts parts,
             MapFollower maps,
             Supplier<HostPort> address) {
         this.config = config;
         this.identity = identity;
-        this.disks = disks;
+        this.configured = configured;
+        this.disks = ConfiguredDisk.opened(configured);
         this.parts = parts;
         this.maps = maps;
         this.address = address;
@@ -100,6 +104,12 @@ public final class ServerRegistration {
             disks.get(i).registered(reply.getDisks(i));
             parts.disks().put(reply.getDisks(i), disks.get(i));
         }
+        configured.forEach(d -> d.registered(reply.getMap()));
+        for (Disk disk : reply.getMap().getDisksList()) {
+            if (disk.getServer() == reply.getServer() && !parts.disks().containsKey(disk.getId())) {
+                parts.lost().put(disk.getId(), reply.getServer());
+            }
+        }
         maps.update(reply.getMap());
         if (registered.complete(null)) {
             LOG.info("Registered as server {}, disks {}", reply.getServer(), reply.getDisksList());
@@ -111,7 +121,7 @@ public final class ServerRegistration {
                 .setServer(identity.serverId())
                 .setIncarnation(identity.incarnation())
                 .setMapEpoch(maps.confirmedEpoch())
-                .addAllDisks(disks.stream().map(LocalDisk::status).toList())
+                .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList())
                 .build();
     }
 

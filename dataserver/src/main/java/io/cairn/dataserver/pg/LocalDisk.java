@@ -1,13 +1,18 @@
 package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.store.DiskStore;
 
 /**
- * A disk that this process serves: its store, the id that the MDS gave it, and how much it slows
- * writers down. Any thread.
+ * A disk that this process opened: its store, the id that the MDS gave it, and how much it slows
+ * writers down. When it has failed it is out, and its placement groups are gone from the loops; the
+ * store is closed with the server only. Any thread.
  */
 public final class LocalDisk implements AutoCloseable {
     /** Below this fill ratio of the log no write is delayed. */
@@ -16,12 +21,18 @@ public final class LocalDisk implements AutoCloseable {
     private static final long MAX_DELAY_NANOS = 250_000_000L;
 
     private final DiskStore store;
+    private final FatalHandler failed;
     private final BlockingCalls calls = new BlockingCalls();
     private volatile int id;
     private volatile long delayNanos;
+    private volatile boolean out;
 
-    public LocalDisk(DiskStore store) {
+    /**
+     * @param failed told when the disk cannot serve any more
+     */
+    public LocalDisk(DiskStore store, FatalHandler failed) {
         this.store = store;
+        this.failed = failed;
     }
 
     /** Identity of the disk, 16 bytes. */
@@ -50,8 +61,32 @@ public final class LocalDisk implements AutoCloseable {
         return id;
     }
 
-    /** What the metadata service is told with each heartbeat. */
-    public DiskStatus status() {
+    /** From now on nothing is read from it or acknowledged. */
+    public void markOut() {
+        out = true;
+    }
+
+    /** Whether it failed. */
+    public boolean isOut() {
+        return out;
+    }
+
+    /** What a request is answered with whose replica is on a disk of this server that is out. */
+    public static RpcStatus outStatus(int disk) {
+        return RpcStatus.fail(
+                Errno.EAGAIN,
+                Advice.RETRY,
+                "disk %d is out of service, see the status of the cluster".formatted(disk));
+    }
+
+    /** The store cannot be used: takes the disk out. Returns what to throw. */
+    DiskOutException unusable(Exception cause) {
+        failed.fatal("reading the index of disk " + store.uuid() + " failed", cause);
+        return new DiskOutException("disk " + id + " is out of service", cause);
+    }
+
+    /** Its space and what to warn of. */
+    DiskStatus.Builder status() {
         DiskStore.DiskUsage usage = store.usage();
         DiskStatus.Builder status =
                 DiskStatus.newBuilder()
@@ -68,7 +103,7 @@ public final class LocalDisk implements AutoCloseable {
                             + " damaged blocks wait for repair from another replica; until then what"
                             + " was written to them stays in the write-ahead log");
         }
-        return status.build();
+        return status;
     }
 
     /** The MDS gave the disk this id. */

@@ -1,11 +1,14 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.errno.Errno;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcLoop;
+import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.PgState;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -14,12 +17,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The placement groups that one event loop owns, and the cluster map it applied last. Called on
  * that loop, unless a method says otherwise.
  */
 public final class PgLoop {
+    private static final Logger LOG = LoggerFactory.getLogger(PgLoop.class);
+
     private static final long TICK_NANOS = 20_000_000;
 
     private final RpcLoop loop;
@@ -70,11 +77,13 @@ public final class PgLoop {
 
     /**
      * Runs the task now. An exception is a broken invariant of a replica: it stops the process, see
-     * {@link ServerParts}.
+     * {@link ServerParts}; but for that of a disk, whose replicas are closed with it.
      */
     void run(Runnable task) {
         try {
             task.run();
+        } catch (DiskOutException e) {
+            LOG.debug("A task met a disk that is out", e);
         } catch (RuntimeException | Error e) {
             parts.fatal().fatal("a placement group's state is not what it must be", e);
         }
@@ -180,6 +189,28 @@ public final class PgLoop {
         return primaries.get(pg);
     }
 
+    /** What a client is told whose PG has no primary among the replicas here. */
+    public RpcStatus noPrimary(int pg) {
+        int[] members = members(pg);
+        return members.length > 0 && isOutHere(members[0])
+                ? LocalDisk.outStatus(members[0])
+                : RpcStatus.fail(
+                        Errno.EAGAIN,
+                        Advice.REFRESH_MAP,
+                        "placement group %x has its primary elsewhere".formatted(pg));
+    }
+
+    /** Whether the disk is one of this server, but cannot serve. */
+    public boolean isOutHere(int disk) {
+        LocalDisk opened = parts.disks().get(disk);
+        if (opened != null) {
+            return opened.isOut();
+        }
+        Integer owner = parts.lost().get(disk);
+        Server server = map.serverOfDisk(disk);
+        return owner != null && server != null && server.getId() == owner;
+    }
+
     /** To the server of another disk, null while the map does not know it. */
     public @Nullable RpcChannel channel(int diskId) {
         RpcChannel channel = channels.get(diskId);
@@ -230,11 +261,20 @@ public final class PgLoop {
         }
     }
 
+    /** The disk is out: its replicas end, and whoever waits for one of them is told to retry. */
+    void diskOut(LocalDisk disk) {
+        List<PgSlot> gone = slots.values().stream().filter(s -> s.disk() == disk).toList();
+        slots.values().removeAll(gone);
+        primaries.values().removeAll(gone);
+        gone.forEach(s -> s.replica().close("disk %d is out of service".formatted(disk.id())));
+        count();
+    }
+
     void close() {
         closed = true;
         List<PgSlot> all = new ArrayList<>(slots.values());
         slots.clear();
         primaries.clear();
-        all.forEach(s -> s.replica().close());
+        all.forEach(s -> s.replica().close("the data server stops"));
     }
 }

@@ -53,6 +53,11 @@ public final class PgLoops {
         return loops.stream().mapToInt(l -> l.stateCount(state)).sum();
     }
 
+    /** The disk is out: each loop ends the replicas on it, soon. */
+    public void diskOut(LocalDisk disk) {
+        loops.forEach(l -> l.execute(() -> l.diskOut(disk)));
+    }
+
     /** Closes the replicas, each on its loop; false if a loop did not end in time. */
     public boolean close(long timeout, TimeUnit unit) throws InterruptedException {
         CountDownLatch ended = new CountDownLatch(loops.size());

@@ -11,6 +11,7 @@ import io.cairn.common.proto.PgPeerQueryRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.replication.PgOutputs;
 import io.cairn.dataserver.replication.PgReplica;
@@ -131,7 +132,11 @@ public final class PgSlot implements PgOutputs {
 
     @Override
     public long truncateSequence(long inode, int chunk) {
-        return disk.store().truncateSequence(pg, inode, chunk);
+        try {
+            return disk.store().truncateSequence(pg, inode, chunk);
+        } catch (IndexDamagedException e) {
+            throw disk.unusable(e);
+        }
     }
 
     @Override

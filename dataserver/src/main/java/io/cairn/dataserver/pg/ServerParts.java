@@ -11,13 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * What all loops of one data server share. Any thread.
  *
- * @param disks by the id the MDS gave; filled at registration, before the first map
+ * @param disks that opened, by the id the MDS gave; filled at registration, before the first map
+ * @param lost disks that did not open, though the map said at registration that they belong to this
+ *     server: its id by theirs
  * @param peers makes channels to other data servers
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
  * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
         Map<Integer, LocalDisk> disks,
+        Map<Integer, Integer> lost,
         RpcClient peers,
         SpaceLedger ledger,
         Lease lease,
@@ -26,7 +29,9 @@ public record ServerParts(
         OperationTimer prepareTimer,
         FatalHandler fatal) {
 
+    /** A disk that serves here; null if it is elsewhere, or out. */
     @Nullable LocalDisk disk(int id) {
-        return disks.get(id);
+        LocalDisk disk = disks.get(id);
+        return disk == null || disk.isOut() ? null : disk;
     }
 }

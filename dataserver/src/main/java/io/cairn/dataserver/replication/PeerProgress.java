@@ -4,6 +4,14 @@ import org.jspecify.annotations.Nullable;
 
 /** What a primary knows of one backup in the present epoch. Owner's thread only. */
 final class PeerProgress {
+    private static final long FIRST_PAUSE_NANOS = 20_000_000;
+
+    /** Up to 1.28 s. */
+    private static final int MAX_DOUBLINGS = 6;
+
+    /** Refusals in a row that are no passing thing. */
+    private static final int PROBE_AFTER = 4;
+
     final int disk;
 
     /** The history it reported, null before. */
@@ -24,9 +32,15 @@ final class PeerProgress {
     /** What was in flight is lost: send again at the next tick. */
     boolean lost;
 
+    /** Times in a row that it took nothing of what it lacks. */
+    private int losses;
+
+    private long againNanos;
+
     PeerProgress(int disk, long nowNanos) {
         this.disk = disk;
         progressNanos = nowNanos;
+        againNanos = nowNanos;
     }
 
     void advance(long durableSequence, long nowNanos) {
@@ -35,6 +49,37 @@ final class PeerProgress {
             next = Math.max(next, durable + 1);
         }
         progressNanos = nowNanos;
+        losses = 0;
+    }
+
+    /**
+     * What was sent did not arrive, or was refused for now, for example because its disk is out:
+     * all of it is to be sent again, after a pause that grows, and then by one operation first.
+     *
+     * @param behind whether it lacks anything
+     */
+    void refused(boolean behind, long nowNanos) {
+        if (!behind) {
+            losses = 0;
+        } else if (!lost) {
+            long pause = losses == 0 ? 0 : FIRST_PAUSE_NANOS << Math.min(losses - 1, MAX_DOUBLINGS);
+            againNanos = nowNanos + pause;
+            losses++;
+        }
+        toldCommitted = 0;
+        sendAgainFrom(durable + 1);
+    }
+
+    /** Whether it is left alone for now. */
+    boolean pausing(long nowNanos) {
+        return lost && nowNanos - againNanos < 0;
+    }
+
+    /**
+     * Whether it has refused so often that only one operation is sent to see whether it takes it.
+     */
+    boolean isProbed() {
+        return losses >= PROBE_AFTER;
     }
 
     void sendAgainFrom(long sequence) {

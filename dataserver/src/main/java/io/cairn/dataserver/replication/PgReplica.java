@@ -97,10 +97,13 @@ public final class PgReplica {
         }
     }
 
-    /** Fails every operation and read that waits. The replica is not used afterwards. */
-    public void close() {
+    /**
+     * Fails every operation and read that waits: they are to be tried again. The replica is not
+     * used afterwards.
+     */
+    public void close(String why) {
         if (primary != null) {
-            primary.close(refuse(Advice.RETRY, "the data server stops"));
+            primary.close(refuse(Advice.RETRY, why));
             primary = null;
         }
         if (backup != null) {

@@ -119,6 +119,16 @@ final class Primary {
         }
         // Also when it is refused below: else a full window would never empty again.
         windows.acknowledge(op.session(), op.ackedBelow());
+        for (int i = 0; i < peers.size(); i++) {
+            if (peers.get(i).isProbed()) {
+                // What waits for it would take the room that this server's other PGs need.
+                return RpcStatus.fail(
+                        Errno.EAGAIN,
+                        Advice.RETRY,
+                        "disk %d of the placement group takes nothing now"
+                                .formatted(peers.get(i).disk));
+            }
+        }
         long bytes = InFlight.chargeBytes(op);
         if (op.type() == DataOpType.WRITE) {
             if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
@@ -296,8 +306,7 @@ final class Primary {
     void peerLost(int disk) {
         PeerProgress peer = peer(disk);
         if (peer != null) {
-            peer.toldCommitted = 0;
-            peer.sendAgainFrom(peer.durable + 1);
+            peer.refused(peer.durable < log.lastSequence(), nowNanos);
         }
     }
 
@@ -308,6 +317,9 @@ final class Primary {
             return;
         }
         for (PeerProgress peer : peers) {
+            if (peer.pausing(nowNanos)) {
+                continue;
+            }
             boolean inFlight = peer.durable < peer.next - 1;
             if (inFlight && nowNanos - peer.progressNanos > limits.resendNanos()) {
                 peer.sendAgainFrom(peer.durable + 1);
@@ -336,6 +348,9 @@ final class Primary {
                 return;
             }
             send(peer, op.entry, log.epochAt(peer.next - 1));
+            if (peer.isProbed()) {
+                return;
+            }
         }
     }
 

@@ -14,6 +14,7 @@ import io.cairn.common.proto.PgPeerQueryRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
@@ -290,6 +291,10 @@ final class MemberService {
             PgSlot slot = owner.slot(pg, disk);
             if (slot != null) {
                 action.accept(slot);
+                return;
+            }
+            if (owner.isOutHere(disk)) {
+                request.fail(LocalDisk.outStatus(disk));
                 return;
             }
             parts.needMap().run();

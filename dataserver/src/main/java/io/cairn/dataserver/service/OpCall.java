@@ -6,7 +6,9 @@ import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.pg.DiskOutException;
 import io.cairn.dataserver.pg.EpochGate;
+import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.replication.OpAnswer;
@@ -64,14 +66,19 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
         }
         PgSlot slot = owner.primary(op.pg());
         if (slot == null) {
-            fail(
-                    RpcStatus.fail(
-                            Errno.EAGAIN,
-                            Advice.REFRESH_MAP,
-                            "placement group %x has its primary elsewhere".formatted(op.pg())));
+            fail(owner.noPrimary(op.pg()));
             return;
         }
-        start(slot);
+        onDisk(slot, () -> start(slot));
+    }
+
+    /** Runs what asks the disk; if that fails, the request is to be tried again. */
+    protected final void onDisk(PgSlot slot, Runnable task) {
+        try {
+            task.run();
+        } catch (DiskOutException e) {
+            fail(LocalDisk.outStatus(slot.disk().id()));
+        }
     }
 
     /** The primary is here. */

@@ -75,7 +75,7 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
             throw new IllegalStateException("read before it was started");
         }
         if (failure != null || bytes == null) {
-            readElsewhere(primary, failure);
+            onDisk(primary, () -> readElsewhere(primary, failure));
             return;
         }
         shown(primary, bytes, crcs);

@@ -15,6 +15,7 @@ import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskFormatter;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.disk.Superblock;
 import io.cairn.dataserver.wal.Wal;
@@ -26,6 +27,7 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,7 +39,7 @@ final class DiskRecovery {
     private static final Logger LOG = LoggerFactory.getLogger(DiskRecovery.class);
 
     private final DiskConfig config;
-    private DiskRuntime runtime;
+    private final DiskRuntime runtime;
     private final DeviceFiles files;
 
     private DiskRecovery(DiskConfig config, DiskRuntime runtime) {
@@ -46,26 +48,36 @@ final class DiskRecovery {
         this.files = runtime.files();
     }
 
-    static LocalDiskStore open(DiskConfig config, UUID cluster, DiskRuntime runtime)
+    static LocalDiskStore open(
+            DiskConfig config, UUID cluster, @Nullable UUID known, DiskRuntime runtime)
             throws DiskOpenException {
         try {
-            return new DiskRecovery(config, runtime).open(cluster);
+            return new DiskRecovery(config, runtime).open(cluster, known);
         } catch (IOException | IndexDamagedException | IllegalStateException e) {
             throw new DiskOpenException(
                     "cannot open disk " + config.data() + ": " + e.getMessage(), e);
         }
     }
 
-    private LocalDiskStore open(UUID cluster) throws IOException, DiskOpenException {
-        Superblock superblock = new DiskFormatter(config, files).openOrFormat(cluster, this::make);
+    private LocalDiskStore open(UUID cluster, @Nullable UUID known)
+            throws IOException, DiskOpenException {
+        Superblock superblock =
+                new DiskFormatter(config, files).openOrFormat(cluster, known, this::make);
         RunMark mark = RunMark.begin(files, config);
-        runtime = runtime.with(mark.before(runtime.fatal()));
+        FatalHandler marked = mark.before(runtime.fatal());
         DeviceFile device = files.open(config.data());
         DataFile data = new DataFile(device, superblock.capacityBytes());
+        // Whichever part fails first, the data file takes nothing more: after a failed sync of one
+        // writer the kernel would tell the next one that all is well.
+        FatalHandler failed =
+                (what, cause) -> {
+                    data.fence(what);
+                    marked.fatal(what, cause);
+                };
         ChunkIndex index = null;
         try {
-            index = openIndex(superblock.disk());
-            return open(superblock, data, index, mark);
+            index = openIndex(superblock.disk(), failed);
+            return open(superblock, data, index, mark, failed);
         } catch (IOException | DiskOpenException | RuntimeException e) {
             if (index != null) {
                 index.close();
@@ -75,14 +87,14 @@ final class DiskRecovery {
         }
     }
 
-    private ChunkIndex openIndex(UUID disk) throws IOException {
-        return ChunkIndex.open(config.index(), disk, runtime.databases(), runtime.fatal());
+    private ChunkIndex openIndex(UUID disk, FatalHandler failed) throws IOException {
+        return ChunkIndex.open(config.index(), disk, runtime.databases(), failed);
     }
 
     /** The parts of a new disk besides its superblocks. */
     private void make(Superblock superblock) throws IOException {
         Wal.create(files, config.wal(), config.walSegments(), config.walSegmentBytes());
-        try (ChunkIndex index = openIndex(superblock.disk());
+        try (ChunkIndex index = openIndex(superblock.disk(), runtime.fatal());
                 ChunkIndex.Update update = new ChunkIndex.Update()) {
             update.putDiskState(new DiskState(superblock.disk(), 0, config.walSegments()));
             index.apply(update);
@@ -91,7 +103,11 @@ final class DiskRecovery {
     }
 
     private LocalDiskStore open(
-            Superblock superblock, DataFile data, ChunkIndex index, RunMark mark)
+            Superblock superblock,
+            DataFile data,
+            ChunkIndex index,
+            RunMark mark,
+            FatalHandler failed)
             throws IOException, DiskOpenException {
         DiskState state = index.diskState();
         if (state == null || !state.disk().equals(superblock.disk())) {
@@ -120,7 +136,7 @@ final class DiskRecovery {
                         superblock.disk(),
                         data,
                         state.trimLsn(),
-                        runtime.fatal(),
+                        failed,
                         OpenedDisk.nameOf(superblock.disk()),
                         new Replay(pgs, index, space, truncated));
         try {
@@ -160,7 +176,7 @@ final class DiskRecovery {
                         pgs,
                         truncated,
                         mark);
-        return new LocalDiskStore(config, disk, flusher, runtime);
+        return new LocalDiskStore(config, disk, flusher, runtime.with(failed));
     }
 
     /** What the index says of blocks and truncations, collected in memory. */

@@ -7,18 +7,14 @@ import io.cairn.dataserver.disk.FatalHandler;
 /**
  * What a disk needs of the process it runs in.
  *
+ * @param fatal told once nothing more can be acknowledged; the disk then takes no more writes, and
+ *     is to be asked nothing any more
  * @param background whether the flusher runs by itself; else its owner drives it
  */
 public record DiskRuntime(
         IndexDatabases databases, DeviceFiles files, FatalHandler fatal, boolean background) {
-
-    /** Real devices; a failed one stops the process. */
-    public static DiskRuntime of(IndexDatabases databases) {
-        return new DiskRuntime(databases, DeviceFiles.system(), FatalHandler.halt(), true);
-    }
-
-    /** The same with another handler of failures. */
-    DiskRuntime with(FatalHandler other) {
-        return new DiskRuntime(databases, files, other, background);
+    /** The same, but told elsewhere of a failure. */
+    DiskRuntime with(FatalHandler handler) {
+        return new DiskRuntime(databases, files, handler, background);
     }
 }

@@ -24,7 +24,7 @@ public interface DiskStore extends AutoCloseable {
     /**
      * Logs an operation. When it is durable, {@code durable} is called (in order within a PG; never
      * if it is dropped before). The operation is visible to reads from now on. A failed device
-     * stops the process, not this call.
+     * takes the disk out, see {@link DiskRuntime}; this call does not fail.
      *
      * <p>The caller has verified the block checksums of a WRITE: they are stored as they are, and a
      * wrong one makes the block unreadable. Throws IllegalArgumentException if the sequence is not

@@ -87,7 +87,19 @@ public final class LocalDiskStore implements DiskStore {
      */
     public static LocalDiskStore open(DiskConfig config, UUID cluster, DiskRuntime runtime)
             throws DiskOpenException {
-        return DiskRecovery.open(config, cluster, runtime);
+        return open(config, cluster, null, runtime);
+    }
+
+    /**
+     * As {@link #open(DiskConfig, UUID, DiskRuntime)}, but where a disk was once, none is made.
+     *
+     * @param known identity of the disk that was there at an earlier opening; null if there was
+     *     none
+     */
+    public static LocalDiskStore open(
+            DiskConfig config, UUID cluster, @Nullable UUID known, DiskRuntime runtime)
+            throws DiskOpenException {
+        return DiskRecovery.open(config, cluster, known, runtime);
     }
 
     @Override
@@ -335,14 +347,15 @@ public final class LocalDiskStore implements DiskStore {
         flushThread.onSpace(listener);
     }
 
-    /** Syncs the WAL, flushes what is committed, closes. */
+    /** Syncs the WAL, flushes what is committed, closes; a disk that failed is only closed. */
     @Override
     public void close() {
+        boolean intact = !wal.failed() && !data.isFenced();
         readers.close();
-        direct.stop(!wal.failed());
+        direct.stop(intact);
         pgs.values().forEach(PgStore::abandon);
         // The last flush reads payloads from the log: it comes before the log is closed.
-        flushThread.stop(!wal.failed());
+        flushThread.stop(intact);
         wal.close();
         closeFiles();
         mark.end();

@@ -33,6 +33,8 @@ public final class FaultDevices implements DeviceFiles {
     private Path failingBelow = Path.of("/");
     private @Nullable IOException failingError;
     private @Nullable Path forceFailsBelow;
+    private Path failingForcesBelow = Path.of("/");
+    private @Nullable IOException failingForces;
     private @Nullable Path heldBelow;
     private int heldForces;
 
@@ -74,6 +76,12 @@ public final class FaultDevices implements DeviceFiles {
         failingError = error;
     }
 
+    /** Syncs of devices below the directory throw this from now on; null: no more. */
+    public synchronized void failForcesBelow(Path path, @Nullable IOException error) {
+        failingForcesBelow = path.toAbsolutePath();
+        failingForces = error;
+    }
+
     /**
      * Syncs of devices below the directory wait from now on, until null is given or power is cut.
      */
@@ -109,6 +117,11 @@ public final class FaultDevices implements DeviceFiles {
     /** Reads that failed so far. */
     public synchronized long failedReads() {
         return failedReads;
+    }
+
+    /** The device is gone; its file is the caller's to delete. */
+    public synchronized void lose(Path path) {
+        devices.remove(path.toAbsolutePath());
     }
 
     /** Power is back: of every page not synced there is the old state, the new one or a mixture. */
@@ -331,6 +344,10 @@ public final class FaultDevices implements DeviceFiles {
             synchronized (FaultDevices.this) {
                 awaitRelease(path);
                 countCall();
+                IOException error = failingForces;
+                if (error != null && path.startsWith(failingForcesBelow)) {
+                    throw error;
+                }
                 cutIfDue();
                 if (forceFailsBelow != null && path.startsWith(forceFailsBelow)) {
                     forceFailsBelow = null;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.replication.Ops.Answer;
 import io.cairn.dataserver.store.PgLogEntry;
@@ -323,7 +324,7 @@ class PrimaryTest {
         Answer answer = new Answer();
         replica.onOperation(Ops.write(7, 2, 1, 0, 8), open, answer);
         assertThat(open.refCnt()).isEqualTo(2);
-        replica.close();
+        replica.close("it stops");
         assertThat(answer.failure).isNotNull();
         assertThat(List.of(committed.refCnt(), open.refCnt())).containsExactly(1, 1);
         assertThat(ledger.inFlightBytes()).isZero();
@@ -340,5 +341,42 @@ class PrimaryTest {
         assertThat(answer.refusal().advice()).isEqualTo(Advice.REFRESH_MAP);
         assertThat(waiting.failure).isNotNull();
         assertThat(replica.state()).isEqualTo(PgState.BACKUP);
+    }
+
+    @Test
+    void aBackupThatTakesNothingIsTriedWithOneOperationAndNothingNewIsAdmitted() {
+        Answer first = submit(Ops.write(7, 1, 1, 0, 8));
+        Answer second = submit(Ops.write(7, 2, 1, 8, 8));
+        out.sync(replica);
+        replica.onPrepareReply(2, 3, 3, 1 << 20);
+        out.takePrepares();
+        long now = 0;
+        int tries = 0;
+        while (tries < 4) {
+            replica.onPeerLost(3, 3);
+            replica.onPeerLost(3, 3); // each of what was in flight
+            now += 2_000 * MILLI;
+            replica.tick(now);
+            assertThat(out.takePrepares()).isNotEmpty();
+            tries++;
+        }
+        replica.onPeerLost(3, 3);
+        replica.tick(now + MILLI);
+        assertThat(out.takePrepares()).as("during a pause").isEmpty();
+        replica.tick(now + 2_000 * MILLI);
+        assertThat(out.takePrepares()).extracting(p -> p.entry().sequence()).containsExactly(2L);
+
+        RpcStatus refusal = submit(Ops.write(7, 3, 1, 16, 8)).refusal();
+        assertThat(refusal.advice()).isEqualTo(Advice.RETRY);
+        assertThat(refusal.detail()).contains("disk 3 of the placement group takes nothing");
+        assertThat(List.of(first.answers, second.answers)).containsExactly(0, 0);
+
+        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        assertThat(first.done).isTrue();
+        replica.tick(now + 2_001 * MILLI);
+        replica.onPrepareReply(3, 3, 3, 1 << 20);
+        assertThat(second.done).isTrue();
+        Answer third = submit(Ops.write(7, 3, 1, 16, 8));
+        assertThat(third.failure).isNull();
     }
 }

@@ -39,7 +39,9 @@ final class AppendBenchmark {
             return;
         }
         DiskConfig config = TestDisks.in(directory, "capacity = '4GiB'");
-        DiskRuntime runtime = DiskRuntime.of(StoreHarness.databases());
+        DiskRuntime runtime =
+                new DiskRuntime(
+                        StoreHarness.databases(), DeviceFiles.system(), FatalHandler.halt(), true);
         try (LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime)) {
             Run run = new Run(store);
             for (int depth : new int[] {1, 128, 1, 128}) {

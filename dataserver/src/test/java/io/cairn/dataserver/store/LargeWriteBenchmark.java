@@ -2,7 +2,9 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
+import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.FatalHandler;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.file.Files;
@@ -58,7 +60,9 @@ final class LargeWriteBenchmark {
             payload.writeLong(payload.writerIndex() * 0x9E3779B97F4A7C15L);
         }
         int[] crcs = BlockCrc.compute(payload, 0);
-        DiskRuntime runtime = DiskRuntime.of(StoreHarness.databases());
+        DiskRuntime runtime =
+                new DiskRuntime(
+                        StoreHarness.databases(), DeviceFiles.system(), FatalHandler.halt(), true);
         LocalDiskStore store = LocalDiskStore.open(config, StoreHarness.CLUSTER, runtime);
         Semaphore window = new Semaphore(DEPTH);
         long start = System.nanoTime();

@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
@@ -12,6 +13,7 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
@@ -27,8 +29,10 @@ import io.cairn.mds.store.Counters;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -100,13 +104,16 @@ final class Status {
         for (Map.Entry<Integer, Integer> e : pgsOfDisk.entrySet()) {
             @Nullable Disk disk = present.disk(e.getKey());
             @Nullable DiskStatus now = reported.get(e.getKey());
+            boolean out = now != null && now.getCondition() == DiskCondition.DISK_OUT;
             double share = (double) e.getValue() / pgs;
             long total =
-                    now != null
+                    now != null && now.getCapacityBytes() > 0
                             ? now.getCapacityBytes()
                             : disk == null ? 0 : disk.getCapacityBytes();
             capacity = Math.min(capacity, (long) (total / share));
-            if (now != null) {
+            if (out) {
+                free = 0;
+            } else if (now != null) {
                 free = Math.min(free, (long) (now.getFreeBytes() / share));
             } else if (!isUp(present, disk)) {
                 free = 0;
@@ -118,6 +125,38 @@ final class Status {
                 .setInodesUsed(namespace.counters().inodesUsed())
                 .setInodesFree(INODES_FREE)
                 .build();
+    }
+
+    private static List<String> diskWarnings(
+            ClusterMap present, int server, ServerLeases.Known known) {
+        List<String> warnings = new ArrayList<>();
+        Set<Integer> reported = new HashSet<>();
+        for (DiskStatus disk : known.disks()) {
+            reported.add(disk.getDisk());
+            if (disk.getCondition() == DiskCondition.DISK_OUT) {
+                warnings.add(
+                        "data server %d: %s (%s) is out of service: %s; %s"
+                                .formatted(
+                                        server,
+                                        disk.getDisk() == 0
+                                                ? "a disk whose id is not known"
+                                                : "disk " + disk.getDisk(),
+                                        disk.getData(),
+                                        disk.getCause(),
+                                        disk.getNextStep()));
+            }
+            disk.getWarningsList().forEach(w -> warnings.add("disk " + disk.getDisk() + ": " + w));
+        }
+        if (!known.disks().isEmpty()) {
+            for (Disk disk : present.disks()) {
+                if (disk.getServer() == server && !reported.contains(disk.getId())) {
+                    warnings.add(
+                            "data server %d does not serve disk %d, its placement groups wait for it: configure it there again, or see why it does not open"
+                                    .formatted(server, disk.getId()));
+                }
+            }
+        }
+        return warnings;
     }
 
     private static boolean isUp(ClusterMap map, @Nullable Disk disk) {
@@ -196,18 +235,7 @@ final class Status {
             }
         }
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
-        dataServers
-                .all()
-                .forEach((id, known) ->
-                        known.disks()
-                                .forEach(disk ->
-                                        disk.getWarningsList()
-                                                .forEach(w ->
-                                                        warnings.add(
-                                                                "disk "
-                                                                        + disk.getDisk()
-                                                                        + ": "
-                                                                        + w))));
+        dataServers.all().forEach((id, known) -> warnings.addAll(diskWarnings(present, id, known)));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");

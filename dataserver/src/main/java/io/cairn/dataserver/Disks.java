@@ -1,0 +1,159 @@
+package io.cairn.dataserver;
+
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.disk.KnownDisks;
+import io.cairn.dataserver.ground.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.pg.ConfiguredDisk;
+import io.cairn.dataserver.pg.DiskPhase;
+import io.cairn.dataserver.pg.LocalDisk;
+import io.cairn.dataserver.store.DiskStore;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The disks of a server. One that does not open, or fails, is out and the others serve; the server
+ * only ends with its last disk. Opened by one thread; disks report their failures on any.
+ */
+final class Disks implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Disks.class);
+
+    private static final String RESTART =
+            "the others serve; when it is mended, restart this data server to have it back";
+
+    private final List<ConfiguredDisk> all = new ArrayList<>();
+    private final Set<UUID> opened = new HashSet<>();
+    private final FatalHandler nothingLeft;
+    private volatile @Nullable Consumer<LocalDisk> listener;
+
+    private Disks(FatalHandler nothingLeft) {
+        this.nothingLeft = nothingLeft;
+    }
+
+    /**
+     * Opens all that open.
+     *
+     * @param nothingLeft told when the last disk has failed
+     * @throws DataServerException when none opened
+     */
+    static Disks open(
+            DataServerConfig config, UUID cluster, DiskOpener opener, FatalHandler nothingLeft)
+            throws DataServerException {
+        Disks disks = new Disks(nothingLeft);
+        try {
+            KnownDisks known = KnownDisks.in(config.stateDir());
+            for (DataServerConfig.DiskTable table : config.disk()) {
+                disks.all.add(new ConfiguredDisk(table.data(), known.at(table.data())));
+            }
+            @Nullable DataServerException first = null;
+            for (int i = 0; i < disks.all.size(); i++) {
+                try {
+                    disks.open(disks.all.get(i), config.disk().get(i), cluster, opener, known);
+                } catch (DataServerException e) {
+                    first = first == null ? e : first;
+                    disks.didNotOpen(disks.all.get(i), e);
+                }
+            }
+            if (!disks.anyServes()) {
+                throw first != null ? first : new DataServerException("every disk failed");
+            }
+            return disks;
+        } catch (DiskOpenException e) {
+            disks.close();
+            throw new DataServerException(String.valueOf(e.getMessage()), e);
+        } catch (DataServerException | RuntimeException e) {
+            disks.close();
+            throw e;
+        }
+    }
+
+    private void open(
+            ConfiguredDisk disk,
+            DataServerConfig.DiskTable table,
+            UUID cluster,
+            DiskOpener opener,
+            KnownDisks known)
+            throws DataServerException, DiskOpenException {
+        FatalHandler failed = (what, cause) -> failed(disk, what, cause);
+        DiskStore store = opener.open(new DiskOpener.Wanted(table, cluster, disk.known(), failed));
+        LocalDisk local = new LocalDisk(store, failed);
+        if (!opened.add(store.uuid())) {
+            local.close();
+            throw new DataServerException(
+                    "%s is disk %s, as is one before it: each disk is configured once"
+                            .formatted(disk.data(), store.uuid()));
+        }
+        if (!disk.opened(local)) {
+            local.markOut();
+        }
+        known.opened(disk.data(), store.uuid());
+    }
+
+    private void didNotOpen(ConfiguredDisk disk, DataServerException e) {
+        disk.out(String.valueOf(e.getMessage()), RESTART);
+        LOG.error("Disk {} does not open; {}", disk.data(), RESTART, e);
+    }
+
+    /** On a thread of the disk, or one that asked it. */
+    private void failed(ConfiguredDisk disk, String what, Throwable cause) {
+        String why = what + ": " + cause.getMessage();
+        String next = "check the device (kernel log, SMART); " + RESTART;
+        if (!disk.out(why, next)) {
+            LOG.debug("Disk {} is out already", disk.data(), cause);
+            return;
+        }
+        @Nullable LocalDisk local = disk.disk();
+        if (local == null) {
+            LOG.error("Disk {} failed while it was opened: {}", disk.data(), why, cause);
+            return;
+        }
+        local.markOut();
+        if (!anyServes()) {
+            nothingLeft.fatal(why + "; no disk is left", cause);
+            return;
+        }
+        LOG.error("Disk {} is out: {}; {}", disk.data(), why, next, cause);
+        Consumer<LocalDisk> told = listener;
+        if (told != null) {
+            told.accept(local);
+        }
+    }
+
+    private boolean anyServes() {
+        return all.stream().anyMatch(d -> d.phase() != DiskPhase.OUT);
+    }
+
+    /** Sets who is told when one fails, and tells of those that have failed by now. */
+    void onFailure(Consumer<LocalDisk> told) {
+        listener = told;
+        opened().stream().filter(LocalDisk::isOut).forEach(told);
+    }
+
+    /** In the order of the configuration. */
+    List<ConfiguredDisk> all() {
+        return all;
+    }
+
+    /** Those that opened, also if they failed since, in the order of the configuration. */
+    List<LocalDisk> opened() {
+        return ConfiguredDisk.opened(all);
+    }
+
+    List<DiskStatus> status() {
+        return all.stream().map(ConfiguredDisk::status).toList();
+    }
+
+    @Override
+    public void close() {
+        opened().forEach(LocalDisk::close);
+    }
+}
