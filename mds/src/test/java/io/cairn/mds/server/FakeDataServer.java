@@ -119,6 +119,16 @@ final class FakeDataServer implements AutoCloseable {
     }
 
     HeartbeatReply heartbeat(long epoch) {
+        return heartbeat(
+                epoch,
+                DiskStatus.newBuilder()
+                        .setDisk(disk)
+                        .setCapacityBytes(1 << 30)
+                        .setFreeBytes(1 << 29)
+                        .build());
+    }
+
+    HeartbeatReply heartbeat(long epoch, DiskStatus status) {
         return group.callAs(
                         client,
                         Method.HEARTBEAT,
@@ -126,11 +136,7 @@ final class FakeDataServer implements AutoCloseable {
                                 .setServer(id)
                                 .setIncarnation(incarnation)
                                 .setMapEpoch(epoch)
-                                .addDisks(
-                                        DiskStatus.newBuilder()
-                                                .setDisk(disk)
-                                                .setCapacityBytes(1 << 30)
-                                                .setFreeBytes(1 << 29))
+                                .addDisks(status)
                                 .build(),
                         HeartbeatReply.parser())
                 .get();

@@ -11,6 +11,8 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.DiskCondition;
+import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
@@ -333,6 +335,44 @@ final class MdsServerTest {
             group.start(1);
             assertThat(two.heartbeat(after.getMap().getEpoch()).getRegisterAgain()).isFalse();
             assertThat(group.status().getMap().getPgsCount()).isEqualTo(16);
+        }
+    }
+
+    @Test
+    void aDiskThatIsOutIsNamedWithCauseAndNextStepAndHasNoFreeSpace() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServer one = new FakeDataServer(group);
+                FakeDataServer two = new FakeDataServer(group);
+                FakeDataServer three = new FakeDataServer(group)) {
+            one.register();
+            two.register();
+            three.register();
+            await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
+            long epoch = group.status().getMap().getEpoch();
+            one.heartbeat(epoch);
+            assertThat(group.status().getWarningsList()).isEmpty();
+            assertThat(group.status().getSpace().getFreeBytes()).isPositive();
+
+            DiskStatus out =
+                    DiskStatus.newBuilder()
+                            .setDisk(one.disk)
+                            .setData("/disks/a")
+                            .setCondition(DiskCondition.DISK_OUT)
+                            .setCause("Input/output error")
+                            .setNextStep("look at it")
+                            .build();
+            one.heartbeat(epoch, out);
+            assertThat(group.status().getWarningsList())
+                    .contains(
+                            "data server %d: disk %d (/disks/a) is out of service: Input/output error; look at it"
+                                    .formatted(one.id, one.disk));
+            assertThat(group.status().getSpace().getFreeBytes()).isZero();
+            assertThat(group.status().getSpace().getCapacityBytes()).isEqualTo(1 << 30);
+
+            one.heartbeat(epoch, out.toBuilder().setDisk(0).build());
+            assertThat(group.status().getWarningsList())
+                    .anyMatch(w -> w.contains("a disk whose id is not known (/disks/a)"))
+                    .anyMatch(w -> w.contains("does not serve disk " + one.disk));
         }
     }
 
