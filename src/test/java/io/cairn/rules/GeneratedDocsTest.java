@@ -78,9 +78,32 @@ class GeneratedDocsTest {
                         """
                         # Metrics
 
-                        Generated from the enums that define them (`make docs`). JMX has the same meters in the domain `cairn`,
-                        named in camel case. Every meter has the tag `part` (`mds-1`, `data-1`, `mount`). Latencies have a
-                        `quantile` of 0.5, 0.99, 0.999 and 1 (the longest since the start).
+                        Generated from the enums that define them (`make docs`). Every meter has the tag `part` (`mds-1`, `data-1`,
+                        `mount`). Latencies have a `quantile` of 0.5, 0.99, 0.999 and 1 (the longest since the start).
+
+                        **JMX** shows the same meters in the domain `io.cairn`, as read-only attributes with descriptions; how to reach
+                        them is in [operations.md](operations.md#metrics). The name of a bean is its type, the part, and the meter's tags
+                        in this order:
+
+                        ```
+                        io.cairn:type=Mds,part=mds-1                                  counters and gauges without tags
+                        io.cairn:type=Dataserver,part=data-1,disk=0                   those of one disk
+                        io.cairn:type=MdsOperation,part=mds-1,op=mutate               a timer: one bean for each operation
+                        io.cairn:type=Rpc,part=mount,side=client,peer=mds
+                        ```
+
+                        A value with other characters than letters, digits, `.`, `_` and `-` is quoted as `ObjectName.quote` does.
+                        An attribute ends with its unit; without one it is a number of things. Timers and distributions have these:
+
+                        | attribute | of a timer | of a distribution |
+                        |---|---|---|
+                        | `Count` | operations since the start, failed ones included | values since the start |
+                        | `Errors` | those that failed | |
+                        | `TotalMicros`; `Sum` and unit | time of all of them, in microseconds | sum of all values |
+                        | `P50Micros`, `P99Micros`, `P999Micros`; `P50`, `P99`, `P999` and unit | latency that 50, 99, 99.9 % did not exceed, over the last 30 to 60 s | the same of values |
+                        | `MaxMicros`; `Max` and unit | the longest since the start | the largest |
+
+                        The JVM's own meters are in Prometheus as `jvm_…` and `process_…`, and in JMX in the domain `java.lang`.
 
                         """);
         List<Class<?>> enums = new ArrayList<>(mainClasses("Meter.java"));

@@ -17,6 +17,7 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import javax.management.Attribute;
 import javax.management.MBeanServerConnection;
 import javax.management.ObjectName;
 import javax.management.remote.JMXConnector;
@@ -30,15 +31,15 @@ class MetricsTest {
     private static final String COUNT = "count";
     private static final String[] STATISTICS = {COUNT, "0.5", "0.99", "0.999", "1"};
 
+    /** Attributes of a timer's bean, and the quantiles that they are. */
+    private static final Map<String, String> LATENCIES =
+            Map.of("P50Micros", "0.5", "P99Micros", "0.99", "P999Micros", "0.999", "MaxMicros", "1");
+
     /** {@code name_latency_seconds{tags} value} and {@code name_total{tags} value}. */
     private static final Pattern SAMPLE =
-            Pattern.compile("(?m)^(cairn_\\w+)_(latency_seconds|total)\\{([^}]*)} (\\S+)$");
+            Pattern.compile("(?m)^cairn_(\\w+)_(latency_seconds|total)\\{([^}]*)} (\\S+)$");
 
     private static final Pattern TAG = Pattern.compile("(\\w+)=\"([^\"]*)\"");
-
-    /** {@code nameLatency.tag.value.quantile.0.5}. */
-    private static final Pattern BEAN =
-            Pattern.compile("(cairn\\w+)Latency\\.(.+)\\.quantile\\.(0\\.\\d+|1)(\\..+)?");
 
     @Test
     void jmxAndPrometheusAgree() throws Exception {
@@ -49,9 +50,9 @@ class MetricsTest {
                             "cp -r /usr/include/linux '%1$s'/ && sync && cat '%1$s'/linux/*.h >/dev/null"
                                     .formatted(cluster.mnt()))
                     .ok();
-            compare(cluster, "mds-1", "cairnMdsOperation.", "cairnMdsMutation.");
-            compare(cluster, "data-1", "cairnDataserverOperation.");
-            compare(cluster, "mount", "cairnMountOperation.", "cairnClientOperation.");
+            compare(cluster, "mds-1", "MdsOperation ", "MdsMutation ");
+            compare(cluster, "data-1", "DataserverOperation ");
+            compare(cluster, "mount", "MountOperation ", "ClientOperation ");
         }
     }
 
@@ -75,45 +76,45 @@ class MetricsTest {
 
     private static void compareThoseAtRest(
             Cluster cluster, String part, JmxOf jmx, Set<String> compared) throws Exception {
-        Map<String, Map<String, Double>> before = prometheus(cluster, part);
-        Map<String, Map<String, Double>> between = jmx.operations();
-        Map<String, Map<String, Double>> after = prometheus(cluster, part);
+        Map<String, Map<String, Long>> before = prometheus(cluster, part);
+        Map<String, Map<String, Long>> between = jmx.operations();
+        Map<String, Map<String, Long>> after = prometheus(cluster, part);
         assertThat(between.keySet()).as("operations in JMX").containsAll(before.keySet());
         before.forEach((operation, values) -> {
             assertThat(values).as("Prometheus: " + operation).containsOnlyKeys(STATISTICS);
             if (values.equals(after.get(operation))) {
                 assertThat(between.get(operation)).as("JMX: " + operation).isEqualTo(values);
-                if (values.getOrDefault(COUNT, 0.0) > 0) {
+                if (values.getOrDefault(COUNT, 0L) > 0) {
                     compared.add(operation);
                 }
             }
         });
     }
 
-    /** By operation, named as in JMX with its tags: the count and the quantiles of the latency. */
-    private static Map<String, Map<String, Double>> prometheus(Cluster cluster, String part)
+    /**
+     * By operation, named {@code MdsOperation {op=create, part=mds-1}}: the count, and the quantiles
+     * of the latency in nanoseconds.
+     */
+    private static Map<String, Map<String, Long>> prometheus(Cluster cluster, String part)
             throws IOException, InterruptedException {
-        Map<String, Map<String, Double>> operations = new TreeMap<>();
-        Map<String, Double> counts = new HashMap<>();
+        Map<String, Map<String, Long>> operations = new TreeMap<>();
+        Map<String, Long> counts = new HashMap<>();
         Matcher sample = SAMPLE.matcher(Prometheus.scrape(cluster, part));
         while (sample.find()) {
-            StringBuilder operation = new StringBuilder(camelCase(sample.group(1)));
-            String quantile = "";
+            Map<String, String> tags = new TreeMap<>();
             Matcher tag = TAG.matcher(sample.group(3));
             while (tag.find()) {
-                if (tag.group(1).equals("quantile")) {
-                    quantile = tag.group(2);
-                } else {
-                    operation.append('.').append(tag.group(1)).append('.').append(tag.group(2));
-                }
+                tags.put(tag.group(1), tag.group(2));
             }
+            String quantile = tags.remove("quantile");
+            String operation = camelCase(sample.group(1)) + " " + tags;
             double value = Double.parseDouble(sample.group(4));
-            if (quantile.isEmpty()) {
-                counts.put(operation.toString(), value);
+            if (quantile == null) {
+                counts.put(operation, Math.round(value));
             } else {
                 operations
-                        .computeIfAbsent(operation.toString(), o -> new TreeMap<>())
-                        .put(quantile, value);
+                        .computeIfAbsent(operation, o -> new TreeMap<>())
+                        .put(quantile, Math.round(value * 1e9));
             }
         }
         // Other counters are there too, which have no latency.
@@ -123,7 +124,9 @@ class MetricsTest {
     }
 
     private static String camelCase(String name) {
-        return Pattern.compile("_(.)").matcher(name).replaceAll(m -> m.group(1).toUpperCase(ROOT));
+        return Pattern.compile("(?:^|_)(.)")
+                .matcher(name)
+                .replaceAll(m -> m.group(1).toUpperCase(ROOT));
     }
 
     /** The beans of one process on this machine, attached to as an administrator does. */
@@ -139,34 +142,24 @@ class MetricsTest {
         }
 
         /** As {@link MetricsTest#prometheus}. */
-        Map<String, Map<String, Double>> operations() throws Exception {
+        Map<String, Map<String, Long>> operations() throws Exception {
             MBeanServerConnection server = connector.getMBeanServerConnection();
-            Map<String, ObjectName> beans = new TreeMap<>();
-            for (ObjectName bean : server.queryNames(new ObjectName("cairn:*"), null)) {
-                String name = bean.getKeyProperty("name");
-                beans.put(name.startsWith("\"") ? ObjectName.unquote(name) : name, bean);
-            }
-            Map<String, Map<String, Double>> operations = new TreeMap<>();
-            for (Map.Entry<String, ObjectName> bean : beans.entrySet()) {
-                Matcher name = BEAN.matcher(bean.getKey());
-                if (name.matches()) {
-                    String moreTags = name.group(4) == null ? "" : name.group(4);
-                    String operation = name.group(1) + "." + name.group(2) + moreTags;
-                    Map<String, Double> values =
-                            operations.computeIfAbsent(operation, o -> new TreeMap<>());
-                    values.put(name.group(3), number(server, bean.getValue(), "Value"));
-                    if (!values.containsKey(COUNT)) {
-                        ObjectName count = requireNonNull(beans.get(operation), operation);
-                        values.put(COUNT, number(server, count, "Count"));
-                    }
+            Map<String, Map<String, Long>> operations = new TreeMap<>();
+            for (ObjectName bean : server.queryNames(new ObjectName("io.cairn:*"), null)) {
+                Map<String, Long> values = new TreeMap<>();
+                for (Attribute attribute :
+                        server.getAttributes(bean, LATENCIES.keySet().toArray(String[]::new))
+                                .asList()) {
+                    double micros = ((Number) attribute.getValue()).doubleValue();
+                    values.put(LATENCIES.get(attribute.getName()), Math.round(micros * 1e3));
+                }
+                if (!values.isEmpty()) {
+                    values.put(COUNT, ((Number) server.getAttribute(bean, "Count")).longValue());
+                    Map<String, String> tags = new TreeMap<>(bean.getKeyPropertyList());
+                    operations.put(tags.remove("type") + " " + tags, values);
                 }
             }
             return operations;
-        }
-
-        private static double number(
-                MBeanServerConnection server, ObjectName bean, String attribute) throws Exception {
-            return ((Number) server.getAttribute(bean, attribute)).doubleValue();
         }
 
         @Override

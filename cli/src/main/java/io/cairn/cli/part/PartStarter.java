@@ -46,7 +46,7 @@ public final class PartStarter {
      * @param word what the administrator says of an empty directory
      */
     public MdsServer mds(MdsConfig config, StartWord word) throws Exception {
-        Meters meters = metrics.part("mds-" + config.memberId());
+        Meters meters = meters("mds-" + config.memberId());
         MdsServer server =
                 process.add(
                         "mds",
@@ -62,7 +62,7 @@ public final class PartStarter {
     }
 
     public DataServer dataServer(String name, DataServerConfig config) throws Exception {
-        Meters meters = metrics.part(name);
+        Meters meters = meters(name);
         IndexDatabases databases =
                 new IndexDatabases(config.rocksdb(), memory(config.rocksdbMemory()), meters);
         DataServer server =
@@ -78,7 +78,7 @@ public final class PartStarter {
 
     /** The process ends when the file system is unmounted. */
     public void mount(MountConfig config, Path mountPoint, MountOptions options) throws Exception {
-        Meters meters = metrics.part("mount");
+        Meters meters = meters("mount");
         ClientConfig session =
                 options.session(config.client()).describedAs(description(mountPoint));
         MountOptions named = options.from(session.mds().getFirst().toString(), session.path());
@@ -121,6 +121,11 @@ public final class PartStarter {
             rocksMemory = process.add("database memory", new RocksMemory(config));
         }
         return rocksMemory;
+    }
+
+    /** Published until the part has stopped. */
+    private Meters meters(String part) {
+        return process.add("meters of " + part, metrics.part(part));
     }
 
     private void endpoint(Optional<HostPort> address) throws IOException {

@@ -4,7 +4,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.fuse.kernel.FuseOpcode;
-import io.micrometer.core.instrument.Counter;
+import io.cairn.common.metrics.Counter;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;

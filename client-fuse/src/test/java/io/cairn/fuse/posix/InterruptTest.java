@@ -172,7 +172,7 @@ class InterruptTest {
 
     /** Sends it and waits until the mount has been told. */
     private void signalled(Process process, int signal) {
-        double before = memory.interrupts();
+        long before = memory.interrupts();
         assertThat(Posix.call("kill", (int) process.pid(), signal)).isZero();
         Awaitility.await().until(() -> memory.interrupts() > before);
     }

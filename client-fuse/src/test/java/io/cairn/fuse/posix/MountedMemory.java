@@ -60,7 +60,7 @@ public final class MountedMemory implements BeforeEachCallback, AfterEachCallbac
     }
 
     /** Signals the mount was told of. */
-    public double interrupts() {
+    public long interrupts() {
         return meters.counter(FuseMeter.INTERRUPTS).count();
     }
 

@@ -2,7 +2,7 @@ package io.cairn.client.base;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
-import io.micrometer.core.instrument.Counter;
+import io.cairn.common.metrics.Counter;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
@@ -83,11 +83,11 @@ public final class ClientMeters {
     }
 
     public void read(long bytes) {
-        readBytes.increment((double) bytes);
+        readBytes.increment(bytes);
     }
 
     public void written(long bytes) {
-        writtenBytes.increment((double) bytes);
+        writtenBytes.increment(bytes);
     }
 
     public void sessionEnded() {

@@ -1,7 +1,9 @@
 package io.cairn.common.metrics;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 
 /**
  * Describes one meter. Each module has one enum that implements this; {@code docs/metrics.md} is
@@ -22,8 +24,10 @@ public interface MeterSpec {
     enum Kind {
         /** A number that only grows. */
         COUNTER,
-        /** A current value. */
+        /** A current value: a whole number, or a time in seconds. */
         GAUGE,
+        /** A current value per second, with fractions; for Prometheus a gauge as others. */
+        RATE,
         /** Operations: their number, errors, total time, and latency percentiles. */
         TIMER,
         /** Sizes and counts: their number, sum and percentiles. */
@@ -39,6 +43,16 @@ public interface MeterSpec {
      * @param tagNames in the order in which {@link Meters} takes their values
      */
     record Definition(Kind kind, String unit, String description, List<String> tagNames) {
+        /** Tags that every meter has, in Prometheus or in JMX. */
+        private static final Set<String> RESERVED = Set.of("part", "type", "quantile");
+
+        public Definition {
+            tagNames = List.copyOf(tagNames);
+            if (!Collections.disjoint(RESERVED, tagNames)) {
+                throw new IllegalArgumentException("tags may not be called " + RESERVED);
+            }
+        }
+
         public static Definition of(
                 Kind kind, String unit, String description, String... tagNames) {
             return new Definition(kind, unit, description, List.of(tagNames));

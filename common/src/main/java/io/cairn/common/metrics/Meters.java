@@ -1,20 +1,15 @@
 package io.cairn.common.metrics;
 
-import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import java.util.function.DoubleSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
-import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,25 +20,32 @@ import org.jspecify.annotations.Nullable;
  * <p>A timer {@code cairn.mds.operation} appears in Prometheus as {@code
  * cairn_mds_operation_total}, {@code …_operation_errors_total}, {@code
  * …_operation_time_seconds_total} and {@code
- * …_operation_latency_seconds{quantile="0.5|0.99|0.999|1"}}, and in JMX under the same names in
- * camel case. Both read the same snapshot. Quantile 1 is the longest since the start.
+ * …_operation_latency_seconds{quantile="0.5|0.99|0.999|1"}}, and in JMX as the bean {@code
+ * io.cairn:type=MdsOperation,part=…,op=…} ({@link BeanNames}). Both read the same snapshot.
+ * Quantile 1 is the longest since the start.
  */
 public final class Meters implements AutoCloseable {
     private final MeterRegistry registry;
+    private final @Nullable Beans beans;
     private final String part;
     private final LongSupplier nanoClock;
-    private final List<Meter> registered = new CopyOnWriteArrayList<>();
     private final Map<String, Object> made = new HashMap<>();
+    private final List<Runnable> shown = new ArrayList<>();
+    private boolean closed;
 
-    Meters(MeterRegistry registry, String part, LongSupplier nanoClock) {
+    /**
+     * @param beans null where JMX does not show them
+     */
+    Meters(MeterRegistry registry, @Nullable Beans beans, String part, LongSupplier nanoClock) {
         this.registry = registry;
+        this.beans = beans;
         this.part = part;
         this.nanoClock = nanoClock;
     }
 
     /** Meters that nobody publishes, for tests. */
     public static Meters unpublished() {
-        return new Meters(new SimpleMeterRegistry(), "test", System::nanoTime);
+        return new Meters(new SimpleMeterRegistry(), null, "test", System::nanoTime);
     }
 
     /**
@@ -51,227 +53,136 @@ public final class Meters implements AutoCloseable {
      * part.
      */
     public Meters scope() {
-        return new Meters(registry, part, nanoClock);
+        return new Meters(registry, beans, part, nanoClock);
     }
 
-    /** The registry, for binders of libraries. */
+    /** What is published, for tests. */
     public MeterRegistry registry() {
         return registry;
     }
 
     public Counter counter(MeterSpec spec, String... tagValues) {
         return once(
+                Counter.class,
                 spec,
                 MeterSpec.Kind.COUNTER,
-                tagValues,
-                () -> {
-                    Counter counter =
-                            Counter.builder(spec.meterName())
-                                    .description(spec.description())
-                                    .baseUnit(unitOrNull(spec.unit()))
-                                    .tags(tags(spec, tagValues))
-                                    .register(registry);
-                    registered.add(counter);
-                    return counter;
-                },
-                Counter.class);
+                List.of(tagValues),
+                Counter::new,
+                counter -> {
+                    series(spec, tagValues, s -> s.counter(counter::count));
+                    bean(spec, tagValues, BeanAttributes.counter(spec, counter::count));
+                });
     }
 
     /**
      * Publishes a counter that the caller keeps; {@code value} must never decrease. Any thread may
      * call it.
      */
-    public void counter(MeterSpec spec, DoubleSupplier value, String... tagValues) {
-        check(spec, MeterSpec.Kind.COUNTER, tagValues);
-        function(spec.meterName(), spec.unit(), spec.description(), tags(spec, tagValues), value);
+    public void counter(MeterSpec spec, LongSupplier value, String... tagValues) {
+        check(spec, MeterSpec.Kind.COUNTER, List.of(tagValues));
+        series(spec, tagValues, s -> s.counter(value::getAsLong));
+        bean(spec, tagValues, BeanAttributes.counter(spec, value));
     }
 
     /**
      * Publishes a current value. {@code value} is called by any thread that reads the metrics and
-     * must not block.
+     * must not block. NaN stands for a value that cannot be told now.
      */
     public void gauge(MeterSpec spec, DoubleSupplier value, String... tagValues) {
-        check(spec, MeterSpec.Kind.GAUGE, tagValues);
-        gauge(spec.meterName(), spec.unit(), spec.description(), tags(spec, tagValues), value);
+        MeterSpec.Kind kind =
+                spec.kind() == MeterSpec.Kind.RATE ? MeterSpec.Kind.RATE : MeterSpec.Kind.GAUGE;
+        check(spec, kind, List.of(tagValues));
+        series(spec, tagValues, s -> s.gauge(value));
+        bean(spec, tagValues, BeanAttributes.gauge(spec, value));
     }
 
     public OperationTimer timer(MeterSpec spec, String... tagValues) {
         return once(
+                OperationTimer.class,
                 spec,
                 MeterSpec.Kind.TIMER,
-                tagValues,
-                () -> {
-                    OperationTimer timer = new OperationTimer(nanoClock);
-                    String name = spec.meterName();
-                    String what = spec.description();
-                    Tags tags = tags(spec, tagValues);
-                    function(name, "", what, tags, () -> timer.values().number());
-                    function(name + ".errors", "", what + " (failed)", tags, timer::errors);
-                    function(
-                            name + ".time",
-                            "seconds",
-                            what + " (total time)",
-                            tags,
-                            () -> timer.values().sum() / 1e9);
-                    quantiles(
-                            name + ".latency",
-                            "seconds",
-                            what + " (latency)",
-                            tags,
-                            timer.values(),
-                            1e9);
-                    return timer;
-                },
-                OperationTimer.class);
+                List.of(tagValues),
+                () -> new OperationTimer(nanoClock),
+                timer -> {
+                    series(spec, tagValues, s -> s.timer(timer));
+                    bean(spec, tagValues, BeanAttributes.timer(timer));
+                });
     }
 
     public Distribution distribution(MeterSpec spec, String... tagValues) {
         return once(
+                Distribution.class,
                 spec,
                 MeterSpec.Kind.DISTRIBUTION,
-                tagValues,
-                () -> {
-                    Distribution distribution = new Distribution(nanoClock);
-                    String name = spec.meterName();
-                    String what = spec.description();
-                    Tags tags = tags(spec, tagValues);
-                    function(
-                            name + ".count",
-                            "",
-                            what + " (number)",
-                            tags,
-                            () -> distribution.values().number());
-                    function(
-                            name + ".sum",
-                            spec.unit(),
-                            what + " (sum)",
-                            tags,
-                            () -> distribution.values().sum());
-                    quantiles(name, spec.unit(), what, tags, distribution.values(), 1);
-                    return distribution;
-                },
-                Distribution.class);
+                List.of(tagValues),
+                () -> new Distribution(nanoClock),
+                distribution -> {
+                    series(spec, tagValues, s -> s.distribution(distribution));
+                    bean(spec, tagValues, BeanAttributes.distribution(spec, distribution));
+                });
     }
 
-    /** Takes the meters made by this object out of the registry. */
+    /**
+     * Takes the meters made by this object away from Prometheus and JMX. Those who have one may go
+     * on recording to it, and what is made later is not published.
+     */
     @Override
     public void close() {
-        for (Meter meter : registered) {
-            registry.remove(meter);
-            meter.close();
-        }
-        registered.clear();
-    }
-
-    private void quantiles(
-            String name, String unit, String what, Tags tags, RecentValues values, double divisor) {
-        quantile(
-                name,
-                unit,
-                what,
-                tags.and("quantile", "0.5"),
-                values,
-                RecentValues.Snapshot::p50,
-                divisor);
-        quantile(
-                name,
-                unit,
-                what,
-                tags.and("quantile", "0.99"),
-                values,
-                RecentValues.Snapshot::p99,
-                divisor);
-        quantile(
-                name,
-                unit,
-                what,
-                tags.and("quantile", "0.999"),
-                values,
-                RecentValues.Snapshot::p999,
-                divisor);
-        quantile(
-                name,
-                unit,
-                what,
-                tags.and("quantile", "1"),
-                values,
-                RecentValues.Snapshot::max,
-                divisor);
-    }
-
-    private void quantile(
-            String name,
-            String unit,
-            String what,
-            Tags tags,
-            RecentValues values,
-            ToLongFunction<RecentValues.Snapshot> which,
-            double divisor) {
-        gauge(name, unit, what, tags, () -> which.applyAsLong(values.snapshot()) / divisor);
-    }
-
-    private void gauge(String name, String unit, String what, Tags tags, DoubleSupplier value) {
-        registered.add(
-                Gauge.builder(name, value::getAsDouble)
-                        .strongReference(true)
-                        .description(what)
-                        .baseUnit(unitOrNull(unit))
-                        .tags(tags)
-                        .register(registry));
-    }
-
-    private void function(String name, String unit, String what, Tags tags, DoubleSupplier value) {
         synchronized (made) {
-            made.put(name + tags + "#function", value); // the registry itself holds it only weakly
+            closed = true;
+            shown.forEach(Runnable::run);
+            shown.clear();
         }
-        registered.add(
-                FunctionCounter.builder(name, value, DoubleSupplier::getAsDouble)
-                        .description(what)
-                        .baseUnit(unitOrNull(unit))
-                        .tags(tags)
-                        .register(registry));
+    }
+
+    private void series(MeterSpec spec, String[] tagValues, Consumer<Series> fill) {
+        synchronized (made) {
+            if (!closed) {
+                Series series = new Series(registry, spec, part, List.of(tagValues));
+                fill.accept(series);
+                shown.add(series::close);
+            }
+        }
+    }
+
+    private void bean(MeterSpec spec, String[] tagValues, List<BeanAttribute> attributes) {
+        synchronized (made) {
+            if (beans != null && !closed) {
+                shown.add(
+                        beans.show(
+                                BeanNames.of(spec, part, List.of(tagValues)),
+                                BeanAttributes.beanDescription(spec),
+                                attributes));
+            }
+        }
     }
 
     private <T> T once(
+            Class<T> type,
             MeterSpec spec,
             MeterSpec.Kind kind,
-            String[] tagValues,
+            List<String> tagValues,
             Supplier<T> make,
-            Class<T> type) {
+            Consumer<T> publish) {
         check(spec, kind, tagValues);
-        String id = spec.meterName() + List.of(tagValues);
+        String id = spec.meterName() + tagValues;
         synchronized (made) {
             Object known = made.get(id);
             if (known == null) {
-                known = make.get();
-                made.put(id, known);
+                T first = make.get();
+                made.put(id, first);
+                publish.accept(first);
+                return first;
             }
             return type.cast(known);
         }
     }
 
-    private static void check(MeterSpec spec, MeterSpec.Kind kind, String[] tagValues) {
-        if (spec.kind() != kind || spec.tagNames().size() != tagValues.length) {
+    private static void check(MeterSpec spec, MeterSpec.Kind kind, List<String> tagValues) {
+        if (spec.kind() != kind || spec.tagNames().size() != tagValues.size()) {
             throw new IllegalArgumentException(
-                    spec
-                            + " is a "
-                            + spec.kind()
-                            + " with tags "
-                            + spec.tagNames()
-                            + ", asked for a "
-                            + kind);
+                    "%s is a %s with tags %s, asked for a %s with values %s"
+                            .formatted(spec, spec.kind(), spec.tagNames(), kind, tagValues));
         }
-    }
-
-    private static @Nullable String unitOrNull(String unit) {
-        return unit.isEmpty() ? null : unit;
-    }
-
-    private Tags tags(MeterSpec spec, String[] values) {
-        Tags tags = Tags.of("part", part);
-        for (int i = 0; i < values.length; i++) {
-            tags = tags.and(spec.tagNames().get(i), values[i]);
-        }
-        return tags;
     }
 }

@@ -1,7 +1,5 @@
 package io.cairn.common.metrics;
 
-import io.micrometer.core.instrument.Clock;
-import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
@@ -9,42 +7,43 @@ import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
 import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
-import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
-import io.micrometer.jmx.JmxConfig;
-import io.micrometer.jmx.JmxMeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import org.jspecify.annotations.Nullable;
+import java.lang.management.ManagementFactory;
+import javax.management.MBeanServer;
 
 /**
- * All metrics of the process: published by JMX in the domain {@code cairn} and as Prometheus text.
- * One per process, made by its main class; the parts get {@link #part}.
+ * All metrics of the process: published as beans of JMX in the domain {@code io.cairn} and as
+ * Prometheus text. The JVM's own are in Prometheus too; in JMX the platform has them. One per
+ * process, made by its main class; the parts get {@link #part}.
  */
 public final class ProcessMetrics implements AutoCloseable {
-    private final CompositeMeterRegistry all = new CompositeMeterRegistry();
     private final PrometheusMeterRegistry prometheus =
             new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     private final JvmGcMetrics collector = new JvmGcMetrics();
+    private final Beans beans;
 
     public ProcessMetrics() {
-        all.add(prometheus);
-        all.add(new JmxMeterRegistry(new CairnDomain(), Clock.SYSTEM));
-        new JvmMemoryMetrics().bindTo(all);
-        new JvmThreadMetrics().bindTo(all);
-        new ClassLoaderMetrics().bindTo(all);
-        new ProcessorMetrics().bindTo(all);
-        new UptimeMetrics().bindTo(all);
-        new FileDescriptorMetrics().bindTo(all);
-        collector.bindTo(all);
+        this(ManagementFactory.getPlatformMBeanServer());
     }
 
-    /** The meters of one part of the process, such as {@code mds-1}. */
+    /**
+     * @param server gets the beans
+     */
+    ProcessMetrics(MBeanServer server) {
+        beans = new Beans(server);
+        new JvmMemoryMetrics().bindTo(prometheus);
+        new JvmThreadMetrics().bindTo(prometheus);
+        new ClassLoaderMetrics().bindTo(prometheus);
+        new ProcessorMetrics().bindTo(prometheus);
+        new UptimeMetrics().bindTo(prometheus);
+        new FileDescriptorMetrics().bindTo(prometheus);
+        collector.bindTo(prometheus);
+    }
+
+    /** The meters of one part of the process, such as {@code mds-1}; closed when it stops. */
     public Meters part(String name) {
-        return new Meters(all, name, System::nanoTime);
-    }
-
-    public MeterRegistry registry() {
-        return all;
+        return new Meters(prometheus, beans, name, System::nanoTime);
     }
 
     /** All metrics in Prometheus's text format. */
@@ -54,20 +53,8 @@ public final class ProcessMetrics implements AutoCloseable {
 
     @Override
     public void close() {
+        beans.close();
         collector.close();
-        all.getRegistries().forEach(MeterRegistry::close);
-        all.close();
-    }
-
-    private static final class CairnDomain implements JmxConfig {
-        @Override
-        public @Nullable String get(String key) {
-            return null;
-        }
-
-        @Override
-        public String domain() {
-            return "cairn";
-        }
+        prometheus.close();
     }
 }

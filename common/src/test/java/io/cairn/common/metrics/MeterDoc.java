@@ -13,7 +13,7 @@ public final class MeterDoc {
                 new StringBuilder(
                         "## "
                                 + title
-                                + "\n\n| Prometheus name | kind | tags | meaning |\n|---|---|---|---|\n");
+                                + "\n\n| Prometheus name | kind | tags | in JMX | meaning |\n|---|---|---|---|---|\n");
         for (MeterSpec meter : meters) {
             String tags = String.join(", ", meter.tagNames());
             out.append(
@@ -21,9 +21,19 @@ public final class MeterDoc {
                             + prometheusName(meter)
                             + "` | "
                             + meter.kind().name().toLowerCase(Locale.ROOT));
-            out.append(" | " + tags + " | " + meter.description() + " |\n");
+            out.append(
+                    " | " + tags + " | " + jmxName(meter) + " | " + meter.description() + " |\n");
         }
         return out.toString();
+    }
+
+    /** The type of the bean, and the attribute where there is one for the meter. */
+    private static String jmxName(MeterSpec meter) {
+        String type = "`type=" + BeanNames.type(meter) + "`";
+        return switch (meter.kind()) {
+            case COUNTER, GAUGE, RATE -> type + " `" + BeanNames.attribute(meter) + "`";
+            case TIMER, DISTRIBUTION -> type;
+        };
     }
 
     /**
@@ -38,7 +48,7 @@ public final class MeterDoc {
                         : "_" + meter.unit();
         return switch (meter.kind()) {
             case COUNTER -> name + unit + "_total";
-            case GAUGE, DISTRIBUTION -> name + unit;
+            case GAUGE, RATE, DISTRIBUTION -> name + unit;
             case TIMER -> name + "_total, …_errors_total, …_time_seconds_total, …_latency_seconds";
         };
     }

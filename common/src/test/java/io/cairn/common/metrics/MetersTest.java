@@ -14,20 +14,28 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
+import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.Test;
 
 class MetersTest {
-    private enum TestMeter implements MeterSpec {
+    /** Attributes in JMX of the quantiles in Prometheus. */
+    private static final Map<String, String> LATENCIES =
+            Map.of("0.5", "P50Micros", "0.99", "P99Micros", "0.999", "P999Micros", "1", "MaxMicros");
+
+    enum TestMeter implements MeterSpec {
         OPERATION(Kind.TIMER, "", "Operations served", "op"),
         QUEUE(Kind.GAUGE, "", "Requests waiting"),
         SENT(Kind.COUNTER, "bytes", "Bytes sent"),
-        BATCH(Kind.DISTRIBUTION, "bytes", "Sizes of batches");
+        BATCH(Kind.DISTRIBUTION, "bytes", "Sizes of batches"),
+        USED(Kind.GAUGE, "bytes", "Space taken", "disk"),
+        LEASE(Kind.GAUGE, "seconds", "What is left of the lease"),
+        DELETION_RATE(Kind.RATE, "", "Deleted per second, lately");
 
         private final Definition definition;
 
@@ -62,16 +70,16 @@ class MetersTest {
             meters.distribution(TestMeter.BATCH).record(100);
 
             String text = get(endpoint.address(), "/metrics");
-            for (String quantile : new String[] {"0.5", "0.99", "0.999", "1"}) {
+            for (String quantile : LATENCIES.keySet()) {
                 double prometheus =
                         value(
                                 text,
                                 "cairn_test_operation_latency_seconds{op=\"create\",part=\"mds-1\",quantile=\""
                                         + quantile
                                         + "\"}");
-                assertThat(prometheus)
-                        .isPositive()
-                        .isEqualTo(jmx("cairnTestOperationLatency", quantile));
+                assertThat(prometheus).isPositive();
+                assertThat(jmx(LATENCIES.get(quantile)))
+                        .isCloseTo(prometheus * 1e6, Percentage.withPercentage(1e-6));
             }
             assertThat(value(text, "cairn_test_operation_total{op=\"create\",part=\"mds-1\"}"))
                     .isEqualTo(1001);
@@ -132,8 +140,9 @@ class MetersTest {
         assertThat(MeterDoc.markdown("Test", List.of(TestMeter.values())))
                 .contains(
                         "`cairn_test_sent_bytes_total` | counter",
-                        "`cairn_test_queue` | gauge",
-                        "| op | Operations");
+                        "`cairn_test_queue` | gauge |  | `type=Test` `Queue`",
+                        "| op | `type=TestOperation` | Operations",
+                        "| `type=Test` `SentBytes` | Bytes");
     }
 
     @Test
@@ -165,16 +174,9 @@ class MetersTest {
         return Double.parseDouble(line.group(1));
     }
 
-    private static double jmx(String name, String quantile) throws Exception {
+    private static double jmx(String attribute) throws Exception {
+        ObjectName name = new ObjectName("io.cairn:type=TestOperation,part=mds-1,op=create");
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
-        Set<ObjectName> names = server.queryNames(new ObjectName("cairn:*"), null);
-        ObjectName found =
-                names.stream()
-                        .filter(n ->
-                                n.toString().contains(name + ".")
-                                        && n.toString().contains("quantile." + quantile + ","))
-                        .findFirst()
-                        .orElseThrow(() -> new AssertionError(names.toString()));
-        return ((Number) server.getAttribute(found, "Value")).doubleValue();
+        return ((Number) server.getAttribute(name, attribute)).doubleValue();
     }
 }

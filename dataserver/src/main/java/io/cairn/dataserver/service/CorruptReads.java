@@ -11,7 +11,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.store.CorruptBlockException;
-import io.micrometer.core.instrument.Counter;
+import io.cairn.common.metrics.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;

@@ -20,7 +20,7 @@ import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.Requests;
 import io.cairn.dataserver.pg.ServerParts;
-import io.micrometer.core.instrument.Counter;
+import io.cairn.common.metrics.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.function.Supplier;

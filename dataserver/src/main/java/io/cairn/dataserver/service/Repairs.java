@@ -14,7 +14,7 @@ import io.cairn.dataserver.service.PgBlockFormat.PgBlock;
 import io.cairn.dataserver.store.BlockRepair;
 import io.cairn.dataserver.store.CorruptBlockException;
 import io.cairn.dataserver.store.RepairOutcome;
-import io.micrometer.core.instrument.Counter;
+import io.cairn.common.metrics.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;

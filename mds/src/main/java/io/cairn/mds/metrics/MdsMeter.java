@@ -19,7 +19,7 @@ public enum MdsMeter implements MeterSpec {
     DELETION_BACKLOG(Kind.GAUGE, "", "Inodes whose data is still to be deleted"),
     DELETION_BACKLOG_BYTES(Kind.GAUGE, "bytes", "Sizes of those inodes"),
     DELETIONS(Kind.COUNTER, "", "Inodes whose data was deleted, by this leader"),
-    DELETION_RATE(Kind.GAUGE, "", "Inodes deleted per second, lately"),
+    DELETION_RATE(Kind.RATE, "", "Inodes deleted per second, lately"),
     DELETION_ETA(Kind.GAUGE, "seconds", "Time until the backlog is gone at that rate; -1: unknown"),
     TRUNCATIONS(Kind.COUNTER, "", "Shrinks carried to all data servers, by this leader"),
     CONTROL_FAILURES(

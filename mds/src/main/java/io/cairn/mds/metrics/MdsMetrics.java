@@ -7,7 +7,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation.OpCase;
 import io.cairn.mds.proto.ApplyReply;
-import io.micrometer.core.instrument.Counter;
+import io.cairn.common.metrics.Counter;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
