@@ -16,7 +16,7 @@ import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
-import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.mdslink.ClusterIdentity;
 import io.cairn.dataserver.mdslink.MapFollower;
@@ -81,6 +81,7 @@ public final class DataServer implements AutoCloseable {
         loops = new RpcLoops(threads, "cairn-data", meters);
         peers = new RpcClient(loops, identity::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         mdsClient = new RpcClient(loops, identity::mdsHello, this::checkMds, RpcOptions.DEFAULT);
+        DataServerMeters recorded = new DataServerMeters(meters);
         parts =
                 new ServerParts(
                         new ConcurrentHashMap<>(),
@@ -90,12 +91,12 @@ public final class DataServer implements AutoCloseable {
                         new Lease(BootClock.INSTANCE),
                         PgLimits.DEFAULT,
                         this::needMap,
-                        meters.timer(DataServerMeter.PREPARE),
+                        recorded.prepare(),
                         fatal);
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
         maps = new MapFollower(pgLoops, parts, memory);
-        DataService service = new DataService(pgLoops, parts, this::status, meters);
+        DataService service = new DataService(pgLoops, parts, this::status, recorded);
         disks.opened().forEach(service::repairDamageOf);
         try {
             server =

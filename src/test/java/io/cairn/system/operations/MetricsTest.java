@@ -33,7 +33,15 @@ class MetricsTest {
 
     /** Attributes of a timer's bean, and the quantiles that they are. */
     private static final Map<String, String> LATENCIES =
-            Map.of("P50Micros", "0.5", "P99Micros", "0.99", "P999Micros", "0.999", "MaxMicros", "1");
+            Map.of(
+                    "P50Micros",
+                    "0.5",
+                    "P99Micros",
+                    "0.99",
+                    "P999Micros",
+                    "0.999",
+                    "MaxMicros",
+                    "1");
 
     /** {@code name_latency_seconds{tags} value} and {@code name_total{tags} value}. */
     private static final Pattern SAMPLE =
@@ -92,8 +100,8 @@ class MetricsTest {
     }
 
     /**
-     * By operation, named {@code MdsOperation {op=create, part=mds-1}}: the count, and the quantiles
-     * of the latency in nanoseconds.
+     * By operation, named {@code MdsOperation {op=create, part=mds-1}}: the count, and the
+     * quantiles of the latency in nanoseconds.
      */
     private static Map<String, Map<String, Long>> prometheus(Cluster cluster, String part)
             throws IOException, InterruptedException {
@@ -151,7 +159,7 @@ class MetricsTest {
                         server.getAttributes(bean, LATENCIES.keySet().toArray(String[]::new))
                                 .asList()) {
                     double micros = ((Number) attribute.getValue()).doubleValue();
-                    values.put(LATENCIES.get(attribute.getName()), Math.round(micros * 1e3));
+                    values.put(requireNonNull(LATENCIES.get(attribute.getName())), Math.round(micros * 1e3));
                 }
                 if (!values.isEmpty()) {
                     values.put(COUNT, ((Number) server.getAttribute(bean, "Count")).longValue());

@@ -1,24 +1,24 @@
 package io.cairn.fuse.session;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Counter;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.metrics.Timers;
 import io.cairn.fuse.kernel.FuseOpcode;
-import io.cairn.common.metrics.Counter;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.List;
 import java.util.function.IntSupplier;
-import org.jspecify.annotations.Nullable;
 
 /** The meters of one mount; an operation has its own from its first request on. Any thread. */
 public final class FuseMeters {
     private final Meters meters;
-    private final ConcurrentHashMap<FuseOpcode, OperationTimer> operations =
-            new ConcurrentHashMap<>();
+    private final Timers<FuseOpcode> operations;
     private final Counter interrupts;
     private final Counter givenUp;
 
     public FuseMeters(Meters meters) {
         this.meters = meters;
+        this.operations = meters.timers(FuseMeter.OPERATION, List.of());
         this.interrupts = meters.counter(FuseMeter.INTERRUPTS);
         this.givenUp = meters.counter(FuseMeter.GIVEN_UP);
     }
@@ -33,12 +33,7 @@ public final class FuseMeters {
 
     /** ENOENT and ENODATA are answers, not failures: looking for a name that is free is normal. */
     void answered(FuseOpcode opcode, long nanos, int error) {
-        @Nullable OperationTimer timer = operations.get(opcode);
-        if (timer == null) {
-            timer =
-                    operations.computeIfAbsent(
-                            opcode, op -> meters.timer(FuseMeter.OPERATION, op.label()));
-        }
+        OperationTimer timer = operations.of(opcode);
         if (error == 0 || error == Errno.ENOENT.number() || error == Errno.ENODATA.number()) {
             timer.record(nanos);
         } else {

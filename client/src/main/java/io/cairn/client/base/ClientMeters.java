@@ -1,11 +1,9 @@
 package io.cairn.client.base;
 
-import io.cairn.common.metrics.Meters;
-import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.metrics.Counter;
-import java.util.EnumMap;
-import java.util.Locale;
-import java.util.Map;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.Timers;
+import java.util.EnumSet;
 import java.util.concurrent.CompletableFuture;
 
 /** The meters of one client, made once so that recording is cheap. Any thread. */
@@ -39,7 +37,7 @@ public final class ClientMeters {
         RELEASE
     }
 
-    private final Map<Op, OperationTimer> timers = new EnumMap<>(Op.class);
+    private final Timers<Op> operations;
     private final Counter readBytes;
     private final Counter writtenBytes;
     private final Counter dataRetries;
@@ -52,9 +50,7 @@ public final class ClientMeters {
     private final Counter appendRightsReturned;
 
     public ClientMeters(Meters meters) {
-        for (Op op : Op.values()) {
-            timers.put(op, meters.timer(ClientMeter.OPERATION, op.name().toLowerCase(Locale.ROOT)));
-        }
+        operations = meters.timers(ClientMeter.OPERATION, EnumSet.allOf(Op.class));
         readBytes = meters.counter(ClientMeter.READ_BYTES);
         writtenBytes = meters.counter(ClientMeter.WRITTEN_BYTES);
         dataRetries = meters.counter(ClientMeter.RETRIES, "data");
@@ -76,10 +72,7 @@ public final class ClientMeters {
 
     /** An operation that began at that {@link System#nanoTime} is over. */
     public void finished(Op op, long startNanos, boolean succeeded) {
-        OperationTimer timer = timers.get(op);
-        if (timer != null) {
-            timer.recordSince(startNanos, succeeded);
-        }
+        operations.of(op).recordSince(startNanos, succeeded);
     }
 
     public void read(long bytes) {

@@ -84,7 +84,7 @@ final class BeanAttributes {
         return switch (spec.kind()) {
             case TIMER, DISTRIBUTION -> spec.description();
             case COUNTER, GAUGE, RATE ->
-                "Counters and current values, " + spec.prefix() + " in Prometheus";
+                    "Counters and current values, " + spec.prefix() + " in Prometheus";
         };
     }
 

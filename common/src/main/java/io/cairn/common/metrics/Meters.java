@@ -3,6 +3,7 @@ package io.cairn.common.metrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -107,6 +108,15 @@ public final class Meters implements AutoCloseable {
                     series(spec, tagValues, s -> s.timer(timer));
                     bean(spec, tagValues, BeanAttributes.timer(timer));
                 });
+    }
+
+    /**
+     * A timer for each operation of a meter whose only tag is the operation.
+     *
+     * @param published those that are shown from now on; others from their first use on
+     */
+    public <O extends Enum<O>> Timers<O> timers(MeterSpec spec, Collection<O> published) {
+        return new Timers<>(published, operation -> timer(spec, operation));
     }
 
     public Distribution distribution(MeterSpec spec, String... tagValues) {

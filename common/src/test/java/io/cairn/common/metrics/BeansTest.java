@@ -18,6 +18,7 @@ import javax.management.MBeanInfo;
 import javax.management.MBeanServer;
 import javax.management.MBeanServerFactory;
 import javax.management.ObjectName;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 /** What a user of JMX sees of the meters, by a bean server of its own. */
@@ -34,11 +35,20 @@ class BeansTest {
 
         String bean = "io.cairn:type=TestOperation,part=mds-1,op=create";
         Map<String, Object> values = values(bean);
-        assertThat(values).containsOnlyKeys(
-                "Count", "Errors", "TotalMicros", "P50Micros", "P99Micros", "P999Micros", "MaxMicros");
+        assertThat(values)
+                .containsOnlyKeys(
+                        "Count",
+                        "Errors",
+                        "TotalMicros",
+                        "P50Micros",
+                        "P99Micros",
+                        "P999Micros",
+                        "MaxMicros");
         assertThat(values).containsEntry("Count", 3L).containsEntry("Errors", 1L);
         assertThat(values).containsEntry("TotalMicros", 8000L).containsEntry("MaxMicros", 5000.0);
-        assertThat((double) values.get("P50Micros")).isBetween(2000.0, 2000.0 * 17 / 16);
+        assertThat(values.get("P50Micros"))
+                .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
+                .isBetween(2000.0, 2000.0 * 17 / 16);
 
         MBeanInfo info = server.getMBeanInfo(new ObjectName(bean));
         assertThat(info.getDescription()).isEqualTo("Operations served");
@@ -63,13 +73,21 @@ class BeansTest {
         assertThat(values("io.cairn:type=Test,part=data-1"))
                 .isEqualTo(
                         Map.of(
-                                "SentBytes", 7L, "Queue", 42L, "LeaseSeconds", 1.5, "DeletionRate", 0.25));
+                                "SentBytes",
+                                7L,
+                                "Queue",
+                                42L,
+                                "LeaseSeconds",
+                                1.5,
+                                "DeletionRate",
+                                0.25));
         assertThat(values("io.cairn:type=Test,part=data-1,disk=0"))
                 .isEqualTo(Map.of("UsedBytes", 1L << 40));
         assertThat(values("io.cairn:type=Test,part=data-1,disk=1"))
                 .isEqualTo(Map.of("UsedBytes", 2L << 40));
         assertThat(values("io.cairn:type=TestBatch,part=data-1"))
-                .containsOnlyKeys("Count", "SumBytes", "P50Bytes", "P99Bytes", "P999Bytes", "MaxBytes")
+                .containsOnlyKeys(
+                        "Count", "SumBytes", "P50Bytes", "P99Bytes", "P999Bytes", "MaxBytes")
                 .containsEntry("SumBytes", 100L);
         MBeanInfo info = server.getMBeanInfo(new ObjectName("io.cairn:type=Test,part=data-1"));
         assertThat(descriptions(info))
@@ -80,7 +98,17 @@ class BeansTest {
     @Test
     void namesWithEverythingInThemAreQuotedAndFoundAgain() throws Exception {
         List<String> hostile =
-                List.of("a,op=b", "*", "?", "\"", "back\\slash", "two\nlines", "", "a b", "ü:=,", "''");
+                List.of(
+                        "a,op=b",
+                        "*",
+                        "?",
+                        "\"",
+                        "back\\slash",
+                        "two\nlines",
+                        "",
+                        "a b",
+                        "ü:=,",
+                        "''");
         Meters meters = process.part("part,type=\"*\"");
         for (String op : hostile) {
             meters.timer(TestMeter.OPERATION, op).record(1);
@@ -89,9 +117,7 @@ class BeansTest {
                 .hasSize(hostile.size())
                 .allMatch(n -> n.getKeyProperty("type").equals("TestOperation"))
                 .allMatch(
-                        n ->
-                                ObjectName.unquote(n.getKeyProperty("part"))
-                                        .equals("part,type=\"*\""))
+                        n -> ObjectName.unquote(n.getKeyProperty("part")).equals("part,type=\"*\""))
                 .extracting(n -> ObjectName.unquote(n.getKeyProperty("op")))
                 .containsExactlyInAnyOrderElementsOf(hostile);
     }
@@ -154,7 +180,9 @@ class BeansTest {
         assertThatThrownBy(() -> server.getAttribute(name, "Queue"))
                 .isInstanceOf(MBeanException.class)
                 .hasRootCauseMessage("the value is not known now");
-        assertThat(server.getAttributes(name, new String[] {"Queue", "LeaseSeconds", "DeletionRate"}))
+        assertThat(
+                        server.getAttributes(
+                                name, new String[] {"Queue", "LeaseSeconds", "DeletionRate"}))
                 .containsExactly(new Attribute("DeletionRate", 1.0));
         assertThatThrownBy(() -> server.getAttribute(name, "Nonsense"))
                 .isInstanceOf(AttributeNotFoundException.class);
@@ -166,10 +194,8 @@ class BeansTest {
     @Test
     void aTagCannotTakeTheNameOfOneThatIsThereAnyway() {
         for (String tag : List.of("part", "type", "quantile")) {
-            assertThatThrownBy(
-                            () ->
-                                    MeterSpec.Definition.of(
-                                            MeterSpec.Kind.GAUGE, "", "Something", tag))
+            assertThatThrownBy(() ->
+                            MeterSpec.Definition.of(MeterSpec.Kind.GAUGE, "", "Something", tag))
                     .isInstanceOf(IllegalArgumentException.class);
         }
     }

@@ -26,7 +26,15 @@ import org.junit.jupiter.api.Test;
 class MetersTest {
     /** Attributes in JMX of the quantiles in Prometheus. */
     private static final Map<String, String> LATENCIES =
-            Map.of("0.5", "P50Micros", "0.99", "P99Micros", "0.999", "P999Micros", "1", "MaxMicros");
+            Map.of(
+                    "0.5",
+                    "P50Micros",
+                    "0.99",
+                    "P99Micros",
+                    "0.999",
+                    "P999Micros",
+                    "1",
+                    "MaxMicros");
 
     enum TestMeter implements MeterSpec {
         OPERATION(Kind.TIMER, "", "Operations served", "op"),
@@ -70,15 +78,15 @@ class MetersTest {
             meters.distribution(TestMeter.BATCH).record(100);
 
             String text = get(endpoint.address(), "/metrics");
-            for (String quantile : LATENCIES.keySet()) {
+            for (Map.Entry<String, String> latency : LATENCIES.entrySet()) {
                 double prometheus =
                         value(
                                 text,
                                 "cairn_test_operation_latency_seconds{op=\"create\",part=\"mds-1\",quantile=\""
-                                        + quantile
+                                        + latency.getKey()
                                         + "\"}");
                 assertThat(prometheus).isPositive();
-                assertThat(jmx(LATENCIES.get(quantile)))
+                assertThat(jmx(latency.getValue()))
                         .isCloseTo(prometheus * 1e6, Percentage.withPercentage(1e-6));
             }
             assertThat(value(text, "cairn_test_operation_total{op=\"create\",part=\"mds-1\"}"))

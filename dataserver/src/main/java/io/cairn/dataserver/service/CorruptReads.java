@@ -8,10 +8,10 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.store.CorruptBlockException;
-import io.cairn.common.metrics.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -29,11 +29,11 @@ final class CorruptReads {
 
     private static final long DEADLINE_NANOS = 10_000_000_000L;
 
-    private final Counter counter;
+    private final DataServerMeters meters;
     private final Repairs repairs;
 
-    CorruptReads(Counter counter, Repairs repairs) {
-        this.counter = counter;
+    CorruptReads(DataServerMeters meters, Repairs repairs) {
+        this.meters = meters;
         this.repairs = repairs;
     }
 
@@ -43,7 +43,7 @@ final class CorruptReads {
             DataOp op,
             @Nullable CorruptBlockException failure,
             ReadCall call) {
-        counter.increment();
+        meters.corruptRead();
         LOG.error(
                 "Disk {}: a block of inode {}, chunk {} is damaged ({}); reading it from a backup",
                 primary.disk().id(),

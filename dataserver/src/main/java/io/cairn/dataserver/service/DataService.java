@@ -6,7 +6,6 @@ import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.proto.DataServerStatusReply;
 import io.cairn.common.proto.Method;
@@ -14,13 +13,12 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.Requests;
 import io.cairn.dataserver.pg.ServerParts;
-import io.cairn.common.metrics.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.function.Supplier;
@@ -39,7 +37,7 @@ public final class DataService implements RpcHandler {
     private final CorruptReads corruptReads;
     private final OperationTimer writes;
     private final OperationTimer reads;
-    private final Counter corruptRequests;
+    private final DataServerMeters meters;
 
     /**
      * @param status answers what an administrator asks
@@ -48,17 +46,17 @@ public final class DataService implements RpcHandler {
             PgLoops loops,
             ServerParts parts,
             Supplier<DataServerStatusReply> status,
-            Meters meters) {
+            DataServerMeters meters) {
         this.loops = loops;
         this.needMap = parts.needMap();
         this.status = status;
         repairs = new Repairs(meters);
         members = new MemberService(loops, parts, repairs);
         mds = new MdsService(loops, parts, meters);
-        corruptReads = new CorruptReads(meters.counter(DataServerMeter.CORRUPT_READ), repairs);
-        writes = meters.timer(DataServerMeter.OPERATION, "write");
-        reads = meters.timer(DataServerMeter.OPERATION, "read");
-        corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
+        corruptReads = new CorruptReads(meters, repairs);
+        writes = meters.operation(DataServerMeters.Op.WRITE);
+        reads = meters.operation(DataServerMeters.Op.READ);
+        this.meters = meters;
     }
 
     /** From now on blocks are repaired that the flusher of this disk finds damaged. */
@@ -82,7 +80,7 @@ public final class DataService implements RpcHandler {
         } catch (FsException e) {
             boolean damaged = e.errno() == Errno.EBADMSG;
             if (damaged) {
-                corruptRequests.increment();
+                meters.corruptRequest();
             }
             request.fail(
                     RpcStatus.fail(

@@ -6,14 +6,13 @@ import io.cairn.common.data.TruncateInode;
 import io.cairn.common.data.TruncateInodeFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.proto.DeleteInodesReply;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.TruncateInodeReply;
 import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rpc.RpcRequest;
-import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
@@ -28,14 +27,12 @@ import io.netty.buffer.Unpooled;
 final class MdsService {
     private final PgLoops loops;
     private final ServerParts parts;
-    private final OperationTimer deletes;
-    private final OperationTimer truncates;
+    private final DataServerMeters meters;
 
-    MdsService(PgLoops loops, ServerParts parts, Meters meters) {
+    MdsService(PgLoops loops, ServerParts parts, DataServerMeters meters) {
         this.loops = loops;
         this.parts = parts;
-        deletes = meters.timer(DataServerMeter.OPERATION, "delete");
-        truncates = meters.timer(DataServerMeter.OPERATION, "truncate");
+        this.meters = meters;
     }
 
     void deleteInodes(RpcRequest request) {
@@ -51,7 +48,7 @@ final class MdsService {
                 request,
                 op,
                 payload,
-                deletes,
+                meters.operation(DataServerMeters.Op.DELETE),
                 () -> request.reply(DeleteInodesReply.getDefaultInstance()));
     }
 
@@ -68,7 +65,7 @@ final class MdsService {
                 request,
                 op,
                 payload,
-                truncates,
+                meters.operation(DataServerMeters.Op.TRUNCATE),
                 () -> request.reply(TruncateInodeReply.getDefaultInstance()));
     }
 

@@ -2,19 +2,17 @@ package io.cairn.dataserver.service;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Method;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.ChunkVersion;
-import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.service.PgBlockFormat.PgBlock;
 import io.cairn.dataserver.store.BlockRepair;
 import io.cairn.dataserver.store.CorruptBlockException;
 import io.cairn.dataserver.store.RepairOutcome;
-import io.cairn.common.metrics.Counter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -41,18 +39,14 @@ final class Repairs {
 
     private static final int MAX_RETRIES = 100;
 
-    private final Counter corrupt;
-    private final Counter repaired;
-    private final Counter failed;
+    private final DataServerMeters meters;
     private final Set<Damage> active = ConcurrentHashMap.newKeySet();
 
     /** A range of blocks in which something is bad. */
     private record Damage(int disk, int pg, long inode, int chunk, int firstBlock, int blocks) {}
 
-    Repairs(Meters meters) {
-        corrupt = meters.counter(DataServerMeter.CORRUPT_BLOCK);
-        repaired = meters.counter(DataServerMeter.BLOCK_REPAIRED);
-        failed = meters.counter(DataServerMeter.BLOCK_REPAIR_FAILED);
+    Repairs(DataServerMeters meters) {
+        this.meters = meters;
     }
 
     /** A block somewhere in these bytes of the chunk is damaged. Any thread. */
@@ -114,7 +108,7 @@ final class Repairs {
             cause = String.valueOf(failure.getMessage());
             int bad = failure.block();
             if (bad != block || bad == CorruptBlockException.UNKNOWN) {
-                corrupt.increment();
+                meters.corruptBlock();
                 retries = 0;
             }
             block = bad;
@@ -178,7 +172,7 @@ final class Repairs {
         private void ended(RepairOutcome outcome, int member) {
             switch (outcome) {
                 case LOGGED -> {
-                    repaired.increment();
+                    meters.blockRepaired();
                     LOG.warn(
                             "{} was damaged ({}): repaired from disk {}",
                             where(),
@@ -215,7 +209,7 @@ final class Repairs {
 
         private void fail(String why) {
             active.remove(damage);
-            failed.increment();
+            meters.blockRepairFailed();
             LOG.error(
                     "{} is damaged ({}) and was not repaired: {}. It is tried again when the block"
                             + " is read",

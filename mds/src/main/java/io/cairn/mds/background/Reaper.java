@@ -8,7 +8,7 @@ import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.DeletionRecord;
@@ -52,7 +52,7 @@ public final class Reaper {
     private final CurrentMap map;
     private final Control control;
     private final NanoClock clock;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
     private final long inodesPerSecond;
 
     /** Inodes in flight: how many PGs are still to answer. */
@@ -89,7 +89,7 @@ public final class Reaper {
             CurrentMap map,
             Control control,
             NanoClock clock,
-            MdsMetrics metrics,
+            MdsMeters metrics,
             long inodesPerSecond) {
         this.entries = entries;
         this.state = state;

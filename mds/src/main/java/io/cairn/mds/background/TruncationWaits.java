@@ -13,7 +13,7 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.session.Mutations;
 import io.cairn.mds.session.SessionTable;
@@ -55,7 +55,7 @@ public final class TruncationWaits implements StateListener {
     private final SessionTable sessions;
     private final Truncator truncator;
     private final Control control;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
 
     /** By inode. */
     private final Map<Long, List<Wait>> parked = new HashMap<>();
@@ -69,7 +69,7 @@ public final class TruncationWaits implements StateListener {
             SessionTable sessions,
             Truncator truncator,
             Control control,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.state = state;
         this.sessions = sessions;

@@ -9,7 +9,7 @@ import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.TruncatedEntry;
@@ -52,7 +52,7 @@ public final class Truncator implements StateListener {
     private final PgCalls calls;
     private final CurrentMap map;
     private final Control control;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
     private final Set<Long> inFlight = new HashSet<>();
     private final Queue<Long> heard = new ArrayBlockingQueue<>(MAX_HEARD);
     private final AtomicBoolean waking = new AtomicBoolean();
@@ -77,7 +77,7 @@ public final class Truncator implements StateListener {
             PgCalls calls,
             CurrentMap map,
             Control control,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.entries = entries;
         this.state = state;
         this.calls = calls;

@@ -1,6 +1,6 @@
 package io.cairn.mds.leader;
 
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.store.CorruptStateException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
@@ -27,7 +27,7 @@ public final class Control implements Executor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
     private final Leadership.FailureHandler failures;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
     private final AtomicLong failedTasks = new AtomicLong();
     private final ScheduledExecutorService thread;
     private volatile @Nullable Thread self;
@@ -35,7 +35,7 @@ public final class Control implements Executor, AutoCloseable {
     /**
      * @param failures told where a task meets state that cannot be trusted any more
      */
-    public Control(String name, Leadership.FailureHandler failures, MdsMetrics metrics) {
+    public Control(String name, Leadership.FailureHandler failures, MdsMeters metrics) {
         this.failures = failures;
         this.metrics = metrics;
         thread =

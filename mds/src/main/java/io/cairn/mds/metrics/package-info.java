@@ -1,8 +1,8 @@
 /**
  * The meters of the metadata server.
  *
- * <p>Requests and background work record to {@link io.cairn.mds.metrics.MdsMetrics}, which holds
- * the meters that {@link io.cairn.mds.metrics.MdsMeter} names. Nothing is read back from here.
+ * <p>Requests and background work record to {@link io.cairn.mds.metrics.MdsMeters}, which holds the
+ * meters that {@link io.cairn.mds.metrics.MdsMeter} names. Nothing is read back from here.
  *
  * <p>Threads: any.
  */

@@ -17,7 +17,7 @@ import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseKeeper;
 import io.cairn.mds.leader.MemberReports;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
@@ -62,7 +62,7 @@ final class LeaderDuties implements Leadership.Duties {
             RpcClient client,
             Control control,
             NanoClock clock,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.state = state;
         this.control = control;

@@ -15,7 +15,7 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
 import io.cairn.mds.store.CorruptStateException;
@@ -35,7 +35,7 @@ final class MdsHandler implements RpcHandler {
     private final Status status;
     private final Control control;
     private final LeaseGrants grants;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
 
     MdsHandler(
             Leadership leadership,
@@ -47,7 +47,7 @@ final class MdsHandler implements RpcHandler {
             Status status,
             Control control,
             LeaseGrants grants,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.queries = queries;
         this.truncationWaits = truncationWaits;

@@ -17,7 +17,7 @@ import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
 import io.cairn.mds.leader.MemberReports;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MemberDirectory;
@@ -127,7 +127,7 @@ public final class MdsServer implements AutoCloseable {
         this.config = config;
         this.directory = directory;
         this.state = state;
-        MdsMetrics metrics = new MdsMetrics(meters);
+        MdsMeters metrics = new MdsMeters(meters);
         control = new Control("mds-" + config.memberId() + "-control", failure, metrics);
         loops =
                 new RpcLoops(

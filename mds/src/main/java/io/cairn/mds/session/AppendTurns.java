@@ -15,7 +15,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.store.StateListener;
 import java.util.ArrayDeque;
@@ -80,7 +80,7 @@ public final class AppendTurns implements StateListener {
     private final SessionTable sessions;
     private final Control control;
     private final NanoClock clock;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
 
     /** Of files somebody waits for; changed on the control thread only. */
     private final Map<Long, Line> lines = new ConcurrentHashMap<>();
@@ -93,7 +93,7 @@ public final class AppendTurns implements StateListener {
             SessionTable sessions,
             Control control,
             NanoClock clock,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.state = state;
         this.sessions = sessions;

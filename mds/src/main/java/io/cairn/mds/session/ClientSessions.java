@@ -22,7 +22,7 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
@@ -62,7 +62,7 @@ public final class ClientSessions {
     private final Control control;
     private final NanoClock clock;
     private final SessionTimes times;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
     private final SessionEnds ends;
 
     private long nextSession;
@@ -81,7 +81,7 @@ public final class ClientSessions {
             Control control,
             NanoClock clock,
             SessionTimes times,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.entries = entries;
         this.state = state;

@@ -11,7 +11,7 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.proto.ApplyReply;
@@ -41,7 +41,7 @@ public final class Mutations {
     private final ControlReader state;
     private final Control control;
     private final NanoClock clock;
-    private final MdsMetrics metrics;
+    private final MdsMeters metrics;
     private final SessionTable sessions;
     private final AppendTurns turns;
     private final Screening screening;
@@ -57,7 +57,7 @@ public final class Mutations {
             ControlReader state,
             Control control,
             NanoClock clock,
-            MdsMetrics metrics) {
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.entries = entries;
         this.state = state;

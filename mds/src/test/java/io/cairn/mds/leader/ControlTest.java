@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.metrics.Meters;
-import io.cairn.mds.metrics.MdsMetrics;
+import io.cairn.mds.metrics.MdsMeters;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -17,7 +17,7 @@ final class ControlTest {
             new Control(
                     "control-test",
                     (reason, cause) -> failure.complete(cause),
-                    new MdsMetrics(Meters.unpublished()));
+                    new MdsMeters(Meters.unpublished()));
 
     @AfterEach
     void close() {
