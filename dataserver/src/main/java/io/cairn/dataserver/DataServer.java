@@ -5,6 +5,8 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.DataServerStatusReply;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
+import io.cairn.common.rocks.DatabaseService;
+import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
@@ -96,7 +98,13 @@ public final class DataServer implements AutoCloseable {
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
         maps = new MapFollower(pgLoops, parts, memory);
-        DataService service = new DataService(pgLoops, parts, this::status, recorded);
+        DataService service =
+                new DataService(
+                        pgLoops,
+                        parts,
+                        this::status,
+                        new DatabaseService(() -> databases(disks.opened())),
+                        recorded);
         disks.opened().forEach(service::repairDamageOf);
         try {
             server =
@@ -206,6 +214,10 @@ public final class DataServer implements AutoCloseable {
      */
     public CompletableFuture<DataServerException> failure() {
         return registration.failure();
+    }
+
+    private static List<RocksDatabase> databases(List<LocalDisk> disks) {
+        return disks.stream().flatMap(disk -> disk.store().databases().stream()).toList();
     }
 
     private void needMap() {

@@ -64,7 +64,8 @@ public final class PartStarter {
     public DataServer dataServer(String name, DataServerConfig config) throws Exception {
         Meters meters = meters(name);
         IndexDatabases databases =
-                new IndexDatabases(config.rocksdb(), memory(config.rocksdbMemory()), meters);
+                new IndexDatabases(
+                        config.rocksdbOfEachDisk(), memory(config.rocksdbMemory()), meters);
         DataServer server =
                 process.add(name, DataServer.start(config, DiskOpener.local(databases), meters));
         server.failure()

@@ -65,7 +65,7 @@ final class EffectiveOptions {
     }
 
     /** Numbers without needless zeros and suffixes, which RocksDB reads but does not write. */
-    private static String normal(String value) {
+    static String normal(String value) {
         int power =
                 value.isEmpty()
                         ? -1

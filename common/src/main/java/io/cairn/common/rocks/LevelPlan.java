@@ -1,18 +1,25 @@
 package io.cairn.common.rocks;
 
 /**
- * Sizes levels so that whole levels fit on the fast device: RocksDB puts a level there only if all
- * of it fits, so only certain bases are useful.
+ * Which levels lie on the fast device. RocksDB walks through the levels and puts one on a device
+ * while the full sizes of it and of all above still fit into what is left of that device's {@code
+ * db_paths} size; it counts level 0 as one base more ({@code LevelCompactionBuilder::GetPathId}). A
+ * level that does not fit as a whole goes to the slow device as a whole, so only certain bases are
+ * useful. See docs/adr/0005-level-sizing.md.
  *
  * @param baseBytes {@code max_bytes_for_level_base}
- * @param levels how many levels fit on the fast device
+ * @param levels the last level on the fast device; 0 if only level 0 lies there
  * @param exact false if no number of levels brings the base into 256 MiB … 1 GiB and 1 GiB was
  *     taken, which leaves part of the fast device unused
+ * @param pathBytes the size that RocksDB is told of the fast device
  */
-public record LevelPlan(long baseBytes, int levels, boolean exact) {
+public record LevelPlan(long baseBytes, int levels, boolean exact, long pathBytes) {
     private static final long MIB = 1L << 20;
 
-    /** Space left for RocksDB's and our logs. */
+    /**
+     * Space left beside levels 1, 2, 3 …. The study has the logs there. Ours lie elsewhere, and so
+     * level 0 has it, which RocksDB takes for one base, 1 GiB at most.
+     */
     static final long LOG_BYTES = 2L << 30;
 
     static final long MIN_BASE_BYTES = 256 * MIB;
@@ -39,14 +46,40 @@ public record LevelPlan(long baseBytes, int levels, boolean exact) {
                 levels++) {
             long base = space / units(levels, multiplier, compactSafe) / MIB * MIB;
             if (base >= MIN_BASE_BYTES && base <= MAX_BASE_BYTES) {
-                return new LevelPlan(base, levels, true);
+                return new LevelPlan(base, levels, true, pathBytes(base, levels, multiplier));
             }
             fitting = levels;
         }
         if (fitting == 0) {
             throw new IllegalArgumentException("no level fits into " + fastBytes + " bytes");
         }
-        return new LevelPlan(MAX_BASE_BYTES, fitting, false);
+        return new LevelPlan(
+                MAX_BASE_BYTES, fitting, false, pathBytes(MAX_BASE_BYTES, fitting, multiplier));
+    }
+
+    /** What RocksDB makes of a base that is given. */
+    static LevelPlan fixed(long fastBytes, long baseBytes, double multiplier) {
+        long path = fastBytes - LOG_BYTES;
+        int levels = 0;
+        long size = baseBytes;
+        for (long left = path - baseBytes; left >= size; levels++) {
+            left -= size;
+            size = (long) (size * multiplier);
+        }
+        return new LevelPlan(baseBytes, levels, true, path);
+    }
+
+    /** Whether all of a level lies on the fast device. */
+    boolean isFast(int level) {
+        return level <= levels;
+    }
+
+    /**
+     * Level 0 as RocksDB counts it, and the levels planned: no byte less, else the largest level,
+     * nine tenths of the database, goes to the slow device; and no more, else one below might come.
+     */
+    private static long pathBytes(long base, int levels, int multiplier) {
+        return base * (1 + units(levels, multiplier, false));
     }
 
     /**

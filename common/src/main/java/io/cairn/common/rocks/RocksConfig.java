@@ -30,7 +30,9 @@ public record RocksConfig(
                 Optional<Path> fastPath,
         @Key(
                         value =
-                                "How much of the fast device this database may fill; needed with fast_path.",
+                                "How much of the fast device all databases of this part together may fill, in"
+                                        + " equal shares (a data server has one for each disk, at"
+                                        + " least 2560MiB each); needed with fast_path.",
                         min = "2560MiB",
                         example = "80GiB")
                 Optional<ByteSize> fastSize,
@@ -136,9 +138,54 @@ public record RocksConfig(
                 levelSizing == LevelSizing.FIXED || maxBytesForLevelBase.isEmpty(),
                 "max_bytes_for_level_base",
                 "is computed by level_sizing; give one of the two");
+        if (levelSizing != LevelSizing.FIXED) {
+            RocksOptions.refuseSizes(options);
+        }
         if (!options.isEmpty()) {
             RocksOptions.refuseUnknown(options);
         }
+    }
+
+    /**
+     * What each of several databases with this configuration is opened with: the fast device is one
+     * for all of them.
+     *
+     * @throws KeyException naming fast_size if a share is too small for a level
+     */
+    public RocksConfig sharedBy(int databases) {
+        if (fastSize.isEmpty() || databases <= 1) {
+            return this;
+        }
+        long share = fastSize.get().bytes() / databases;
+        KeyException.require(
+                share >= LevelPlan.MIN_FAST_BYTES,
+                "fast_size",
+                "is shared by %d databases, each of which needs at least %s: give it %s or more"
+                        .formatted(
+                                databases,
+                                new ByteSize(LevelPlan.MIN_FAST_BYTES),
+                                new ByteSize(LevelPlan.MIN_FAST_BYTES * databases)));
+        return new RocksConfig(
+                preset,
+                levelSizing,
+                fastPath,
+                Optional.of(new ByteSize(share)),
+                slowPath,
+                compression,
+                maxWriteBufferNumber,
+                minWriteBufferNumberToMerge,
+                writeBufferSize,
+                level0FileNumCompactionTrigger,
+                level0SlowdownWritesTrigger,
+                level0StopWritesTrigger,
+                maxBytesForLevelBase,
+                maxBytesForLevelMultiplier,
+                targetFileSizeBase,
+                compactionReadaheadSize,
+                maxBackgroundJobs,
+                blockSize,
+                bloomBits,
+                options);
     }
 
     /** The default configuration: what an empty table gives. */

@@ -1,19 +1,16 @@
 package io.cairn.common.rocks;
 
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.DatabaseStatus;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
-import java.util.TreeSet;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.AbstractNativeReference;
 import org.rocksdb.ColumnFamilyDescriptor;
@@ -22,12 +19,13 @@ import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.DbPath;
 import org.rocksdb.FlushOptions;
-import org.rocksdb.LiveFileMetaData;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Snapshot;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One open RocksDB database with one column family and without a write-ahead log: what is not
@@ -35,17 +33,20 @@ import org.rocksdb.WriteOptions;
  * after its last user.
  */
 public final class RocksDatabase implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RocksDatabase.class);
+
     private final String name;
     private final DatabasePaths paths;
     private final RocksOptions options;
     private final List<AbstractNativeReference> owned = new ArrayList<>();
     private final RocksDB db;
     private final WriteOptions withoutLog = new WriteOptions().setDisableWAL(true);
-    private final ReentrantReadWriteLock openLock = new ReentrantReadWriteLock();
-    private final CountDownLatch closing = new CountDownLatch(1);
     private final Consumer<String> fatal;
     private final Meters meters;
-    private boolean open = true;
+    private final MemtableBudget budget;
+    private final OpenGuard guard = new OpenGuard();
+    private final DatabaseWatch watch;
+    private final MemtableBudget.Memtables memtables = new OwnMemtables();
 
     private RocksDatabase(
             String name,
@@ -60,12 +61,12 @@ public final class RocksDatabase implements AutoCloseable {
         this.options = options;
         this.meters = meters;
         this.fatal = fatal;
+        this.budget = memory.budget();
         ColumnFamilyOptions columnFamily = own(options.newColumnFamilyOptions(memory));
         DBOptions database = own(options.newDbOptions());
         database.setCreateIfMissing(true).setWriteBufferManager(memory.writeBuffers());
         if (paths.split()) {
-            long fastBytes =
-                    options.config().fastSize().orElseThrow().bytes() - LevelPlan.LOG_BYTES;
+            long fastBytes = options.plan().orElseThrow().pathBytes();
             database.setDbPaths(
                     List.of(
                             new DbPath(paths.tables().get(0), fastBytes),
@@ -81,6 +82,8 @@ public final class RocksDatabase implements AutoCloseable {
                                         RocksDB.DEFAULT_COLUMN_FAMILY, columnFamily)),
                         handles);
         owned.addAll(0, handles);
+        watch = new DatabaseWatch(db, name, paths, options.plan(), guard);
+        budget.add(memtables);
     }
 
     /**
@@ -103,9 +106,19 @@ public final class RocksDatabase implements AutoCloseable {
             Consumer<String> fatal)
             throws IOException {
         RocksDB.loadLibrary();
-        DatabasePaths paths = DatabasePaths.of(directory.toAbsolutePath(), name, config);
+        return open(directory, name, RocksOptions.resolve(config), memory, meters, fatal);
+    }
+
+    static RocksDatabase open(
+            Path directory,
+            String name,
+            RocksOptions options,
+            RocksMemory memory,
+            Meters meters,
+            Consumer<String> fatal)
+            throws IOException {
+        DatabasePaths paths = DatabasePaths.of(directory.toAbsolutePath(), name, options.config());
         paths.prepare();
-        RocksOptions options = RocksOptions.resolve(config);
         RocksDatabase database;
         try {
             database = new RocksDatabase(name, paths, options, memory, meters.scope(), fatal);
@@ -122,8 +135,7 @@ public final class RocksDatabase implements AutoCloseable {
                             + " does not take its options: "
                             + String.join("; ", different));
         }
-        database.publish();
-        Thread.ofPlatform().daemon().name("rocksdb-watch-" + name).start(database::watch);
+        database.begin();
         return database;
     }
 
@@ -165,8 +177,12 @@ public final class RocksDatabase implements AutoCloseable {
         return new PrefixIterator(db, snapshot, prefix, from, failure);
     }
 
-    /** Applies a batch atomically; it is durable after the next {@link #flush}. */
+    /**
+     * Applies a batch atomically; it is durable after the next {@link #flush}. Waits while the
+     * memtables of all databases of the process have what they may.
+     */
     public void write(WriteBatch batch) throws RocksDBException {
+        budget.admit(memtables, batch.getDataSize());
         try {
             db.write(withoutLog, batch);
         } catch (RocksDBException e) {
@@ -176,9 +192,12 @@ public final class RocksDatabase implements AutoCloseable {
 
     /** Returns when everything written before is durable in table files. */
     public void flush() throws RocksDBException {
-        try (FlushOptions wait =
-                new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
-            db.flush(wait);
+        flush(true);
+    }
+
+    private void flush(boolean wait) throws RocksDBException {
+        try (FlushOptions how = new FlushOptions().setWaitForFlush(wait).setAllowWriteStall(true)) {
+            db.flush(how);
         } catch (RocksDBException e) {
             throw failed("flush", e);
         }
@@ -201,90 +220,69 @@ public final class RocksDatabase implements AutoCloseable {
         }
     }
 
+    /** Where the tables lie, as of about a second ago. */
+    public List<LevelUse> levels() {
+        return watch.levels();
+    }
+
+    /** One line for the administrator for each level that is not on the device meant for it. */
+    public List<String> warnings() {
+        return watch.warnings();
+    }
+
+    /** What an administrator is told. */
+    DatabaseStatus status() {
+        return watch.status();
+    }
+
     /**
-     * Levels meant for the fast device of which files lie on the slow one: worth a warning. Empty
-     * without a plan.
+     * Begins to write all tables anew, each to the device meant for it, in the background; nothing
+     * if that is being done already. {@link #close} ends it early.
+     *
+     * @throws FsException ENOSPC if there is no room for it
      */
-    public Set<Integer> spilledLevels() {
-        Set<Integer> spilled = new TreeSet<>();
-        if (paths.split() && options.plan().isPresent()) {
-            for (LiveFileMetaData table : slowTables()) {
-                if (table.level() <= options.plan().get().levels()) {
-                    spilled.add(table.level());
-                }
-            }
-        }
-        return spilled;
+    void compact() {
+        guard.whileOpen(
+                () -> {
+                    try {
+                        flush();
+                    } catch (RocksDBException e) {
+                        throw new FsException(Errno.EIO, String.valueOf(e.getMessage()));
+                    }
+                    watch.compact();
+                    return true;
+                },
+                false);
+    }
+
+    /** Looks where the tables lie now. */
+    void measure() {
+        watch.measure();
+    }
+
+    private void begin() {
+        watch.begin(
+                meters,
+                () ->
+                        fatal.accept(
+                                "RocksDB " + paths.directory() + ": a flush or compaction failed"));
     }
 
     @Override
     public void close() {
-        closing.countDown();
+        budget.remove(memtables);
+        watch.end();
         meters.close();
-        openLock.writeLock().lock();
-        try {
-            if (open) {
-                open = false;
-                owned.stream()
-                        .filter(ColumnFamilyHandle.class::isInstance)
-                        .forEach(AbstractNativeReference::close);
-                db.close();
-                owned.stream()
-                        .filter(o -> !(o instanceof ColumnFamilyHandle))
-                        .forEach(AbstractNativeReference::close);
-                withoutLog.close();
-            }
-        } finally {
-            openLock.writeLock().unlock();
-        }
-    }
-
-    private List<LiveFileMetaData> slowTables() {
-        String slow = paths.tables().get(1).toString();
-        return db.getLiveFilesMetaData().stream().filter(t -> t.path().equals(slow)).toList();
-    }
-
-    private void publish() {
-        for (RocksMeter meter : RocksMeter.values()) {
-            if (!meter.property().isEmpty()) {
-                meters.gauge(meter, () -> whileOpen(d -> d.longProperty(meter.property())), name);
-            }
-        }
-        if (paths.split()) {
-            meters.gauge(
-                    RocksMeter.SLOW,
-                    () ->
-                            whileOpen(d ->
-                                    d.slowTables().stream()
-                                            .mapToLong(LiveFileMetaData::size)
-                                            .sum()),
-                    name);
-            meters.gauge(
-                    RocksMeter.SPILLED_LEVELS,
-                    () -> whileOpen(d -> d.spilledLevels().size()),
-                    name);
-        }
-    }
-
-    /**
-     * Metrics may be read while the database is being closed; touching it then would crash the
-     * process.
-     */
-    private double whileOpen(ToDoubleFunction<RocksDatabase> value) {
-        openLock.readLock().lock();
-        try {
-            return open ? value.applyAsDouble(this) : Double.NaN;
-        } finally {
-            openLock.readLock().unlock();
-        }
-    }
-
-    private double longProperty(String property) {
-        try {
-            return db.getLongProperty(property);
-        } catch (RocksDBException e) {
-            return Double.NaN;
-        }
+        guard.close(() -> {
+            owned.stream()
+                    .filter(ColumnFamilyHandle.class::isInstance)
+                    .forEach(AbstractNativeReference::close);
+            db.close();
+            owned.stream()
+                    .filter(o -> !(o instanceof ColumnFamilyHandle))
+                    .forEach(AbstractNativeReference::close);
+            withoutLog.close();
+        });
     }
 
     private <T extends AbstractNativeReference> T own(T object) {
@@ -292,25 +290,42 @@ public final class RocksDatabase implements AutoCloseable {
         return object;
     }
 
-    /**
-     * Looks for failed background work once a second. RocksDB's Java event listener cannot be used:
-     * it does not know the reason "flush without WAL" and drops the event.
-     */
-    private void watch() {
-        try {
-            while (!closing.await(1, TimeUnit.SECONDS)) {
-                if (whileOpen(d -> d.longProperty(RocksMeter.BACKGROUND_ERRORS.property())) > 0) {
-                    fatal.accept("RocksDB " + paths.directory() + ": a flush or compaction failed");
-                    return;
-                }
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     private RocksDBException failed(String what, RocksDBException e) {
         fatal.accept("RocksDB " + paths.directory() + ": " + what + " failed: " + e.getMessage());
         return e;
+    }
+
+    /** Asked by writers of other databases too, also while this one is being closed. */
+    private final class OwnMemtables implements MemtableBudget.Memtables {
+        @Override
+        public long bytes() {
+            return (long) watch.property(RocksMeter.MEMTABLES.property()); // NaN becomes 0
+        }
+
+        @Override
+        public boolean flushing() {
+            return watch.property("rocksdb.mem-table-flush-pending")
+                            + watch.property(RocksMeter.RUNNING_FLUSHES.property())
+                    > 0;
+        }
+
+        @Override
+        public void flush() throws RocksDBException {
+            RocksDatabase.this.flush(true);
+        }
+
+        @Override
+        public void startFlush() {
+            guard.whileOpen(
+                    () -> {
+                        try {
+                            RocksDatabase.this.flush(false);
+                        } catch (RocksDBException e) {
+                            LOG.warn("database {}: cannot begin to flush", name, e);
+                        }
+                        return true;
+                    },
+                    false);
+        }
     }
 }

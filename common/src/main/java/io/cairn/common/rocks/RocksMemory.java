@@ -8,12 +8,18 @@ import org.rocksdb.WriteBufferManager;
 
 /**
  * Block cache and write buffers that all databases of a process share: the memory of memtables is
- * charged to the cache, so there is one limit. Made once by the process, closed after the last
- * database. Thread-safe.
+ * charged to the cache, so there is one limit, and {@link MemtableBudget} keeps memtables to their
+ * part of it. Made once by the process, closed after the last database. Thread-safe.
  */
 public final class RocksMemory implements AutoCloseable {
+    /** Part of the cache that data blocks cannot take from index and filter blocks. */
+    private static final double HIGH_PRIORITY_RATIO = 0.5;
+
+    private static final int SHARDS_BY_SIZE = -1;
+
     private final Cache blockCache;
     private final WriteBufferManager writeBuffers;
+    private final MemtableBudget budget;
 
     public RocksMemory(RocksMemoryConfig config) {
         this(config.limit(), config.writeBuffers());
@@ -21,8 +27,9 @@ public final class RocksMemory implements AutoCloseable {
 
     public RocksMemory(ByteSize limit, ByteSize writeBuffers) {
         RocksDB.loadLibrary();
-        this.blockCache = new LRUCache(limit.bytes());
+        this.blockCache = new LRUCache(limit.bytes(), SHARDS_BY_SIZE, false, HIGH_PRIORITY_RATIO);
         this.writeBuffers = new WriteBufferManager(writeBuffers.bytes(), blockCache);
+        this.budget = new MemtableBudget(writeBuffers.bytes());
     }
 
     Cache blockCache() {
@@ -31,6 +38,10 @@ public final class RocksMemory implements AutoCloseable {
 
     WriteBufferManager writeBuffers() {
         return writeBuffers;
+    }
+
+    MemtableBudget budget() {
+        return budget;
     }
 
     /** Bytes in use, memtables included. */

@@ -14,7 +14,9 @@ public record RocksMemoryConfig(
                 ByteSize limit,
         @Key(
                         value =
-                                "Part of the limit that memtables may take before they are flushed early.",
+                                "Part of the limit that memtables may take. At half of it the database with the most is"
+                                        + " flushed, before as many memtables are full as the preset"
+                                        + " merges.",
                         defaultValue = "128MiB",
                         min = "4MiB")
                 ByteSize writeBuffers) {

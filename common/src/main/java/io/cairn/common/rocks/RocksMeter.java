@@ -1,6 +1,8 @@
 package io.cairn.common.rocks;
 
 import io.cairn.common.metrics.MeterSpec;
+import java.util.ArrayList;
+import java.util.List;
 
 /** What RocksDB tells about itself; a property each, read when the metrics are. */
 public enum RocksMeter implements MeterSpec {
@@ -21,13 +23,21 @@ public enum RocksMeter implements MeterSpec {
     BACKGROUND_ERRORS("", "Failed flushes and compactions", "rocksdb.background-errors"),
     BLOCK_CACHE("bytes", "Block cache in use, shared by the process", "rocksdb.block-cache-usage"),
     SLOW("bytes", "Bytes of tables on the slow device", ""),
-    SPILLED_LEVELS("", "Levels planned for the fast device that lie partly on the slow one", "");
+    SPILLED_LEVELS("", "Levels with tables on the slow device", ""),
+    LEVEL(
+            "bytes",
+            "Bytes of tables of a level on a device: `fast`, which is also the only one, or `slow`",
+            "",
+            "level",
+            "device");
 
     private final Definition definition;
     private final String property;
 
-    RocksMeter(String unit, String description, String property) {
-        definition = Definition.of(Kind.GAUGE, unit, description, "database");
+    RocksMeter(String unit, String description, String property, String... tags) {
+        List<String> names = new ArrayList<>(List.of("database"));
+        names.addAll(List.of(tags));
+        definition = new Definition(Kind.GAUGE, unit, description, List.copyOf(names));
         this.property = property;
     }
 

@@ -2,6 +2,7 @@ package io.cairn.common.rocks;
 
 import io.cairn.common.config.KeyException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
@@ -20,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * in this order.
  *
  * @param requested by RocksDB's names
- * @param plan the sizing of levels, if it is computed
+ * @param plan which levels lie on the fast device, if there are two
  */
 record RocksOptions(RocksConfig config, Map<String, String> requested, Optional<LevelPlan> plan) {
     private static final Logger LOG = LoggerFactory.getLogger(RocksOptions.class);
@@ -39,6 +40,14 @@ record RocksOptions(RocksConfig config, Map<String, String> requested, Optional<
                     "merge_operator",
                     "comparator",
                     "allow_mmap_writes");
+
+    /** What decides of the sizes of levels beside the keys of the configuration. */
+    private static final List<String> SIZES =
+            List.of(
+                    "level_compaction_dynamic_level_bytes",
+                    "max_bytes_for_level_base",
+                    "max_bytes_for_level_multiplier",
+                    "max_bytes_for_level_multiplier_additional");
 
     static RocksOptions resolve(RocksConfig config) {
         Map<String, String> all = config.preset().options();
@@ -70,15 +79,32 @@ record RocksOptions(RocksConfig config, Map<String, String> requested, Optional<
     }
 
     private static Optional<LevelPlan> plan(RocksConfig config, Map<String, String> all) {
-        if (config.levelSizing() == LevelSizing.FIXED) {
+        if (config.fastSize().isEmpty()) {
             return Optional.empty();
         }
-        int multiplier =
-                (int) Double.parseDouble(all.getOrDefault("max_bytes_for_level_multiplier", "10"));
-        long fast = config.fastSize().orElseThrow().bytes();
+        long fast = config.fastSize().get().bytes();
+        double multiplier =
+                Double.parseDouble(all.getOrDefault("max_bytes_for_level_multiplier", "10"));
+        if (config.levelSizing() == LevelSizing.FIXED) {
+            long base =
+                    Long.parseLong(
+                            EffectiveOptions.normal(
+                                    all.getOrDefault("max_bytes_for_level_base", "256M")));
+            LevelPlan plan = LevelPlan.fixed(fast, base, multiplier);
+            if (plan.levels() == 0) {
+                LOG.warn(
+                        "max_bytes_for_level_base = {} leaves no level but level 0 on a fast device of {}"
+                                + " bytes: use level_sizing = \"auto\"",
+                        base,
+                        fast);
+            }
+            return Optional.of(plan);
+        }
         LevelPlan plan =
                 LevelPlan.of(
-                        fast, multiplier, config.levelSizing() == LevelSizing.AUTO_COMPACT_SAFE);
+                        fast,
+                        (int) multiplier,
+                        config.levelSizing() == LevelSizing.AUTO_COMPACT_SAFE);
         if (!plan.exact()) {
             LOG.warn(
                     "no number of levels fills {} bytes of the fast device with a base of 256 MiB to 1 GiB:"
@@ -150,6 +176,16 @@ record RocksOptions(RocksConfig config, Map<String, String> requested, Optional<
                     "options." + name,
                     "RocksDB knows no such option or does not accept the value \"" + value + "\"");
         });
+    }
+
+    /** Refuses options that level sizing computes, or that it does not know how to count with. */
+    static void refuseSizes(Map<String, String> options) {
+        for (String name : SIZES) {
+            KeyException.require(
+                    !options.containsKey(name),
+                    "options." + name,
+                    "cannot be given with level_sizing \"auto\" or \"auto-compact-safe\"");
+        }
     }
 
     private static boolean isDbOption(String name, String value) {

@@ -115,7 +115,9 @@ class RocksDatabaseTest {
             database.checkpoint(checkpoint);
             put(database, "k", "after");
             database.flush();
-            assertThat(database.spilledLevels()).isEmpty();
+            database.measure();
+            assertThat(database.levels()).extracting(LevelUse::slowBytes).containsOnly(0L);
+            assertThat(database.warnings()).isEmpty();
         }
         try (Stream<Path> tables = Files.list(dir.resolve("fast/test"))) {
             assertThat(tables).anyMatch(f -> f.toString().endsWith(".sst"));

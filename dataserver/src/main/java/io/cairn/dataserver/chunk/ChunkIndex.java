@@ -252,6 +252,11 @@ public final class ChunkIndex implements AutoCloseable {
         }
     }
 
+    /** For what an administrator asks of it. */
+    public RocksDatabase database() {
+        return database;
+    }
+
     @Override
     public void close() {
         database.close();

@@ -86,6 +86,16 @@ public record DataServerConfig(
 
     public DataServerConfig {
         KeyException.require(!disk.isEmpty(), "disk", "must be given at least once");
+        try {
+            var _ = rocksdb.sharedBy(disk.size());
+        } catch (KeyException e) {
+            throw new KeyException("rocksdb." + e.key(), e.problem());
+        }
+    }
+
+    /** What the chunk index of each disk is opened with: its share of the fast device. */
+    public RocksConfig rocksdbOfEachDisk() {
+        return rocksdb.sharedBy(disk.size());
     }
 
     /** One {@code [[disk]]}. */

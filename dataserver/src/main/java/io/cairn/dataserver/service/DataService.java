@@ -9,6 +9,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.proto.DataServerStatusReply;
 import io.cairn.common.proto.Method;
+import io.cairn.common.rocks.DatabaseService;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
@@ -31,6 +32,7 @@ public final class DataService implements RpcHandler {
     private final PgLoops loops;
     private final Runnable needMap;
     private final Supplier<DataServerStatusReply> status;
+    private final DatabaseService databases;
     private final Repairs repairs;
     private final MemberService members;
     private final MdsService mds;
@@ -41,15 +43,18 @@ public final class DataService implements RpcHandler {
 
     /**
      * @param status answers what an administrator asks
+     * @param databases answers what an administrator asks of the chunk indexes
      */
     public DataService(
             PgLoops loops,
             ServerParts parts,
             Supplier<DataServerStatusReply> status,
+            DatabaseService databases,
             DataServerMeters meters) {
         this.loops = loops;
         this.needMap = parts.needMap();
         this.status = status;
+        this.databases = databases;
         repairs = new Repairs(meters);
         members = new MemberService(loops, parts, repairs);
         mds = new MdsService(loops, parts, meters);
@@ -103,6 +108,8 @@ public final class DataService implements RpcHandler {
             case Method.DELETE_INODES_VALUE -> mds.deleteInodes(request);
             case Method.TRUNCATE_INODE_VALUE -> mds.truncateInode(request);
             case Method.STATUS_VALUE -> request.reply(status.get());
+            case Method.DATABASES_VALUE -> databases.list(request);
+            case Method.COMPACT_VALUE -> databases.compact(request);
             default ->
                     throw new FsException(
                             Errno.ENOSYS, "a data server has no method " + request.method());

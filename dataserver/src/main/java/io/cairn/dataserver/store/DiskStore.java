@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.netty.buffer.ByteBuf;
@@ -106,6 +107,11 @@ public interface DiskStore extends AutoCloseable {
     /** Damaged blocks whose repair operations in the log wait for. */
     default int waitingForRepair() {
         return 0;
+    }
+
+    /** The chunk index, for what an administrator asks of it; at most one. */
+    default List<RocksDatabase> databases() {
+        return List.of();
     }
 
     /** Told the admissible bytes whenever admission may resume after a shortage. */

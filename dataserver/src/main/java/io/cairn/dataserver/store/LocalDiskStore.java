@@ -2,6 +2,7 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
@@ -340,6 +341,11 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public int waitingForRepair() {
         return pgs.values().stream().mapToInt(PgStore::damagedBlocks).sum();
+    }
+
+    @Override
+    public List<RocksDatabase> databases() {
+        return List.of(index.database());
     }
 
     @Override

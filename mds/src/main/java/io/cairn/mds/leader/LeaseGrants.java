@@ -4,7 +4,9 @@ import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
 import io.cairn.mds.raft.MetaLog;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,16 +20,20 @@ public final class LeaseGrants {
 
     private final EntryLog entries;
     private final MemberReports.Report own;
+    private final Supplier<List<String>> warnings;
 
     /** The group's lease that was last said to be another than this member's. */
     private final AtomicLong saidNanos = new AtomicLong();
 
     /**
      * @param own what this member is
+     * @param warnings what the administrator should know of this member now
      */
-    public LeaseGrants(EntryLog entries, MemberReports.Report own) {
+    public LeaseGrants(
+            EntryLog entries, MemberReports.Report own, Supplier<List<String>> warnings) {
         this.entries = entries;
         this.own = own;
+        this.warnings = warnings;
     }
 
     /**
@@ -54,6 +60,7 @@ public final class LeaseGrants {
                 .setJoinAttempt(log.joining())
                 .setConfiguredLeaseNanos(own.configuredLeaseNanos())
                 .setFeatureLevel(own.featureLevel())
+                .addAllWarnings(warnings.get())
                 .build();
     }
 

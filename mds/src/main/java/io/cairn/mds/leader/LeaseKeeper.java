@@ -9,6 +9,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.MetaLog;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
@@ -132,7 +133,10 @@ public final class LeaseKeeper {
             reports.heard(
                     member,
                     new MemberReports.Report(
-                            reply.getConfiguredLeaseNanos(), reply.getFeatureLevel(), attempt));
+                            reply.getConfiguredLeaseNanos(),
+                            reply.getFeatureLevel(),
+                            attempt,
+                            List.copyOf(reply.getWarningsList())));
         }
     }
 }

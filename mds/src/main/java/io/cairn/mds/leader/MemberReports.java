@@ -23,8 +23,10 @@ public final class MemberReports {
      * @param configuredLeaseNanos the leader's lease by its configuration
      * @param featureLevel the highest that it knows
      * @param joinAttempt the number its attempt to join goes by, 0 if it is not joining
+     * @param warnings what it has to tell the administrator; of this member itself, none
      */
-    public record Report(long configuredLeaseNanos, int featureLevel, long joinAttempt) {
+    public record Report(
+            long configuredLeaseNanos, int featureLevel, long joinAttempt, List<String> warnings) {
         public boolean joining() {
             return joinAttempt != 0;
         }

@@ -7,6 +7,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
@@ -25,7 +26,6 @@ import io.cairn.mds.store.Time;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -287,9 +287,14 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
         return store.counters();
     }
 
-    /** Levels of the database planned for the fast device that lie partly on the slow one. */
-    public Set<Integer> spilledLevels() {
-        return read(s -> s.database().spilledLevels());
+    /** What the administrator should know of the database, a line each. Never blocks. */
+    public List<String> databaseWarnings() {
+        return store.database().rocks().warnings();
+    }
+
+    /** The one there is at the moment: another takes its place with a checkpoint. */
+    public List<RocksDatabase> databases() {
+        return List.of(store.database().rocks());
     }
 
     @Override

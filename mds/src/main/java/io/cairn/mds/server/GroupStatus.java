@@ -38,7 +38,10 @@ final class GroupStatus {
                         .build();
     }
 
-    /** Members that are missing, joining, or configured otherwise than the group. */
+    /**
+     * Members that are missing, joining, or configured otherwise than the group, and what the
+     * others tell of their databases.
+     */
     List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         List<MemberStatus> members = members();
@@ -58,6 +61,10 @@ final class GroupStatus {
                         name
                                 + " is joining: it votes once it has caught up, for which a majority"
                                 + " of all without it must run");
+            }
+            @Nullable Report told = reports.of(member.getId());
+            if (told != null) {
+                told.warnings().forEach(warning -> warnings.add(name + ": " + warning));
             }
             if (otherwiseConfigured(member)) {
                 warnings.add(

@@ -5,6 +5,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.LeaderLeaseRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
+import io.cairn.common.rocks.DatabaseService;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcHandler;
@@ -35,6 +36,7 @@ final class MdsHandler implements RpcHandler {
     private final Status status;
     private final Control control;
     private final LeaseGrants grants;
+    private final DatabaseService databases;
     private final MdsMeters metrics;
 
     MdsHandler(
@@ -47,6 +49,7 @@ final class MdsHandler implements RpcHandler {
             Status status,
             Control control,
             LeaseGrants grants,
+            DatabaseService databases,
             MdsMeters metrics) {
         this.leadership = leadership;
         this.queries = queries;
@@ -57,6 +60,7 @@ final class MdsHandler implements RpcHandler {
         this.status = status;
         this.control = control;
         this.grants = grants;
+        this.databases = databases;
         this.metrics = metrics;
     }
 
@@ -103,6 +107,14 @@ final class MdsHandler implements RpcHandler {
                         grants.answer(Heads.parse(LeaderLeaseRequest.parser(), request.head())));
             }
             case STATUS -> status(method, request, start);
+            case DATABASES -> {
+                databases.list(request);
+                metrics.request(method, start, true);
+            }
+            case COMPACT -> {
+                databases.compact(request);
+                metrics.request(method, start, true);
+            }
             default ->
                     request.fail(
                             RpcStatus.fail(

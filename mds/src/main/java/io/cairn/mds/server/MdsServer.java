@@ -5,6 +5,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Role;
+import io.cairn.common.rocks.DatabaseService;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
@@ -147,7 +148,10 @@ public final class MdsServer implements AutoCloseable {
                         config.members().size(),
                         config.memberId(),
                         new MemberReports.Report(
-                                config.raft().leaderLease().toNanos(), Features.CURRENT, 0));
+                                config.raft().leaderLease().toNanos(),
+                                Features.CURRENT,
+                                0,
+                                List.of()));
         LeaderDuties duties =
                 new LeaderDuties(
                         config,
@@ -172,7 +176,7 @@ public final class MdsServer implements AutoCloseable {
                         control,
                         clock,
                         config.dataServers().bootstrapDisks(),
-                        this::databaseWarnings);
+                        state::databaseWarnings);
         @Nullable MetaLog started = null;
         try {
             started = MetaLog.start(logConfig(config), directory, state, leadership);
@@ -193,7 +197,9 @@ public final class MdsServer implements AutoCloseable {
                                     duties.dataServers(),
                                     status,
                                     control,
-                                    new LeaseGrants(entries, reports.own()),
+                                    new LeaseGrants(
+                                            entries, reports.own(), state::databaseWarnings),
+                                    new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);
         } catch (IOException | RuntimeException e) {
@@ -256,16 +262,6 @@ public final class MdsServer implements AutoCloseable {
     private static long leaseNanos(MetaState state, MdsConfig config) {
         long agreed = state.settings().getLeaderLeaseNanos();
         return agreed != 0 ? agreed : config.raft().leaderLease().toNanos();
-    }
-
-    private List<String> databaseWarnings() {
-        return state.spilledLevels().stream()
-                .map(level ->
-                        "level "
-                                + level
-                                + " of the metadata database does not fit on the fast"
-                                + " device")
-                .toList();
     }
 
     /** Passes on the first failure that the process must not survive. */

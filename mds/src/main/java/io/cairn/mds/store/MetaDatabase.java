@@ -4,7 +4,6 @@ import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDBException;
@@ -86,8 +85,9 @@ public class MetaDatabase implements AutoCloseable {
         rocks.checkpoint(directory);
     }
 
-    public Set<Integer> spilledLevels() {
-        return rocks.spilledLevels();
+    /** For what an administrator asks of it. */
+    public RocksDatabase rocks() {
+        return rocks;
     }
 
     /** Makes everything written so far durable. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.mds.leader.MemberReports.Report;
 import io.cairn.mds.proto.ClusterSettings;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class AgreedSettingsTest {
@@ -43,12 +44,14 @@ final class AgreedSettingsTest {
     private static int level(int... levels) {
         return AgreedSettings.wanted(
                         PRESENT,
-                        Arrays.stream(levels).mapToObj(l -> new Report(1000, l, 0)).toList())
+                        Arrays.stream(levels)
+                                .mapToObj(l -> new Report(1000, l, 0, List.of()))
+                                .toList())
                 .getFeatureLevel();
     }
 
     private static Report report(long leaseNanos) {
-        return new Report(leaseNanos, 2, 0);
+        return new Report(leaseNanos, 2, 0, List.of());
     }
 
     private static ClusterSettings wanted(long... leases) {

@@ -15,6 +15,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -76,6 +77,42 @@ final class MdsGroupTest {
                                     .anyMatch(w ->
                                             w.startsWith("MDS member " + stopped + " (127.0.0.1:")
                                                     && w.contains("without another member")));
+        }
+    }
+
+    /** A base that the fast device cannot hold, so that all but level 0 lies on the slow one. */
+    @Test
+    void statusTellsOfLevelsOnTheSlowDeviceOfEveryMember() throws Exception {
+        String rocks =
+                """
+                [rocksdb]
+                fast_path = '%s/fast-{id}'
+                slow_path = '%s/slow-{id}'
+                fast_size = '3GiB'
+                max_bytes_for_level_base = '1GiB'
+                level0_file_num_compaction_trigger = 1
+                """
+                        .formatted(directory, directory);
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS + rocks)) {
+            TestSession session = new TestSession(group);
+            assertThat(TestSession.inode(session.mutate(TestSession.mkdir("d"))).getInode())
+                    .isPositive();
+            for (int id = 1; id <= 3; id++) {
+                group.stop(id); // which flushes
+                group.start(id);
+            }
+            await().atMost(Duration.ofSeconds(60))
+                    .untilAsserted(() -> {
+                        int leader = group.awaitServing();
+                        List<String> spilled =
+                                status(group, leader).getWarningsList().stream()
+                                        .filter(w -> w.contains("level 1 of database metadata ("))
+                                        .toList();
+                        assertThat(spilled)
+                                .hasSize(3)
+                                .filteredOn(w -> w.startsWith("MDS member "))
+                                .hasSize(2);
+                    });
         }
     }
 

@@ -11,8 +11,14 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.CompactRequest;
+import io.cairn.common.proto.DatabaseStatus;
+import io.cairn.common.proto.DatabasesReply;
+import io.cairn.common.proto.DatabasesRequest;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.LevelStatus;
 import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
@@ -30,7 +36,10 @@ import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
+import io.cairn.common.rpc.RpcLoops;
+import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.background.Truncator;
 import io.cairn.mds.server.TestGroup.Answer;
@@ -296,6 +305,57 @@ final class MdsServerTest {
             }
             assertThat(TestSession.inode(session.mutate(TestSession.mkdir("d"))).getInode())
                     .isPositive();
+        }
+    }
+
+    /** What {@code cairn compact mds-1} does. */
+    @Test
+    void anAdministratorSeesItsDatabaseAndHasItCompacted() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
+            TestSession session = new TestSession(group);
+            assertThat(TestSession.inode(session.mutate(TestSession.mkdir("d"))).getInode())
+                    .isPositive();
+            assertThat(
+                            group.ask(
+                                            1,
+                                            Method.COMPACT,
+                                            CompactRequest.getDefaultInstance(),
+                                            DatabasesReply.parser())
+                                    .status()
+                                    .errno())
+                    .as("a client")
+                    .isEqualTo(Errno.EPERM);
+            try (RpcLoops loops = new RpcLoops(1, "admin");
+                    RpcClient admin =
+                            new RpcClient(
+                                    loops,
+                                    () -> Hello.newBuilder().setRole(Role.ROLE_ADMIN).build(),
+                                    HelloPolicy.ACCEPT,
+                                    RpcOptions.DEFAULT)) {
+                group.callAs(
+                        admin,
+                        Method.COMPACT,
+                        CompactRequest.getDefaultInstance(),
+                        DatabasesReply.parser());
+                await().atMost(PATIENCE)
+                        .untilAsserted(() -> {
+                            DatabaseStatus database =
+                                    group.callAs(
+                                                    admin,
+                                                    Method.DATABASES,
+                                                    DatabasesRequest.getDefaultInstance(),
+                                                    DatabasesReply.parser())
+                                            .get()
+                                            .getDatabases(0);
+                            assertThat(database.getName()).isEqualTo("metadata");
+                            assertThat(database.getCompaction().getRunning()).isFalse();
+                            assertThat(database.getCompaction().getTotalBytes()).isPositive();
+                            assertThat(database.getCompaction().getError()).isEmpty();
+                            assertThat(database.getLevelsList())
+                                    .extracting(LevelStatus::getLevel)
+                                    .containsExactly(1);
+                        });
+            }
         }
     }
 

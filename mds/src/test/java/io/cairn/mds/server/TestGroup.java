@@ -279,7 +279,8 @@ final class TestGroup implements AutoCloseable {
             toml.append("\"\nraft_address = \"127.0.0.1:").append(ports.get(2 * m - 1));
             toml.append("\"\n");
         }
-        return toml.append(ownSettings.getOrDefault(id, settings)).toString();
+        String own = ownSettings.getOrDefault(id, settings);
+        return toml.append(own.replace("{id}", "" + id)).toString();
     }
 
     // ---- calls --------------------------------------------------------------
