@@ -85,6 +85,22 @@ public final class AdminClient implements AutoCloseable {
                 "no MDS leader answers (" + failures + "); is the cluster up? try 'cairn up'");
     }
 
+    /**
+     * One question to one server.
+     *
+     * @throws CommandException UNREACHABLE when it does not answer, FAILURE when it refuses
+     */
+    public <R extends MessageLite> R callServer(
+            InetSocketAddress server, Method method, MessageLite request, Parser<R> parser) {
+        Answer<R> answer = ask(server, method, request, parser);
+        if (answer.reply() != null) {
+            return answer.reply();
+        }
+        throw new CommandException(
+                isFinal(answer.status()) ? ExitCode.FAILURE : ExitCode.UNREACHABLE,
+                RpcAddress.format(server) + ": " + answer.status().detail());
+    }
+
     private static boolean isFinal(RpcStatus status) {
         return (status.advice() == Advice.GIVE_UP || status.advice() == Advice.FENCED)
                 && !status.unanswered()

@@ -28,6 +28,7 @@ import picocli.CommandLine.Command;
             StatusCommand.class,
             SessionCommand.class,
             InfoCommand.class,
+            CompactCommand.class,
             MountCommand.class,
             UmountCommand.class,
             MdsCommand.class,

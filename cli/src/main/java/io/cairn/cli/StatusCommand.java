@@ -4,9 +4,11 @@ import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.local.ClusterDirectory;
+import io.cairn.cli.output.DatabaseReport;
 import io.cairn.cli.output.Output;
 import io.cairn.cli.output.StatusReport;
 import io.cairn.common.config.HostPort;
+import io.cairn.common.proto.StatusReply;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -53,6 +55,14 @@ final class StatusCommand implements Callable<ExitCode> {
             })
     private @Nullable Integer watchSeconds;
 
+    @Option(
+            names = "--databases",
+            description = {
+                "Also ask every server how many bytes each level of its databases has, and on",
+                "which device."
+            })
+    private boolean databases;
+
     @Mixin private final GlobalOptions options = new GlobalOptions();
 
     @Override
@@ -94,13 +104,33 @@ final class StatusCommand implements Callable<ExitCode> {
 
     private ExitCode show(AdminClient admin, List<HostPort> members, PrintWriter out)
             throws IOException {
-        StatusReport report = StatusReport.of(admin.status(members));
+        StatusReply status = admin.status(members);
+        StatusReport report = StatusReport.of(status);
+        Map<String, Servers.Answer> asked =
+                databases ? new Servers(status).databases(admin) : Map.of();
         if (options.json()) {
             Map<String, Object> json = report.asMap();
             json.put("metrics_addresses", metricsAddresses());
+            if (databases) {
+                Map<String, Object> parts = new LinkedHashMap<>();
+                asked.forEach((part, answer) ->
+                        parts.put(
+                                part,
+                                answer.failure().isEmpty()
+                                        ? DatabaseReport.asList(answer.reply())
+                                        : Map.of("error", answer.failure())));
+                json.put("databases", parts);
+            }
             new Output(out).json(json);
         } else {
             report.print(out);
+            asked.forEach((part, answer) -> {
+                if (answer.failure().isEmpty()) {
+                    DatabaseReport.print(part, answer.reply(), out);
+                } else {
+                    out.printf("database  %s  %s%n", part, answer.failure());
+                }
+            });
             out.flush();
         }
         return report.isDegraded() ? ExitCode.DEGRADED : ExitCode.SUCCESS;
