@@ -7,6 +7,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.fuse.op.OperationOptions;
 import io.cairn.fuse.op.Operations;
 import io.cairn.fuse.session.FuseDevice;
 import io.cairn.fuse.session.FuseMeters;
@@ -73,12 +74,7 @@ public final class FuseMount implements AutoCloseable {
                 new FuseMount(path, mounter, session, mounted == null ? "" : mounted.device());
         Operations operations =
                 new Operations(
-                        client,
-                        root,
-                        session.notifier(),
-                        buffers,
-                        options.entryTimeoutNanos(),
-                        options.attrTimeoutNanos());
+                        client, root, session.notifier(), buffers, operationOptions(options));
         fuseMeters.handles(operations::handles);
         session.start(operations);
         try {
@@ -105,6 +101,14 @@ public final class FuseMount implements AutoCloseable {
                 MAX_WRITE_BYTES,
                 options.entryTimeoutNanos() > 0,
                 options.debug());
+    }
+
+    private static OperationOptions operationOptions(MountOptions options) {
+        return new OperationOptions(
+                options.entryTimeoutNanos(),
+                options.attrTimeoutNanos(),
+                options.directIo(),
+                options.wsync());
     }
 
     /** Walks from the client's root to the directory that is to be mounted. */

@@ -26,6 +26,10 @@ import org.jspecify.annotations.Nullable;
  *     granted; above 0 another client's rename or removal shows late, and listings bring attributes
  * @param attrTimeoutNanos {@code attr_timeout=SECONDS}: how long the kernel may take attributes for
  *     granted
+ * @param directIo {@code direct_io}, as libfuse calls it: no file goes through the kernel's page
+ *     cache, so that a file that stays open shows what other clients write
+ * @param wsync {@code wsync}, as XFS and CephFS call it: no change is answered before it is
+ *     committed, and writes not before the size and times they made are
  * @param fsname {@code fsname=NAME}: the source that mount tables show; empty if not given
  * @param subdir {@code subdir=/PATH}: the directory that is mounted, below the client's root
  */
@@ -39,6 +43,8 @@ public record MountOptions(
         int maxBackground,
         long entryTimeoutNanos,
         long attrTimeoutNanos,
+        boolean directIo,
+        boolean wsync,
         String fsname,
         String subdir) {
     /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
@@ -101,6 +107,8 @@ public record MountOptions(
                     2048,
                     0L,
                     1_000_000_000L,
+                    false,
+                    false,
                     "",
                     "/");
 
@@ -129,6 +137,8 @@ public record MountOptions(
                 maxBackground,
                 entryTimeoutNanos,
                 attrTimeoutNanos,
+                directIo,
+                wsync,
                 server + ":" + source,
                 subdir);
     }
@@ -177,6 +187,8 @@ public record MountOptions(
         private int maxBackground;
         private long entryTimeoutNanos;
         private long attrTimeoutNanos;
+        private boolean directIo;
+        private boolean wsync;
         private String fsname;
         private String subdir;
 
@@ -190,6 +202,8 @@ public record MountOptions(
             maxBackground = from.maxBackground;
             entryTimeoutNanos = from.entryTimeoutNanos;
             attrTimeoutNanos = from.attrTimeoutNanos;
+            directIo = from.directIo;
+            wsync = from.wsync;
             fsname = from.fsname;
             subdir = from.subdir;
         }
@@ -219,6 +233,8 @@ public record MountOptions(
                 case "nonempty" -> nonEmpty = true;
                 case "debug" -> debug = true;
                 case "hard" -> waiting = Waiting.HARD;
+                case "direct_io" -> directIo = true;
+                case "wsync" -> wsync = true;
                 case "soft" -> waiting = Waiting.SOFT;
                 case REMOUNT ->
                         throw new MountException(
@@ -253,7 +269,7 @@ public record MountOptions(
                             + option
                             + "'; known: those of every file system (man 8 mount), and"
                             + " allow_other nonempty debug hard soft timeo= max_background="
-                            + " entry_timeout= attr_timeout= fsname= subdir=");
+                            + " entry_timeout= attr_timeout= direct_io wsync fsname= subdir=");
         }
 
         private static int count(String key, String value) throws MountException {
@@ -320,6 +336,8 @@ public record MountOptions(
                     maxBackground,
                     entryTimeoutNanos,
                     attrTimeoutNanos,
+                    directIo,
+                    wsync,
                     fsname,
                     subdir);
         }

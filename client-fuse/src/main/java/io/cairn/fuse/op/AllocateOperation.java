@@ -58,9 +58,14 @@ final class AllocateOperation {
                                     zero
                                             ? zeros(request, file, start, end, attr)
                                             : CompletableFuture.completedFuture(null);
-                            return (mode & KEEP_SIZE) != 0
-                                    ? zeros
-                                    : zeros.thenCompose(nothing -> extend(file, attr, start, end));
+                            CompletableFuture<Void> whole =
+                                    (mode & KEEP_SIZE) != 0
+                                            ? zeros
+                                            : zeros.thenCompose(
+                                                    nothing -> extend(file, attr, start, end));
+                            return zero && mount.options().wsync()
+                                    ? whole.thenCompose(nothing -> mount.published(file))
+                                    : whole;
                         });
         mount.thenEmpty(request, done);
     }

@@ -47,8 +47,8 @@ final class DataOperations {
     }
 
     /**
-     * Where the file or the write asks for O_DSYNC, size and mtime are published before the answer:
-     * for direct I/O the kernel does not follow up with FSYNC.
+     * Where the mount, the file or the write asks for it, size and mtime are published before the
+     * answer: for direct I/O the kernel does not follow up with FSYNC.
      */
     void write(FuseRequest request, RequestBody body) {
         MemorySegment in = body.segment();
@@ -64,13 +64,13 @@ final class DataOperations {
         OpenFile file = handles.get(FileFormat.handle(in)).file();
         long offset = FileFormat.offset(in);
         boolean kill = FileFormat.writeKillsPrivileges(in);
-        boolean sync = (FileFormat.writeFlags(in) & OpenFlag.O_DSYNC) != 0;
+        boolean sync = synced(FileFormat.writeFlags(in));
         mount.client().slowDown();
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
         CompletableFuture<Void> written = file.write(offset, data, kill);
         request.whenGivenUp(() -> written.cancel(false));
         CompletableFuture<Void> done =
-                sync ? written.thenCompose(nothing -> file.fsync()) : written;
+                sync ? written.thenCompose(nothing -> mount.published(file)) : written;
         var _ =
                 done.whenComplete((nothing, failure) -> {
                     if (failure == null) {
@@ -79,6 +79,10 @@ final class DataOperations {
                         request.fail(failure);
                     }
                 });
+    }
+
+    private boolean synced(int flags) {
+        return mount.options().wsync() || (flags & OpenFlag.O_DSYNC) != 0;
     }
 
     /** To the end of the file, wherever other clients have moved it. */
@@ -116,9 +120,9 @@ final class DataOperations {
                         ? start.apply(null)
                         : order.append(file.inode(), expected, size, start);
         CompletableFuture<Long> done =
-                (flags & OpenFlag.O_DSYNC) == 0
-                        ? appended
-                        : appended.thenCompose(at -> file.fsync().thenApply(nothing -> at));
+                synced(flags)
+                        ? appended.thenCompose(at -> mount.published(file).thenApply(nothing -> at))
+                        : appended;
         var _ =
                 done.whenComplete((at, failure) -> {
                     if (failure == null) {

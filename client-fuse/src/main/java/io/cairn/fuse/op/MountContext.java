@@ -1,6 +1,7 @@
 package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
@@ -12,12 +13,7 @@ import io.cairn.fuse.session.RequestBuffers;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/**
- * What all operations of a mount share. Immutable but for the cache view; any thread.
- *
- * @param entryTimeoutNanos how long the kernel may take a name for the same inode unasked
- * @param attrTimeoutNanos how long it may take attributes for true
- */
+/** What all operations of a mount share. Immutable but for the cache view; any thread. */
 record MountContext(
         CairnClient client,
         NodeIds nodes,
@@ -25,11 +21,23 @@ record MountContext(
         OpenDirectories directories,
         Notifier notifier,
         RequestBuffers buffers,
-        long entryTimeoutNanos,
-        long attrTimeoutNanos) {
+        OperationOptions options) {
 
     static Credentials credentials(FuseRequest request) {
         return Credentials.newBuilder().setUid(request.uid()).setGid(request.gid()).build();
+    }
+
+    long entryTimeoutNanos() {
+        return options.entryTimeoutNanos();
+    }
+
+    long attrTimeoutNanos() {
+        return options.attrTimeoutNanos();
+    }
+
+    /** Makes durable what a write that asks for it has made of size and times. */
+    CompletableFuture<Void> published(OpenFile file) {
+        return options.wsync() ? file.flush() : file.fsync();
     }
 
     long inode(FuseRequest request) {
@@ -66,14 +74,14 @@ record MountContext(
     void replyEntry(FuseRequest request, Attr attr) {
         ReplyBuffer reply = ReplyBuffer.ofThread();
         AttrFormat.putEntryOut(
-                reply.body(), 0, nodes.node(attr), attr, entryTimeoutNanos, attrTimeoutNanos);
+                reply.body(), 0, nodes.node(attr), attr, entryTimeoutNanos(), attrTimeoutNanos());
         told(attr);
         request.reply(reply, AttrFormat.ENTRY_OUT_SIZE);
     }
 
     void replyAttr(FuseRequest request, Attr attr) {
         ReplyBuffer reply = ReplyBuffer.ofThread();
-        AttrFormat.putAttrOut(reply.body(), attr, attrTimeoutNanos);
+        AttrFormat.putAttrOut(reply.body(), attr, attrTimeoutNanos());
         told(attr);
         request.reply(reply, AttrFormat.ATTR_OUT_SIZE);
     }

@@ -113,8 +113,8 @@ final class OpenOperations {
         }
     }
 
-    private static boolean direct(int flags) {
-        return (flags & OpenFlag.O_DIRECT) != 0;
+    private boolean direct(int flags) {
+        return mount.options().directIo() || (flags & OpenFlag.O_DIRECT) != 0;
     }
 
     private static boolean appends(int flags) {
@@ -122,7 +122,7 @@ final class OpenOperations {
                 && (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_RDONLY;
     }
 
-    private static FileHandle handle(OpenFile file, Attr attr, int flags) {
+    private FileHandle handle(OpenFile file, Attr attr, int flags) {
         boolean cached = !direct(flags) && !appends(flags);
         return new FileHandle(
                 file, attr, cached, (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_WRONLY);

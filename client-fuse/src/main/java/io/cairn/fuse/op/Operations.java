@@ -28,8 +28,7 @@ public final class Operations implements RequestHandler {
             long rootInode,
             Notifier notifier,
             RequestBuffers buffers,
-            long entryTimeoutNanos,
-            long attrTimeoutNanos) {
+            OperationOptions options) {
         MountContext mount =
                 new MountContext(
                         client,
@@ -38,8 +37,7 @@ public final class Operations implements RequestHandler {
                         directories,
                         notifier,
                         buffers,
-                        entryTimeoutNanos,
-                        attrTimeoutNanos);
+                        options);
         client.onNewSession(mount::forgetKernelCaches);
         names(new EntryOperations(mount));
         attributes(new AttrOperations(mount), new XattrOperations(mount));

@@ -35,6 +35,7 @@ public final class MemoryClient implements CairnClient {
     private final Map<String, CompletableFuture<Void>> gates = new ConcurrentHashMap<>();
     private final Map<String, Integer> waiting = new ConcurrentHashMap<>();
     private final AtomicInteger syncs = new AtomicInteger();
+    private final AtomicInteger flushes = new AtomicInteger();
     private final List<Append> appends = new CopyOnWriteArrayList<>();
     private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
     private long lastInode = ROOT_INODE;
@@ -92,6 +93,11 @@ public final class MemoryClient implements CairnClient {
     /** How often any file was synced. */
     public int syncs() {
         return syncs.get();
+    }
+
+    /** How often size and times of any file were published. */
+    public int flushes() {
+        return flushes.get();
     }
 
     /** Inodes that exist, the root included. */
@@ -651,7 +657,12 @@ public final class MemoryClient implements CairnClient {
 
         @Override
         public CompletableFuture<Void> flush() {
-            return run("flush", () -> null);
+            return run(
+                    "flush",
+                    () -> {
+                        flushes.incrementAndGet();
+                        return null;
+                    });
         }
 
         @Override

@@ -22,7 +22,8 @@ class MountOptionsTest {
                 MountOptions.DEFAULT.with(
                         "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,soft,timeo=5,"
                                 + "max_background=7,"
-                                + "entry_timeout=0.5,attr_timeout=2,fsname=a:/b,subdir=/b,_netdev");
+                                + "entry_timeout=0.5,attr_timeout=2,direct_io,wsync,"
+                                + "fsname=a:/b,subdir=/b,_netdev");
         MountFlags flags =
                 new MountFlags(
                         MountCalls.MS_RDONLY | MountCalls.MS_NOEXEC | MountCalls.MS_SYNCHRONOUS);
@@ -38,6 +39,8 @@ class MountOptionsTest {
                                 7,
                                 500_000_000L,
                                 2_000_000_000L,
+                                true,
+                                true,
                                 "a:/b",
                                 "/b"));
         assertThat(options.with("rw,nosuid").flags())

@@ -13,6 +13,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Credentials;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.memory.MemoryClient;
+import io.cairn.fuse.op.OperationOptions;
 import io.cairn.fuse.op.Operations;
 import io.cairn.fuse.posix.Posix;
 import java.lang.foreign.Arena;
@@ -61,7 +62,8 @@ class FuseSessionTest {
                         buffers,
                         options,
                         new FuseMeters(Meters.unpublished()));
-        made.start(new Operations(client, rootInode, made.notifier(), buffers, 0, 1_000_000_000));
+        OperationOptions caching = new OperationOptions(0, 1_000_000_000, false, false);
+        made.start(new Operations(client, rootInode, made.notifier(), buffers, caching));
         return made;
     }
 

@@ -1,0 +1,12 @@
+package io.cairn.fuse.op;
+
+/**
+ * What the kernel may keep, and when writes are answered.
+ *
+ * @param entryTimeoutNanos how long the kernel may take a name for the same inode unasked
+ * @param attrTimeoutNanos how long it may take attributes for true
+ * @param directIo whether every file bypasses the kernel's page cache
+ * @param wsync whether every write waits until the size and the times it made are committed
+ */
+public record OperationOptions(
+        long entryTimeoutNanos, long attrTimeoutNanos, boolean directIo, boolean wsync) {}
