@@ -1,6 +1,6 @@
 /**
- * What administrators do: options and exit codes, mounts by fstab and without root, metrics, ports
- * that face the network.
+ * What administrators do: options and exit codes, mounts by fstab and without root, NFS gateways,
+ * metrics, ports that face the network.
  */
 @NullMarked
 package io.cairn.system.operations;
