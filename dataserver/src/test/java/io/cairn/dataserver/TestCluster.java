@@ -97,9 +97,7 @@ final class TestCluster implements AutoCloseable {
     }
 
     private static DataServerConfig config(
-            Path stateDir,
-            List<InetSocketAddress> mds,
-            List<DataServerConfig.DiskTable> disks) {
+            Path stateDir, List<InetSocketAddress> mds, List<DataServerConfig.DiskTable> disks) {
         return new DataServerConfig(
                 stateDir,
                 HostPort.parse("127.0.0.1:0"),

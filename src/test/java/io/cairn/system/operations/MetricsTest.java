@@ -159,7 +159,9 @@ class MetricsTest {
                         server.getAttributes(bean, LATENCIES.keySet().toArray(String[]::new))
                                 .asList()) {
                     double micros = ((Number) attribute.getValue()).doubleValue();
-                    values.put(requireNonNull(LATENCIES.get(attribute.getName())), Math.round(micros * 1e3));
+                    values.put(
+                            requireNonNull(LATENCIES.get(attribute.getName())),
+                            Math.round(micros * 1e3));
                 }
                 if (!values.isEmpty()) {
                     values.put(COUNT, ((Number) server.getAttribute(bean, "Count")).longValue());

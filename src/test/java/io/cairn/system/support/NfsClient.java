@@ -16,7 +16,7 @@ import java.util.concurrent.TimeoutException;
  * keeps variables from one piece to the next. For tests of one thread.
  */
 public final class NfsClient implements AutoCloseable {
-    private static final long LIMIT_SECONDS = 180;
+    private static final long LIMIT_SECONDS = 600;
 
     private final Process process;
 

@@ -6,7 +6,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.metrics.Timers;
 import io.cairn.fuse.kernel.FuseOpcode;
-import java.util.List;
+import java.util.EnumSet;
 import java.util.function.IntSupplier;
 
 /** The meters of one mount; an operation has its own from its first request on. Any thread. */
@@ -18,7 +18,7 @@ public final class FuseMeters {
 
     public FuseMeters(Meters meters) {
         this.meters = meters;
-        this.operations = meters.timers(FuseMeter.OPERATION, List.of());
+        this.operations = meters.timers(FuseMeter.OPERATION, EnumSet.noneOf(FuseOpcode.class));
         this.interrupts = meters.counter(FuseMeter.INTERRUPTS);
         this.givenUp = meters.counter(FuseMeter.GIVEN_UP);
     }
