@@ -120,12 +120,12 @@ abstract class RpcEndToEndContract {
         // Those that wait wait: what an answer cannot show, the server's account does.
         assertThat(silent.stream().filter(r -> r.payload().readableBytes() == mib)).hasSize(3);
 
-        for (RpcRequest request : silent) {
+        for (RpcRequest request : List.copyOf(silent)) { // without those that come meanwhile
             request.releaseBody();
             request.releaseBody();
         }
         await().until(() -> silent.size() == 6);
-        silent.forEach(RpcRequest::releaseBody);
+        List.copyOf(silent).forEach(RpcRequest::releaseBody);
         await().until(() -> silent.size() == 7);
         silent.forEach(r -> r.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER));
         silent.clear();
