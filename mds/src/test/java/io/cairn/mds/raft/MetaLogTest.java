@@ -130,6 +130,13 @@ final class MetaLogTest {
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining(config.self().raftHost() + ":" + taken.getLocalPort());
         }
+        // What Ratis had begun in its directory goes on after its close.
+        await().atMost(LogMember.PATIENCE)
+                .ignoreExceptions()
+                .until(() -> {
+                    FileTree.delete(directory.resolve("mds-1"));
+                    return true;
+                });
     }
 
     @ParameterizedTest
