@@ -88,6 +88,10 @@ class ArchitectureTest {
                     "io.cairn.dataserver.store..",
                     "io.cairn.dataserver.chunk..");
 
+    static final ArchRule onlyItsRoomUsesJnrFuse = only("ru.serce..", "io.cairn.fuse.jnr..");
+
+    static final ArchRule onlyTheRoomOfJnrFuseUsesJnr = only("jnr..", "io.cairn.fuse.jnr..");
+
     /** An iterator without an upper bound walks over everything deleted behind its range. */
     static final ArchRule scansOfRocksDbHaveAnEnd =
             noClasses()

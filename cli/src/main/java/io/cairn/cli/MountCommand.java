@@ -59,7 +59,7 @@ final class MountCommand implements Callable<ExitCode> {
             paramLabel = "OPTIONS",
             split = ",",
             description =
-                    "ro, allow_other, subdir=/PATH, entry_timeout=SECONDS and others; see man 8 mount.")
+                    "ro, allow_other, subdir=/PATH, binding=native|jnr, entry_timeout=SECONDS and others; see docs/mount.md and man 8 mount.")
     private List<String> mountOptions = List.of();
 
     @Option(

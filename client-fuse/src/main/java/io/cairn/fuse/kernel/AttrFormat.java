@@ -92,11 +92,11 @@ public final class AttrFormat {
     }
 
     /** st_blocks: 512-byte units the size covers; what a sparse file really takes is not known. */
-    static long blocks(Attr attr) {
+    public static long blocks(Attr attr) {
         return (attr.getSize() >>> 9) + ((attr.getSize() & 511) == 0 ? 0 : 1);
     }
 
-    static int blksize(Attr attr) {
+    public static int blksize(Attr attr) {
         int unit = attr.getLayout().getStripeUnit();
         boolean regular = Mode.isRegular(attr.getMode());
         return regular && unit > BLKSIZE_MINIMUM

@@ -16,8 +16,8 @@ import java.lang.foreign.MemorySegment;
 public final class StatFsFormat {
     public static final int SIZE = 80;
 
-    private static final int BLOCK_BYTES = 4096;
-    private static final int NAME_BYTES = 255;
+    public static final int BLOCK_BYTES = 4096;
+    public static final int NAME_BYTES = 255;
 
     private StatFsFormat() {}
 

@@ -7,13 +7,8 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
-import io.cairn.fuse.op.OperationOptions;
-import io.cairn.fuse.op.Operations;
-import io.cairn.fuse.session.FuseDevice;
 import io.cairn.fuse.session.FuseMeters;
-import io.cairn.fuse.session.FuseSession;
-import io.cairn.fuse.session.RequestBuffers;
-import io.cairn.fuse.session.SessionOptions;
+import io.cairn.fuse.session.Serving;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -37,24 +32,23 @@ public final class FuseMount implements AutoCloseable {
     static final int MAX_WRITE_BYTES = 1 << 20;
 
     private static final Logger LOG = LoggerFactory.getLogger(FuseMount.class);
-    private static final int READERS = 2;
-    private static final long INIT_TIMEOUT_MILLIS = 20_000;
+    static final long INIT_TIMEOUT_MILLIS = 20_000;
     private static final long SYNC_TIMEOUT_MILLIS = 10_000;
     private static final long END_TIMEOUT_MILLIS = 3_000;
 
     private final Path mountPoint;
     private final Mounter mounter;
-    private final FuseSession session;
+    private final Serving serving;
 
     /** Of our mount, major:minor: whether what is mounted there later is still ours. */
     private final String device;
 
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private FuseMount(Path mountPoint, Mounter mounter, FuseSession session, String device) {
+    private FuseMount(Path mountPoint, Mounter mounter, Serving serving, String device) {
         this.mountPoint = mountPoint;
         this.mounter = mounter;
-        this.session = session;
+        this.serving = serving;
         this.device = device;
     }
 
@@ -65,20 +59,23 @@ public final class FuseMount implements AutoCloseable {
         Mounter mounter = Mounter.forThisUser();
         Path path = MountPoint.prepare(mountPoint, mounter, options);
         long root = rootInode(client, options.subdir());
-        FuseDevice device = mounter.mount(path, options);
-        RequestBuffers buffers = new RequestBuffers(MAX_WRITE_BYTES);
         FuseMeters fuseMeters = new FuseMeters(meters);
-        FuseSession session = new FuseSession(device, buffers, sessionOptions(options), fuseMeters);
+        Serving serving =
+                switch (options.binding()) {
+                    case NATIVE ->
+                            NativeBinding.start(
+                                    client,
+                                    root,
+                                    mounter.mount(path, options),
+                                    options,
+                                    fuseMeters);
+                    case JNR -> JnrBinding.start(client, root, path, mounter, options, fuseMeters);
+                };
         MountTable.@Nullable Entry mounted = MountTable.at(path);
         FuseMount mount =
-                new FuseMount(path, mounter, session, mounted == null ? "" : mounted.device());
-        Operations operations =
-                new Operations(
-                        client, root, session.notifier(), buffers, operationOptions(options));
-        fuseMeters.handles(operations::handles);
-        session.start(operations);
+                new FuseMount(path, mounter, serving, mounted == null ? "" : mounted.device());
         try {
-            session.awaitInit(INIT_TIMEOUT_MILLIS);
+            serving.awaitInit(INIT_TIMEOUT_MILLIS);
         } catch (InterruptedException e) {
             mount.close();
             Thread.currentThread().interrupt();
@@ -91,24 +88,6 @@ public final class FuseMount implements AutoCloseable {
         ReadAhead.raise(path, MAX_WRITE_BYTES);
         LOG.info("mounted {} on {}", options.source(), path);
         return mount;
-    }
-
-    private static SessionOptions sessionOptions(MountOptions options) {
-        return new SessionOptions(
-                READERS,
-                options.maxBackground(),
-                MAX_WRITE_BYTES,
-                MAX_WRITE_BYTES,
-                options.entryTimeoutNanos() > 0,
-                options.debug());
-    }
-
-    private static OperationOptions operationOptions(MountOptions options) {
-        return new OperationOptions(
-                options.entryTimeoutNanos(),
-                options.attrTimeoutNanos(),
-                options.directIo(),
-                options.wsync());
     }
 
     /** Walks from the client's root to the directory that is to be mounted. */
@@ -190,7 +169,7 @@ public final class FuseMount implements AutoCloseable {
 
     /** Waits until somebody has unmounted it: {@link #close}, or umount(8). */
     public void awaitUnmounted() throws InterruptedException {
-        session.awaitEnd();
+        serving.awaitEnd();
         removeDeadMount();
     }
 
@@ -211,7 +190,7 @@ public final class FuseMount implements AutoCloseable {
             LOG.warn("{} could not be unmounted: {}", mountPoint, e.getMessage());
         }
         try {
-            if (!session.awaitEnd(END_TIMEOUT_MILLIS)) {
+            if (!serving.awaitEnd(END_TIMEOUT_MILLIS)) {
                 LOG.warn(
                         "{} is unmounted, but processes still have files of it open; they get"
                                 + " errors when this process ends",

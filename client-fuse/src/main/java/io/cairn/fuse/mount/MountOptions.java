@@ -32,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  *     committed, and writes not before the size and times they made are
  * @param fsname {@code fsname=NAME}: the source that mount tables show; empty if not given
  * @param subdir {@code subdir=/PATH}: the directory that is mounted, below the client's root
+ * @param binding {@code binding=native|jnr}: what carries the kernel's requests to this process
+ * @param pageCache {@code page_cache}, of {@code binding=jnr} only: files go through the kernel's
+ *     page cache, which libfuse keeps by path
  */
 public record MountOptions(
         MountFlags flags,
@@ -46,7 +49,9 @@ public record MountOptions(
         boolean directIo,
         boolean wsync,
         String fsname,
-        String subdir) {
+        String subdir,
+        Binding binding,
+        boolean pageCache) {
     /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
     public static final String REMOUNT = "remount";
 
@@ -55,6 +60,14 @@ public record MountOptions(
         AS_CONFIGURED,
         HARD,
         SOFT
+    }
+
+    /** How the mount speaks with the kernel. */
+    public enum Binding {
+        /** /dev/fuse itself. */
+        NATIVE,
+        /** libfuse 2 through jnr-fuse. */
+        JNR
     }
 
     private static final BigDecimal NANOS_PER_SECOND = BigDecimal.valueOf(1_000_000_000);
@@ -110,7 +123,9 @@ public record MountOptions(
                     false,
                     false,
                     "",
-                    "/");
+                    "/",
+                    Binding.NATIVE,
+                    false);
 
     /**
      * These options with the source that mount tables show, unless one was given: the server and
@@ -140,7 +155,9 @@ public record MountOptions(
                 directIo,
                 wsync,
                 server + ":" + source,
-                subdir);
+                subdir,
+                binding,
+                pageCache);
     }
 
     /** The client's configuration as these options change it. */
@@ -191,6 +208,8 @@ public record MountOptions(
         private boolean wsync;
         private String fsname;
         private String subdir;
+        private Binding binding;
+        private boolean pageCache;
 
         Parsed(MountOptions from) {
             flags = from.flags;
@@ -206,6 +225,8 @@ public record MountOptions(
             wsync = from.wsync;
             fsname = from.fsname;
             subdir = from.subdir;
+            binding = from.binding;
+            pageCache = from.pageCache;
         }
 
         void apply(String option) throws MountException {
@@ -236,6 +257,7 @@ public record MountOptions(
                 case "direct_io" -> directIo = true;
                 case "wsync" -> wsync = true;
                 case "soft" -> waiting = Waiting.SOFT;
+                case "page_cache" -> pageCache = true;
                 case REMOUNT ->
                         throw new MountException(
                                 "option remount changes a mount that is there: cairn mount -o"
@@ -245,7 +267,8 @@ public record MountOptions(
                         "entry_timeout",
                         "attr_timeout",
                         "fsname",
-                        "subdir" ->
+                        "subdir",
+                        "binding" ->
                         throw new MountException("mount option '" + option + "' needs a value");
                 default -> throw unknown(option);
             }
@@ -259,6 +282,7 @@ public record MountOptions(
                 case "attr_timeout" -> attrTimeoutNanos = seconds(key, value);
                 case "fsname" -> fsname = text(key, value);
                 case "subdir" -> subdir = path(key, value);
+                case "binding" -> binding = binding(key, value);
                 default -> throw unknown(key);
             }
         }
@@ -269,7 +293,16 @@ public record MountOptions(
                             + option
                             + "'; known: those of every file system (man 8 mount), and"
                             + " allow_other nonempty debug hard soft timeo= max_background="
-                            + " entry_timeout= attr_timeout= direct_io wsync fsname= subdir=");
+                            + " entry_timeout= attr_timeout= direct_io wsync fsname= subdir= binding="
+                            + " page_cache");
+        }
+
+        private static Binding binding(String key, String value) throws MountException {
+            return switch (value) {
+                case "native" -> Binding.NATIVE;
+                case "jnr" -> Binding.JNR;
+                default -> throw bad(key, value, "native or jnr");
+            };
         }
 
         private static int count(String key, String value) throws MountException {
@@ -325,7 +358,16 @@ public record MountOptions(
                             Locale.ROOT, "mount option %s=%s: wanted %s", key, value, wanted));
         }
 
-        MountOptions build() {
+        MountOptions build() throws MountException {
+            if (pageCache && binding != Binding.JNR) {
+                throw new MountException(
+                        "mount option page_cache is for binding=jnr; the native binding always has"
+                                + " the page cache");
+            }
+            if (pageCache && directIo) {
+                throw new MountException(
+                        "mount options page_cache and direct_io: a mount has the page cache or not");
+            }
             return new MountOptions(
                     flags,
                     allowOther,
@@ -339,7 +381,9 @@ public record MountOptions(
                     directIo,
                     wsync,
                     fsname,
-                    subdir);
+                    subdir,
+                    binding,
+                    pageCache);
         }
     }
 }

@@ -49,23 +49,28 @@ final class UserMounter implements Mounter {
                 : "";
     }
 
-    /** What fusermount3 knows; the others only change how mount tables look. */
     private static String optionList(MountOptions options) {
-        List<String> list = new ArrayList<>();
-        MountFlags flags = options.flags();
-        list.add(flags.has(MountCalls.MS_RDONLY) ? "ro" : "rw");
+        List<String> list = new ArrayList<>(commonOptions(options));
         list.add("nosuid");
         list.add("nodev");
-        addIf(list, "noexec", flags.has(MountCalls.MS_NOEXEC));
-        addIf(list, "sync", flags.has(MountCalls.MS_SYNCHRONOUS));
-        addIf(list, "dirsync", flags.has(MountCalls.MS_DIRSYNC));
-        addIf(list, "noatime", flags.has(MountCalls.MS_NOATIME));
         addIf(list, "allow_other", options.allowOther());
-        list.add("default_permissions");
         list.add("max_read=" + FuseMount.MAX_WRITE_BYTES);
         list.add("subtype=cairn");
         list.add("fsname=" + options.source());
         return String.join(",", list);
+    }
+
+    /** What fusermount3 and libfuse know; the others only change how mount tables look. */
+    static List<String> commonOptions(MountOptions options) {
+        List<String> list = new ArrayList<>();
+        MountFlags flags = options.flags();
+        list.add(flags.has(MountCalls.MS_RDONLY) ? "ro" : "rw");
+        addIf(list, "noexec", flags.has(MountCalls.MS_NOEXEC));
+        addIf(list, "sync", flags.has(MountCalls.MS_SYNCHRONOUS));
+        addIf(list, "dirsync", flags.has(MountCalls.MS_DIRSYNC));
+        addIf(list, "noatime", flags.has(MountCalls.MS_NOATIME));
+        list.add("default_permissions");
+        return list;
     }
 
     private static void addIf(List<String> list, String option, boolean condition) {
@@ -74,7 +79,7 @@ final class UserMounter implements Mounter {
         }
     }
 
-    private static void requireUserAllowOther() throws MountException {
+    static void requireUserAllowOther() throws MountException {
         List<String> lines;
         try {
             lines = Files.readAllLines(CONFIGURATION);

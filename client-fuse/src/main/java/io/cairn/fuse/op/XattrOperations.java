@@ -6,18 +6,9 @@ import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
 import io.netty.buffer.Unpooled;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
-import java.util.List;
 
-/**
- * Extended attributes. Any thread. Those of the "system." space are refused without asking anyone:
- * access control lists would have to be obeyed, not just kept, and {@code ls -l} asks for them for
- * every file.
- */
+/** Extended attributes. Any thread. */
 final class XattrOperations {
-    private static final byte[] SYSTEM = "system.".getBytes(StandardCharsets.US_ASCII);
-
     private final MountContext mount;
 
     XattrOperations(MountContext mount) {
@@ -41,19 +32,7 @@ final class XattrOperations {
         mount.then(
                 request,
                 mount.client().listXattr(mount.inode(request)),
-                names -> replyValue(request, join(names), size));
-    }
-
-    /** Each name ended by a NUL. */
-    private static byte[] join(List<byte[]> names) {
-        int length = names.stream().mapToInt(name -> name.length + 1).sum();
-        byte[] joined = new byte[length];
-        int at = 0;
-        for (byte[] name : names) {
-            System.arraycopy(name, 0, joined, at, name.length);
-            at += name.length + 1;
-        }
-        return joined;
+                names -> replyValue(request, XattrNames.join(names), size));
     }
 
     private static void replyValue(FuseRequest request, byte[] value, int size) {
@@ -95,9 +74,7 @@ final class XattrOperations {
     }
 
     private static boolean refused(FuseRequest request, byte[] name) {
-        boolean system =
-                name.length >= SYSTEM.length
-                        && Arrays.equals(name, 0, SYSTEM.length, SYSTEM, 0, SYSTEM.length);
+        boolean system = XattrNames.refused(name);
         if (system) {
             request.fail(Errno.EOPNOTSUPP);
         }

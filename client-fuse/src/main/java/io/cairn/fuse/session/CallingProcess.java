@@ -9,7 +9,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 
 /** What /proc says about threads that made requests, and about their processes. Any thread. */
-final class CallingProcess {
+public final class CallingProcess {
     /** Signals that do nothing, or only stop, where they are not handled; bit number - 1. */
     private static final long HARMLESS =
             bit(17) | bit(18) | bit(19) | bit(20) | bit(21) | bit(22) | bit(23) | bit(28);
@@ -22,7 +22,7 @@ final class CallingProcess {
     private CallingProcess() {}
 
     /** The process a thread belongs to; 0 where that is not known, as of one that has ended. */
-    static int of(int threadId) {
+    public static int of(int threadId) {
         try {
             return threadId <= 0 ? 0 : (int) number(read(threadId, "status"), "Tgid:", 10);
         } catch (IOException | RuntimeException unreadable) {
@@ -31,7 +31,7 @@ final class CallingProcess {
     }
 
     /** Whether every thread of the process is exiting: nobody is left to see a result. */
-    static boolean leaving(int process) {
+    public static boolean leaving(int process) {
         return allThreads(process, PF_EXITING);
     }
 
@@ -39,7 +39,7 @@ final class CallingProcess {
      * Whether a process that leaves does so because a signal ended it. Where one of its threads
      * called exit(3), the others are ended by a signal, but not that one.
      */
-    static boolean killed(int process) {
+    public static boolean killed(int process) {
         return allThreads(process, PF_SIGNALED);
     }
 
@@ -61,7 +61,7 @@ final class CallingProcess {
     }
 
     /** Whether the thread is exiting, or has a signal pending that will end it. */
-    static boolean dying(int threadId) {
+    public static boolean dying(int threadId) {
         if (threadId <= 0) {
             return false;
         }

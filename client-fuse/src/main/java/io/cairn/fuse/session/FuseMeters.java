@@ -23,7 +23,7 @@ public final class FuseMeters {
         this.givenUp = meters.counter(FuseMeter.GIVEN_UP);
     }
 
-    void inFlight(IntSupplier now) {
+    public void inFlight(IntSupplier now) {
         meters.gauge(FuseMeter.IN_FLIGHT, now::getAsInt);
     }
 
@@ -32,7 +32,7 @@ public final class FuseMeters {
     }
 
     /** ENOENT and ENODATA are answers, not failures: looking for a name that is free is normal. */
-    void answered(FuseOpcode opcode, long nanos, int error) {
+    public void answered(FuseOpcode opcode, long nanos, int error) {
         OperationTimer timer = operations.of(opcode);
         if (error == 0 || error == Errno.ENOENT.number() || error == Errno.ENODATA.number()) {
             timer.record(nanos);
@@ -41,11 +41,11 @@ public final class FuseMeters {
         }
     }
 
-    void givenUp() {
+    public void givenUp() {
         givenUp.increment();
     }
 
-    void interrupted() {
+    public void interrupted() {
         interrupts.increment();
     }
 }

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * The conversation with the kernel about one mount: from INIT until the file system is unmounted.
  * Any thread.
  */
-public final class FuseSession {
+public final class FuseSession implements Serving {
     private static final Logger LOG = LoggerFactory.getLogger(FuseSession.class);
     private static final Logger TRACE = LoggerFactory.getLogger("io.cairn.fuse.trace");
     private static final int PAGE_BYTES = 4096;
@@ -75,16 +75,18 @@ public final class FuseSession {
     }
 
     /** Fails where the kernel's protocol is too old. */
+    @Override
     public void awaitInit(long timeoutMillis)
             throws InterruptedException, ExecutionException, TimeoutException {
         initialised.get(timeoutMillis, TimeUnit.MILLISECONDS);
     }
 
-    /** Waits until the file system is unmounted; false after the timeout. */
+    @Override
     public boolean awaitEnd(long timeoutMillis) throws InterruptedException {
         return ended.await(timeoutMillis, TimeUnit.MILLISECONDS);
     }
 
+    @Override
     public void awaitEnd() throws InterruptedException {
         ended.await();
     }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.common.config.HostPort;
 import io.cairn.fuse.libc.MountCalls;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -42,7 +43,9 @@ class MountOptionsTest {
                                 true,
                                 true,
                                 "a:/b",
-                                "/b"));
+                                "/b",
+                                MountOptions.Binding.NATIVE,
+                                false));
         assertThat(options.with("rw,nosuid").flags())
                 .isEqualTo(
                         new MountFlags(
@@ -50,6 +53,40 @@ class MountOptionsTest {
                                         | MountCalls.MS_NOEXEC
                                         | MountCalls.MS_SYNCHRONOUS));
         assertThat(MountOptions.DEFAULT.with("")).isEqualTo(MountOptions.DEFAULT);
+    }
+
+    @Test
+    void thePageCacheIsAnOptionOfLibfuseOnly() throws MountException {
+        MountOptions jnr = MountOptions.DEFAULT.with("page_cache,binding=jnr");
+        assertThat(jnr.binding()).isEqualTo(MountOptions.Binding.JNR);
+        assertThat(jnr.pageCache()).isTrue();
+        assertThat(jnr.below("/d").from("a:1", "/b").pageCache()).isTrue();
+        for (String list : List.of("page_cache", "binding=jnr,page_cache,binding=native")) {
+            assertThatThrownBy(() -> MountOptions.DEFAULT.with(list))
+                    .hasMessageContaining("page_cache is for binding=jnr");
+        }
+        assertThatThrownBy(() -> MountOptions.DEFAULT.with("binding=jnr,page_cache,direct_io"))
+                .hasMessageContaining("page_cache and direct_io");
+        assertThatThrownBy(() -> MountOptions.DEFAULT.with("binding=libfuse"))
+                .hasMessageContaining("binding=libfuse: wanted native or jnr");
+    }
+
+    @Test
+    void whatLibfuseIsTold() throws MountException {
+        MountOptions options =
+                MountOptions.DEFAULT.with(
+                        "binding=jnr,ro,suid,noatime,entry_timeout=0.5,fsname=a\\b,relatime");
+        assertThat(JnrBinding.arguments(Path.of("/m"), true, options))
+                .startsWith("cairn", "/m", "-f", "-o");
+        assertThat(JnrBinding.arguments(Path.of("/m"), true, options).getLast().split(",", -1))
+                .contains("ro", "suid", "nodev", "default_permissions", "allow_other")
+                .contains("hard_remove", "entry_timeout=0.500", "attr_timeout=1.000")
+                .contains("subtype=cairn", "fsname=a\\\\b", "nonempty")
+                .doesNotContain("relatime");
+        // fusermount3 knows fewer, and refuses the others.
+        assertThat(JnrBinding.arguments(Path.of("/m"), false, options).getLast().split(",", -1))
+                .contains("ro", "default_permissions")
+                .doesNotContain("allow_other", "nonempty", "suid", "nodev");
     }
 
     @ParameterizedTest

@@ -14,7 +14,11 @@ class GatewayMountTest {
     private static final int KEEP_SIZE = 1;
     private static final int PUNCH_HOLE = 2;
 
-    @RegisterExtension final MountedMemory memory = new MountedMemory("wsync,direct_io");
+    @RegisterExtension final MountedMemory memory = new MountedMemory(options());
+
+    String options() {
+        return "wsync,direct_io";
+    }
 
     private int open(int flags) {
         return Posix.open(memory.path("a"), flags | Posix.O_CREAT, 0644);

@@ -19,7 +19,12 @@ class InterruptTest {
     private static final int SIGUSR1 = 10;
     private static final int SIGTERM = 15;
 
-    @RegisterExtension final MountedMemory memory = new MountedMemory();
+    @RegisterExtension final MountedMemory memory = new MountedMemory(options());
+
+    /** Of the mount; while this is made. */
+    String options() {
+        return "";
+    }
 
     @BeforeEach
     void file() {

@@ -1,0 +1,55 @@
+package io.cairn.fuse.mount;
+
+import io.cairn.client.api.CairnClient;
+import io.cairn.fuse.op.OperationOptions;
+import io.cairn.fuse.op.Operations;
+import io.cairn.fuse.session.FuseDevice;
+import io.cairn.fuse.session.FuseMeters;
+import io.cairn.fuse.session.FuseSession;
+import io.cairn.fuse.session.RequestBuffers;
+import io.cairn.fuse.session.Serving;
+import io.cairn.fuse.session.SessionOptions;
+
+/** A mount served through /dev/fuse itself. Stateless. */
+final class NativeBinding {
+    private static final int READERS = 2;
+
+    private NativeBinding() {}
+
+    /**
+     * @param device mounted; the result closes it
+     */
+    static Serving start(
+            CairnClient client,
+            long root,
+            FuseDevice device,
+            MountOptions options,
+            FuseMeters meters) {
+        RequestBuffers buffers = new RequestBuffers(FuseMount.MAX_WRITE_BYTES);
+        FuseSession session = new FuseSession(device, buffers, sessionOptions(options), meters);
+        Operations operations =
+                new Operations(
+                        client, root, session.notifier(), buffers, operationOptions(options));
+        meters.handles(operations::handles);
+        session.start(operations);
+        return session;
+    }
+
+    private static SessionOptions sessionOptions(MountOptions options) {
+        return new SessionOptions(
+                READERS,
+                options.maxBackground(),
+                FuseMount.MAX_WRITE_BYTES,
+                FuseMount.MAX_WRITE_BYTES,
+                options.entryTimeoutNanos() > 0,
+                options.debug());
+    }
+
+    private static OperationOptions operationOptions(MountOptions options) {
+        return new OperationOptions(
+                options.entryTimeoutNanos(),
+                options.attrTimeoutNanos(),
+                options.directIo(),
+                options.wsync());
+    }
+}

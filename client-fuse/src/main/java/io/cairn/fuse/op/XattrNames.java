@@ -1,0 +1,33 @@
+package io.cairn.fuse.op;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+
+/** Names of extended attributes. Stateless. */
+public final class XattrNames {
+    private static final byte[] SYSTEM = "system.".getBytes(StandardCharsets.US_ASCII);
+
+    private XattrNames() {}
+
+    /**
+     * Those of the "system." space are refused without asking anyone: access control lists would
+     * have to be obeyed, not just kept, and {@code ls -l} asks for them for every file.
+     */
+    public static boolean refused(byte[] name) {
+        return name.length >= SYSTEM.length
+                && Arrays.equals(name, 0, SYSTEM.length, SYSTEM, 0, SYSTEM.length);
+    }
+
+    /** As listxattr(2) answers: each name ended by a NUL. */
+    public static byte[] join(List<byte[]> names) {
+        int length = names.stream().mapToInt(name -> name.length + 1).sum();
+        byte[] joined = new byte[length];
+        int at = 0;
+        for (byte[] name : names) {
+            System.arraycopy(name, 0, joined, at, name.length);
+            at += name.length + 1;
+        }
+        return joined;
+    }
+}
