@@ -79,3 +79,4 @@ can-mount:
 	@[ -c /dev/fuse ] || { echo 'system tests need /dev/fuse: modprobe fuse, or give the container the device' >&2; exit 1; }
 	@for tool in fusermount3 fio git gcc sqlite3 getfattr getfacl mkfs.xfs xfs_io mkfs.ext4 python3 ip unshare; do \
 	    command -v $$tool >/dev/null || { echo "system tests need $$tool: make setup" >&2; exit 1; }; done
+	@[ -n "$$(ldconfig -p | grep -F libfuse.so.2)" ] || { echo 'system tests need libfuse.so.2: make setup' >&2; exit 1; }

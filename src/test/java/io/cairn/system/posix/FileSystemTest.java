@@ -21,6 +21,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -196,6 +197,7 @@ class FileSystemTest {
     }
 
     @Test
+    @Tag("native-binding")
     void mmapReadsAndWrites() throws IOException {
         Path file = cluster.work("mmap").resolve("f");
         int size = 3 << 20;
@@ -410,6 +412,7 @@ class FileSystemTest {
 
     /** What an NFS server does: it names files by handle, also long after it opened them last. */
     @Test
+    @Tag("native-binding")
     void fileHandlesOutliveCachesAndServers() throws IOException {
         Path w = cluster.work("handles");
         Files.createDirectories(w.resolve("a/b/c"));

@@ -24,6 +24,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -102,6 +103,7 @@ class TwoMountsTest {
             """;
 
     @Test
+    @Tag("native-binding")
     void aRemovedDirectoryStaysUsableWhileItIsOpen() {
         try (Mount second = cluster.mount("second")) {
             Shell.run("python3", "-c", REMOVED, cluster.mnt().toString(), second.mnt().toString())

@@ -30,6 +30,10 @@ public final class Cluster implements AutoCloseable {
 
     private final Path base;
     private final Path state;
+
+    /** Of every mount of the tests that does not say otherwise: native or jnr. */
+    private static final String BINDING = System.getProperty("cairn.test.binding", "native");
+
     private final Path mountPoint;
     private final List<String> upOptions;
     private final Map<String, String> environment = new HashMap<>();
@@ -117,12 +121,24 @@ public final class Cluster implements AutoCloseable {
     public Shell.Result tryUp() {
         List<String> arguments =
                 new ArrayList<>(List.of("up", mountPoint.toString(), "--dir", state.toString()));
-        arguments.addAll(upOptions);
+        arguments.addAll(bound(upOptions));
         Shell.Result result = cairn(arguments, environment);
         if (result.exitCode() != 0) {
             return new Shell.Result(result.exitCode(), result.out(), result.err() + logs());
         }
         return result;
+    }
+
+    /** Options of {@code cairn up} or {@code cairn mount}, with the binding if they have none. */
+    static List<String> bound(List<String> options) {
+        List<String> all = new ArrayList<>(options);
+        int mountOptions = all.indexOf("-o") + 1;
+        if (mountOptions == 0) {
+            all.addAll(List.of("-o", "binding=" + BINDING));
+        } else if (!all.get(mountOptions).contains("binding=")) {
+            all.set(mountOptions, "binding=" + BINDING + "," + all.get(mountOptions));
+        }
+        return all;
     }
 
     public void down() {

@@ -37,7 +37,7 @@ public final class Mount implements AutoCloseable {
         List<String> command = new ArrayList<>(List.of("setsid")); // no signals of the terminal
         command.addAll(List.of(Cluster.REPOSITORY.resolve("cairn").toString(), "mount"));
         command.addAll(List.of(cluster.mds(), mountPoint.toString()));
-        command.addAll(List.of(options));
+        command.addAll(Cluster.bound(List.of(options)));
         try {
             Files.createDirectories(mountPoint);
             process =
@@ -72,10 +72,15 @@ public final class Mount implements AutoCloseable {
         return words();
     }
 
-    /** kill -9 of the mount's process, and the mount point detached. */
-    public void kill() {
+    /** kill -9 of the mount's process; its mount point stays, dead. */
+    public void killOnly() {
         process.destroyForcibly();
         Cluster.awaitEnd(process.toHandle());
+    }
+
+    /** kill -9 of the mount's process, and the mount point detached. */
+    public void kill() {
+        killOnly();
         Shell.run("umount", "-l", mountPoint.toString());
     }
 
@@ -103,7 +108,8 @@ public final class Mount implements AutoCloseable {
         if (!process.isAlive()) {
             throw new AssertionError("ended with " + process.exitValue() + ": " + words());
         }
-        return isMountPoint();
+        // What a killed mount left behind does not answer.
+        return isMountPoint() && Shell.run("stat", mountPoint.toString()).exitCode() == 0;
     }
 
     private boolean isMountPoint() {
