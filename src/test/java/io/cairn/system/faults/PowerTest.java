@@ -93,31 +93,22 @@ class PowerTest {
                 #include <string.h>
                 #include <sys/syscall.h>
                 #include <unistd.h>
-                static int opened(const char *path, int flags, mode_t mode) {
-                    if (strstr(path, DIRECTORY))
-                        flags &= ~O_DIRECT;
-                    return (int) syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-                }
-                int open(const char *path, int flags, ...) {
-                    va_list rest;
-                    va_start(rest, flags);
-                    int result = opened(path, flags, va_arg(rest, mode_t));
-                    va_end(rest);
-                    return result;
-                }
-                int open64(const char *path, int flags, ...) {
-                    va_list rest;
-                    va_start(rest, flags);
-                    int result = opened(path, flags, va_arg(rest, mode_t));
-                    va_end(rest);
-                    return result;
-                }
-                int fdatasync(int file) {
+                static int meant(int file) {
                     char link[64], path[4096] = {0};
                     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-                    if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, DIRECTORY))
-                        return 0;
-                    return (int) syscall(SYS_fdatasync, file);
+                    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, DIRECTORY);
+                }
+                int fcntl(int file, int command, ...) {
+                    va_list rest;
+                    va_start(rest, command);
+                    long argument = va_arg(rest, long);
+                    va_end(rest);
+                    if (command == F_SETFL && meant(file))
+                        argument &= ~O_DIRECT;
+                    return (int) syscall(SYS_fcntl, file, command, argument);
+                }
+                int fdatasync(int file) {
+                    return meant(file) ? 0 : (int) syscall(SYS_fdatasync, file);
                 }
                 """;
         Path file = Files.writeString(base.resolve("nosync.c"), source);
