@@ -15,12 +15,12 @@ class KillTest {
 
     @Test
     void embeddedClusterLosesNothing() {
-        killAndVerify(Integer.getInteger("cairn.test.kills", 5));
+        killAndVerify(Integer.getInteger("cairn.test.kills", 3));
     }
 
     @Test
     void separateProcessesLoseNothing() {
-        killAndVerify(Integer.getInteger("cairn.test.kills.processes", 2), "--processes");
+        killAndVerify(Integer.getInteger("cairn.test.kills.processes", 1), "--processes");
     }
 
     private static void killAndVerify(int kills, String... upOptions) {
