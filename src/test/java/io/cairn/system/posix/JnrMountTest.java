@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -181,6 +182,8 @@ class JnrMountTest {
         f.getFD().sync();
         killed.killOnly();
         assertThatThrownBy(f::close).hasMessageContaining("not connected");
+        Awaitility.await("the kernel forgets what it knew of the dead mount's root")
+                .until(() -> Shell.run("stat", killed.mnt().toString()).exitCode() != 0);
         try (Mount again = cluster.mount("jnr-again", JNR)) {
             assertThat(again.mnt().resolve("jnr-killed/f")).hasContent("synced");
             Files.writeString(again.mnt().resolve("jnr-killed/g"), "after");
