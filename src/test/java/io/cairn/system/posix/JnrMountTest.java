@@ -1,18 +1,12 @@
 package io.cairn.system.posix;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
-import java.io.IOException;
-import java.io.RandomAccessFile;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -170,25 +164,5 @@ class JnrMountTest {
                 .contains("cairn: binding=jnr needs libfuse 2")
                 .contains("apt install libfuse2")
                 .doesNotContain("\tat ");
-    }
-
-    @Test
-    void aKilledMountIsReplacedByTheNextAndWhatItWroteIsThere() throws IOException {
-        Path work = cluster.work("jnr-killed");
-        Mount killed = cluster.mount("jnr-again", JNR);
-        Path file = killed.mnt().resolve("jnr-killed/f");
-        RandomAccessFile f = new RandomAccessFile(file.toFile(), "rw");
-        f.write("synced".getBytes(UTF_8));
-        f.getFD().sync();
-        killed.killOnly();
-        assertThatThrownBy(f::close).hasMessageContaining("not connected");
-        Awaitility.await("the kernel forgets what it knew of the dead mount's root")
-                .until(() -> Shell.run("stat", killed.mnt().toString()).exitCode() != 0);
-        try (Mount again = cluster.mount("jnr-again", JNR)) {
-            assertThat(again.mnt().resolve("jnr-killed/f")).hasContent("synced");
-            Files.writeString(again.mnt().resolve("jnr-killed/g"), "after");
-        }
-        assertThat(work.resolve("g")).hasContent("after");
-        Shell.run("rm", "-rf", work.toString()).ok();
     }
 }

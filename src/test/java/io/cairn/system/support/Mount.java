@@ -72,15 +72,10 @@ public final class Mount implements AutoCloseable {
         return words();
     }
 
-    /** kill -9 of the mount's process; its mount point stays, dead. */
-    public void killOnly() {
-        process.destroyForcibly();
-        Cluster.awaitEnd(process.toHandle());
-    }
-
     /** kill -9 of the mount's process, and the mount point detached. */
     public void kill() {
-        killOnly();
+        process.destroyForcibly();
+        Cluster.awaitEnd(process.toHandle());
         Shell.run("umount", "-l", mountPoint.toString());
     }
 
