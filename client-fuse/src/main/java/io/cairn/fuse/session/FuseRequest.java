@@ -20,9 +20,6 @@ import org.slf4j.LoggerFactory;
 public final class FuseRequest {
     private static final Logger LOG = LoggerFactory.getLogger(FuseRequest.class);
 
-    /** Nobody has asked yet which process the request is of. */
-    static final int PROCESS_UNKNOWN = -1;
-
     private final FuseSession session;
     private final FuseDevice device;
     private final FuseOpcode opcode;
@@ -40,7 +37,7 @@ public final class FuseRequest {
 
     private boolean givenUp;
 
-    private volatile int process = PROCESS_UNKNOWN;
+    private volatile int process;
 
     FuseRequest(
             FuseSession session,
@@ -87,7 +84,7 @@ public final class FuseRequest {
         return pid;
     }
 
-    /** The process of that thread, {@link #PROCESS_UNKNOWN}, or 0 where it was gone when asked. */
+    /** The process of that thread; 0 where that is not known. */
     int process() {
         return process;
     }

@@ -3,7 +3,9 @@ package io.cairn.fuse.session;
 import io.cairn.common.errno.Errno;
 import io.cairn.fuse.kernel.FuseOpcode;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -46,6 +48,10 @@ final class Interrupts {
     private static final long UNKNOWN_MILLIS = 1000;
 
     private final ConcurrentHashMap<Long, FuseRequest> inFlight = new ConcurrentHashMap<>();
+
+    /** The process of each thread that has made requests lately; 0 where that is not known. */
+    private final ConcurrentHashMap<Integer, Integer> processes = new ConcurrentHashMap<>();
+
     private final ScheduledExecutorService timer =
             Executors.newSingleThreadScheduledExecutor(
                     Thread.ofPlatform().daemon().name("cairn-fuse-interrupts").factory());
@@ -59,7 +65,13 @@ final class Interrupts {
         var _ = timer.scheduleWithFixedDelay(check, nanos, nanos, TimeUnit.NANOSECONDS);
     }
 
+    /**
+     * Finds out the process at once, because the thread may end before its asynchronous I/O does,
+     * and then nothing says whose it was. To ask /proc takes 10 µs, at most once a second for each
+     * thread.
+     */
     void received(FuseRequest request) {
+        request.process(processes.computeIfAbsent(request.pid(), CallingProcess::of));
         inFlight.put(request.unique(), request);
     }
 
@@ -101,25 +113,20 @@ final class Interrupts {
                 giveUp(request);
             }
         }
-        findProcesses();
     }
 
     /**
-     * Of requests that take long, and once each: later the thread may have ended before its
-     * process, and its number may be another one's.
+     * The number of a thread that has no requests may soon be another one's. That of one that has
+     * some stays: what it asked may still wait in the kernel, and come when it is gone.
      */
-    private void findProcesses() {
-        IntUnaryOperator processes = once(CallingProcess::of);
-        long before = System.nanoTime() - DYING_CHECK_NANOS;
-        for (FuseRequest request : inFlight.values()) {
-            if (request.process() == FuseRequest.PROCESS_UNKNOWN
-                    && request.startNanos() - before < 0) {
-                request.process(processes.applyAsInt(request.pid()));
-            }
-        }
+    private void forgetIdleThreads() {
+        Set<Integer> busy = new HashSet<>();
+        inFlight.values().forEach(request -> busy.add(request.pid()));
+        processes.keySet().retainAll(busy);
     }
 
     private void endThoseOfTheLeaving() {
+        forgetIdleThreads();
         long before = System.nanoTime() - LEAVING_NANOS;
         IntUnaryOperator leaving = once(process -> CallingProcess.leaving(process) ? 1 : 0);
         IntUnaryOperator killed = once(process -> CallingProcess.killed(process) ? 1 : 0);

@@ -8,7 +8,7 @@ class JnrInterruptTest extends InterruptTest {
     }
 
     @Override
-    void killedProcessEndsThoughItsAsynchronousIoIsNotAnswered() {}
+    void killedProcessEndsThoughItsAsynchronousIoIsNotAnswered(boolean atOnce) {}
 
     @Override
     void otherCallsGoOnWhileManyWritesAreNotAnswered() {}
