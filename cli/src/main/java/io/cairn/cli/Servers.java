@@ -22,15 +22,11 @@ final class Servers {
 
     Servers(StatusReply status) {
         for (MdsMember member : status.getMembersList()) {
-            addresses.put("mds-" + member.getId(), address(member.getAddress()));
+            addresses.put("mds-" + member.getId(), RpcAddress.parse(member.getAddress()));
         }
         for (Server server : status.getMap().getServersList()) {
-            addresses.put("data-" + server.getId(), address(server.getAddress()));
+            addresses.put("data-" + server.getId(), RpcAddress.parse(server.getAddress()));
         }
-    }
-
-    private static InetSocketAddress address(String text) {
-        return RpcAddress.parse(text);
     }
 
     /**

@@ -39,14 +39,7 @@ public final class FileInfo {
 
     /** Chunks up to the end of the file, holes among them. */
     private long chunkCount() {
-        if (!hasChunks() || attr.getSize() == 0) {
-            return 0;
-        }
-        Striping striping = Striping.of(attr.getLayout());
-        long set = (long) striping.stripeCount() * striping.chunkSize();
-        long whole = (attr.getSize() - 1) / set * striping.stripeCount();
-        long unitsOfLast = ((attr.getSize() - 1) % set) / striping.stripeUnit() + 1;
-        return whole + Math.min(unitsOfLast, striping.stripeCount());
+        return hasChunks() ? Striping.of(attr.getLayout()).chunkCount(attr.getSize()) : 0;
     }
 
     private long end() {

@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import jnr.ffi.Pointer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +43,19 @@ final class Calls {
         int run();
     }
 
+    /** The same for a call on a handle. */
+    interface OnHandle {
+        int run(long handle);
+    }
+
+    /** Made into words only where something is logged. */
+    private record Handle(long number) {
+        @Override
+        public String toString() {
+            return "#" + number;
+        }
+    }
+
     Calls(LibFuse2 libFuse, FuseMeters meters, boolean debug) {
         this.libFuse = libFuse;
         this.meters = meters;
@@ -49,8 +63,18 @@ final class Calls {
         meters.inFlight(inFlight::get);
     }
 
-    /** The body's result, or a negative error number. */
-    int run(FuseOpcode opcode, String what, Body body) {
+    /** As {@link #run}, for the handle that the kernel gives with the call. */
+    int onHandle(FuseOpcode opcode, Pointer info, OnHandle body) {
+        long handle = CStructs.handle(info);
+        return run(opcode, new Handle(handle), () -> body.run(handle));
+    }
+
+    /**
+     * The body's result, or a negative error number.
+     *
+     * @param what for the log
+     */
+    int run(FuseOpcode opcode, Object what, Body body) {
         long start = System.nanoTime();
         inFlight.incrementAndGet();
         int result;
@@ -69,7 +93,7 @@ final class Calls {
     }
 
     /** The one place where a failure becomes an error number. */
-    private static int errorOf(FuseOpcode opcode, String what, Throwable failure) {
+    private static int errorOf(FuseOpcode opcode, Object what, Throwable failure) {
         Throwable cause = Causes.of(failure);
         if (cause instanceof FsException expected) {
             LOG.debug("{} {}: {}", opcode.label(), what, expected.getMessage());

@@ -83,11 +83,10 @@ final class DirectoryCalls {
     }
 
     private int releasedir(@Nullable Pointer name, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.RELEASEDIR,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     open.removeDirectory(handle);
                     return 0;
                 });
@@ -95,7 +94,7 @@ final class DirectoryCalls {
 
     /** Every operation on names is committed when it is answered. */
     private int fsyncdir(@Nullable Pointer name, int dataOnly, Pointer info) {
-        return calls.run(FuseOpcode.FSYNCDIR, "#" + CStructs.handle(info), () -> 0);
+        return calls.onHandle(FuseOpcode.FSYNCDIR, info, handle -> 0);
     }
 
     private int readdir(

@@ -138,11 +138,10 @@ final class FileCalls {
     }
 
     private int read(@Nullable Pointer name, Pointer buffer, long size, long offset, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.READ,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     ByteBuf data =
                             calls.await(
                                     open.file(handle).read(offset, (int) size), ByteBuf::release);
@@ -159,11 +158,10 @@ final class FileCalls {
     /** Where the mount or the file asks for it, size and mtime are published first. */
     private int write(
             @Nullable Pointer name, Pointer buffer, long size, long offset, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.WRITE,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     OpenFile file = open.file(handle);
                     int flags = CStructs.openFlags(info);
                     int length = (int) size;
@@ -187,44 +185,40 @@ final class FileCalls {
     }
 
     private int fsync(@Nullable Pointer name, int dataOnly, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.FSYNC,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     calls.await(open.file(handle).fsync());
                     return 0;
                 });
     }
 
     private int flush(@Nullable Pointer name, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.FLUSH,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     calls.await(open.file(handle).flush());
                     return 0;
                 });
     }
 
     private int release(@Nullable Pointer name, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.RELEASE,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     calls.await(open.remove(handle).release());
                     return 0;
                 });
     }
 
     private int fgetattr(@Nullable Pointer name, Pointer stat, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.GETATTR,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     long inode = open.file(handle).inode();
                     CStructs.putStat(stat, calls.await(client.getAttr(inode)));
                     return 0;
@@ -232,11 +226,10 @@ final class FileCalls {
     }
 
     private int ftruncate(@Nullable Pointer name, long size, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.SETATTR,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     long inode = open.file(handle).inode();
                     SetAttrOp op = SetAttrOp.newBuilder().setInode(inode).setSize(size).build();
                     var _ = calls.await(client.setAttr(op, calls.credentials()));
@@ -246,11 +239,10 @@ final class FileCalls {
 
     private int fallocate(
             @Nullable Pointer name, int mode, long offset, long length, Pointer info) {
-        long handle = CStructs.handle(info);
-        return calls.run(
+        return calls.onHandle(
                 FuseOpcode.FALLOCATE,
-                "#" + handle,
-                () -> {
+                info,
+                handle -> {
                     CompletableFuture<Void> done =
                             new Allocation(
                                             client,

@@ -2,6 +2,7 @@ package io.cairn.fuse.mount;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.List;
 
 /** Runs programs of the system to their end. */
@@ -30,5 +31,25 @@ final class Programs {
         String said =
                 new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
         return new Ended(process.waitFor(), said);
+    }
+
+    /**
+     * Unmounts.
+     *
+     * @param needs what to say where the program is not installed
+     */
+    static void unmount(Path mountPoint, List<String> command, String needs) throws MountException {
+        Ended ended;
+        try {
+            ended = run(command);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MountException("interrupted while unmounting " + mountPoint, e);
+        } catch (IOException e) {
+            throw new MountException(needs, e);
+        }
+        if (!ended.well()) {
+            throw new MountException("unmounting " + mountPoint + " failed: " + ended.said());
+        }
     }
 }

@@ -4,7 +4,6 @@ import io.cairn.fuse.libc.Libc;
 import io.cairn.fuse.libc.LinuxError;
 import io.cairn.fuse.libc.MountCalls;
 import io.cairn.fuse.session.FuseDevice;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -98,7 +97,10 @@ final class RootMounter implements Mounter {
     @Override
     public void unmount(Path mountPoint, boolean lazily) throws MountException {
         if (!lazily) {
-            unmountByProgram(mountPoint);
+            Programs.unmount(
+                    mountPoint,
+                    List.of("umount", "-i", "-c", mountPoint.toString()),
+                    "unmounting needs umount (Debian, Ubuntu: mount)");
             return;
         }
         int result = MountCalls.umount2(mountPoint.toString(), MountCalls.MNT_DETACH);
@@ -108,21 +110,6 @@ final class RootMounter implements Mounter {
         if (result < 0) {
             throw new MountException(
                     "unmounting " + mountPoint + " failed: " + LinuxError.describe(-result));
-        }
-    }
-
-    private static void unmountByProgram(Path mountPoint) throws MountException {
-        try {
-            Programs.Ended ended =
-                    Programs.run(List.of("umount", "-i", "-c", mountPoint.toString()));
-            if (!ended.well()) {
-                throw new MountException("unmounting " + mountPoint + " failed: " + ended.said());
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new MountException("interrupted while unmounting " + mountPoint, e);
-        } catch (IOException e) {
-            throw new MountException("unmounting needs umount (Debian, Ubuntu: mount)", e);
         }
     }
 }

@@ -107,18 +107,7 @@ final class UserMounter implements Mounter {
         }
         command.add("--");
         command.add(mountPoint.toString());
-        try {
-            Programs.Ended ended = Programs.run(command);
-            if (!ended.well()) {
-                throw new MountException("unmounting " + mountPoint + " failed: " + ended.said());
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new MountException("interrupted while unmounting " + mountPoint, e);
-        } catch (MountException e) {
-            throw e;
-        } catch (IOException e) {
-            throw new MountException("unmounting without being root needs " + PROGRAM + INSTALL, e);
-        }
+        Programs.unmount(
+                mountPoint, command, "unmounting without being root needs " + PROGRAM + INSTALL);
     }
 }
