@@ -12,6 +12,8 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
 import io.netty.buffer.ByteBuf;
 import java.io.IOException;
 import java.util.List;
@@ -162,6 +164,28 @@ class SessionLossTest extends ClientFixture {
         Attr after = cluster.names().attr(file.inode());
         assertThat(after.getMtime()).isNotEqualTo(before.getMtime());
         assertThat(read(file, 0, 10)).isEqualTo("xyz");
+    }
+
+    /** What was written before is published in front of it, but in the session that has ended. */
+    @Test
+    void whatWasSetExplicitlyIsNotUndoneByWritesFromBefore() {
+        CairnClient client = connect(NEVER);
+        OpenFile file = written(client, "f", "abc");
+        get(file.write(0, buffer("xyz"), true));
+        evict();
+        Timespec old = Timespec.newBuilder().setSeconds(1_000_000_000).build();
+        SetAttrOp.Builder change = SetAttrOp.newBuilder().setInode(file.inode());
+        get(client.setAttr(change.setMtime(old).setMode(06755).build(), WHO));
+        get(file.flush());
+        get(client.getAttr(file.inode()));
+        Attr after = cluster.names().attr(file.inode());
+        assertThat(after.getMtime()).isEqualTo(old);
+        assertThat(after.getMode() & 07777).isEqualTo(06755);
+        get(file.write(0, buffer("abc"), true));
+        get(file.flush());
+        Attr written = cluster.names().attr(file.inode());
+        assertThat(written.getMtime()).isNotEqualTo(old);
+        assertThat(written.getMode() & 07777).isEqualTo(0755);
     }
 
     @Test

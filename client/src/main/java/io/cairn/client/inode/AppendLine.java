@@ -262,9 +262,10 @@ final class AppendLine<A extends AppendLine.Waiting> {
         suspended = true;
     }
 
-    /** The file is open in the next session, or gone. */
-    void resume() {
+    /** The file is open in the next session, or gone: then takes out all that wait. */
+    List<A> resume(boolean gone) {
         suspended = false;
+        return gone ? refused() : List.of();
     }
 
     // ---- time

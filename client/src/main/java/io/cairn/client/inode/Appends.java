@@ -95,16 +95,12 @@ public final class Appends {
     }
 
     /**
-     * After {@link AppendLine#suspend}: appends that wait ask for the right in the new session.
+     * After {@link AppendLine#resume}: appends that wait ask for the right in the new session.
      *
+     * @param hopeless those that cannot go on
      * @param gone why they cannot, or null
      */
-    void resume(InodeState state, @Nullable FsException gone) {
-        List<AppendOp> hopeless;
-        synchronized (state) {
-            state.appends.resume();
-            hopeless = gone == null ? List.of() : state.appends.refused();
-        }
+    void resumed(InodeState state, List<AppendOp> hopeless, @Nullable FsException gone) {
         if (gone != null) {
             hopeless.forEach(op -> op.drop(gone));
         }

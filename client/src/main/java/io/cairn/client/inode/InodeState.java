@@ -9,6 +9,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -59,6 +60,9 @@ public final class InodeState implements DataTarget {
     private long sentMtimeNanos = NONE;
     private int growsInFlight;
     private boolean listedDirty;
+
+    /** How often this client changed size or mtime by writing; under the monitor. */
+    long writes;
 
     /** The newest publication; under the monitor. */
     CompletableFuture<Void> lastGrow = Async.done();
@@ -252,6 +256,7 @@ public final class InodeState implements DataTarget {
         if (truncateSequence == known().getTruncateSequence()) {
             unsentSize = Math.max(unsentSize, end);
         }
+        writes++;
         unsentMtimeNanos = Math.max(unsentMtimeNanos, nowNanos);
         unsentKill |= killPrivileges;
         boolean list = !listedDirty;
@@ -277,7 +282,7 @@ public final class InodeState implements DataTarget {
 
     /** True while something was not even sent. */
     synchronized boolean unsent() {
-        return unsentMtimeNanos != NONE || unsentKill;
+        return unsentSize != NONE || unsentMtimeNanos != NONE || unsentKill;
     }
 
     /** True while the MDS has not confirmed everything. */
@@ -314,6 +319,7 @@ public final class InodeState implements DataTarget {
      * A size that no bytes stand for, sent from now on. Under the monitor, as {@link #takeGrow}.
      */
     GrowOp takeExtension(long size, long nowNanos) {
+        writes++;
         sentMtimeNanos = Math.max(sentMtimeNanos, nowNanos);
         growsInFlight++;
         return GrowOp.newBuilder()
@@ -445,9 +451,23 @@ public final class InodeState implements DataTarget {
         sentSize = NONE;
     }
 
-    /** An mtime was set explicitly, after what had been sent. */
-    synchronized void mtimeSet() {
-        sentMtimeNanos = NONE;
+    /**
+     * Mtime or mode were set explicitly: what writes before that did to them is not to be published
+     * any more, though its publication may have failed with a session.
+     *
+     * @param writesBefore {@link #writes} when the change was queued
+     */
+    synchronized void set(SetAttrOp change, long writesBefore) {
+        if (writes != writesBefore) {
+            return; // and what they did counts
+        }
+        if (change.hasMtime()) {
+            unsentMtimeNanos = NONE;
+            sentMtimeNanos = NONE;
+        }
+        if (change.hasMode()) {
+            unsentKill = false;
+        }
     }
 
     static Timespec timespec(long nanos) {

@@ -210,6 +210,7 @@ public final class Reopens {
             @Nullable CompletableFuture<Void> waited;
             boolean list;
             boolean unused;
+            List<AppendOp> hopeless;
             boolean endedToo; // the session in which it was opened, since
             synchronized (state) {
                 endedToo = gone == null && needed && state.mdsOpens == 0;
@@ -217,7 +218,9 @@ public final class Reopens {
                     DataSession in = openedIn;
                     state.tenure.opened(in == null ? services.data().session() : in);
                 }
+                // Together, or the next session could end in between, and its appends go on.
                 waited = endedToo ? null : state.tenure.reopened();
+                hopeless = endedToo ? List.of() : state.appends.resume(gone != null);
                 list = !endedToo && state.relist();
                 unused = state.handles == 0;
             }
@@ -229,7 +232,7 @@ public final class Reopens {
                 services.publisher().list(state);
             }
             state.order().finish(this);
-            appends.resume(state, gone);
+            appends.resumed(state, hopeless, gone);
             if (unused) {
                 var _ = table.giveBack(state);
             }

@@ -58,6 +58,7 @@ public final class SetAttrs {
         private final Mutation mutation;
         private final long deadlineNanos = System.nanoTime() + services.metadataNanos();
         private final CompletableFuture<Attr> future = new CompletableFuture<>();
+        private long writesBefore;
 
         Change(@Nullable InodeState state, SetAttrOp change, Credentials who) {
             super(0, Long.MAX_VALUE, true);
@@ -79,6 +80,7 @@ public final class SetAttrs {
             } else {
                 synchronized (own) {
                     var _ = services.publisher().publish(own);
+                    writesBefore = own.writes;
                     pending = services.meta().mutate(mutation, deadlineNanos);
                 }
             }
@@ -159,9 +161,7 @@ public final class SetAttrs {
             if (change.hasSize()) {
                 own.sizeSet();
             }
-            if (change.hasMtime()) {
-                own.mtimeSet();
-            }
+            own.set(change, writesBefore);
         }
 
         @Override

@@ -221,7 +221,7 @@ class AppendLineTest {
         line.suspend();
         line.again(a); // its session ended before it had begun
         assertThat(next()).isNull();
-        line.resume();
+        assertThat(line.resume(false)).isEmpty();
         assertThat(next()).isEqualTo(new Step.Ask<>(1));
         held();
         assertThat(next()).isEqualTo(run(a));
@@ -238,7 +238,7 @@ class AppendLineTest {
         assertThat(line.asks(1)).isFalse();
         line.granted(returns, now);
         assertThat(next()).isNull();
-        line.resume();
+        assertThat(line.resume(false)).isEmpty();
         assertThat(next()).isEqualTo(new Step.Ask<>(2));
     }
 }
