@@ -12,7 +12,7 @@ it test crash soak: export CAIRN_NO_BUILD := 1
 
 MINUTES ?= 10
 
-.PHONY: help setup fmt check unit it test crash soak bench docs package clean
+.PHONY: help setup fmt check unit it test crash soak bench bench-rocks docs package clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
+	@echo 'make bench-rocks  the RocksDB presets under the MDS, FILES=n names, ROUNDS=n'
 	@echo 'make package cli/target/cairn.tar.gz, to be unpacked where Cairn is to run'
 	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
 
@@ -59,6 +60,11 @@ soak: can-mount
 
 bench:
 	bench/run
+
+# Creates, lists and deletes names with each preset, in the state machine of the MDS.
+bench-rocks:
+	@$(MVN) -q -pl mds -am test -Dtest=RocksPresetBench -Dsurefire.failIfNoSpecifiedTests=false \
+	    -Dcairn.bench.files=$(or $(FILES),200000) -Dcairn.bench.rounds=$(or $(ROUNDS),3) $(SHOW)
 
 docs:
 	@$(MVN) -q -pl src -am test -Dtest=GeneratedDocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dcairn.docs.write=true

@@ -60,8 +60,12 @@ final class StateRig implements AutoCloseable {
     }
 
     StateRig(Path directory, int cachedInodes) throws IOException {
+        this(directory, config(cachedInodes));
+    }
+
+    StateRig(Path directory, MetaStateConfig config) throws IOException {
         this.directory = directory;
-        this.state = MetaState.open(directory, config(cachedInodes));
+        this.state = MetaState.open(directory, config);
     }
 
     static MetaStateConfig config() {
