@@ -66,11 +66,20 @@ final class FileCalls {
                 path,
                 () -> {
                     long inode = paths.inode(path);
-                    return opened(
-                            calls.await(client.open(inode, appends(flags)), FileCalls::abandon),
-                            flags,
-                            info);
+                    return opened(open(inode, flags), flags, info);
                 });
+    }
+
+    /** ESTALE makes the kernel walk the path again: another file may be there now. */
+    private OpenFile open(long inode, int flags) {
+        try {
+            return calls.await(client.open(inode, appends(flags)), FileCalls::abandon);
+        } catch (FsException e) {
+            if (e.errno() == Errno.ENOENT) {
+                throw new FsException(Errno.ESTALE, "another client has removed the file");
+            }
+            throw e;
+        }
     }
 
     /**

@@ -23,14 +23,14 @@ final class AttrOperations {
     void getattr(FuseRequest request, RequestBody body) {
         mount.then(
                 request,
-                mount.attributes(mount.inode(request)),
+                MountContext.ofInode(mount.attributes(mount.inode(request))),
                 attr -> mount.replyAttr(request, attr));
     }
 
     void statx(FuseRequest request, RequestBody body) {
         mount.then(
                 request,
-                mount.attributes(mount.inode(request)),
+                MountContext.ofInode(mount.attributes(mount.inode(request))),
                 attr -> {
                     ReplyBuffer reply = ReplyBuffer.ofThread();
                     StatxFormat.putOut(reply.body(), attr, mount.attrTimeoutNanos());
@@ -49,9 +49,10 @@ final class AttrOperations {
         SetAttrOp change = SetAttrFormat.decode(body.segment(), mount.inode(request), now);
         mount.then(
                 request,
-                mount.client()
-                        .setAttr(change, MountContext.credentials(request))
-                        .exceptionallyCompose(failure -> changedRemoved(change, failure)),
+                MountContext.ofInode(
+                        mount.client()
+                                .setAttr(change, MountContext.credentials(request))
+                                .exceptionallyCompose(failure -> changedRemoved(change, failure))),
                 attr -> mount.replyAttr(request, attr));
     }
 

@@ -41,7 +41,7 @@ final class DirectoryOperations {
                 seen != null
                         ? CompletableFuture.completedFuture(seen)
                         : mount.client().getAttr(inode);
-        mount.then(request, attr, known -> replyOpen(request, known));
+        mount.then(request, MountContext.ofInode(attr), known -> replyOpen(request, known));
     }
 
     private void replyOpen(FuseRequest request, Attr attr) {

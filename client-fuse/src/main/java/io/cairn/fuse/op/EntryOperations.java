@@ -93,7 +93,7 @@ final class EntryOperations {
     void readlink(FuseRequest request, RequestBody body) {
         mount.then(
                 request,
-                mount.client().readLink(mount.inode(request)),
+                MountContext.ofInode(mount.client().readLink(mount.inode(request))),
                 target -> request.reply(Unpooled.wrappedBuffer(target)));
     }
 

@@ -2,6 +2,9 @@ package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.common.errno.Causes;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
@@ -42,6 +45,21 @@ record MountContext(
 
     long inode(FuseRequest request) {
         return nodes.inode(request.node());
+    }
+
+    /**
+     * The result of an operation on an inode itself, which has no name that could be missing. Where
+     * the inode is gone, another client has removed it since the kernel looked up its name. ESTALE
+     * makes the kernel walk the path again, which may lead to another file by now, as after a
+     * rename over the first.
+     */
+    static <T> CompletableFuture<T> ofInode(CompletableFuture<T> result) {
+        return result.exceptionallyCompose(failure ->
+                CompletableFuture.failedFuture(
+                        Causes.of(failure) instanceof FsException expected
+                                        && expected.errno() == Errno.ENOENT
+                                ? new FsException(Errno.ESTALE, expected.getMessage())
+                                : failure));
     }
 
     /** Answers with what the future brings, or with its failure. */

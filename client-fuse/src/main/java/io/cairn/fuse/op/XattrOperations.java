@@ -23,7 +23,7 @@ final class XattrOperations {
         }
         mount.then(
                 request,
-                mount.client().getXattr(mount.inode(request), name),
+                MountContext.ofInode(mount.client().getXattr(mount.inode(request), name)),
                 value -> replyValue(request, value, size));
     }
 
@@ -31,7 +31,7 @@ final class XattrOperations {
         int size = XattrFormat.size(body.segment());
         mount.then(
                 request,
-                mount.client().listXattr(mount.inode(request)),
+                MountContext.ofInode(mount.client().listXattr(mount.inode(request))),
                 names -> replyValue(request, XattrNames.join(names), size));
     }
 
@@ -58,18 +58,22 @@ final class XattrOperations {
                         Integer.toUnsignedLong(XattrFormat.size(body.segment())));
         mount.thenEmpty(
                 request,
-                mount.client()
-                        .setXattr(
-                                mount.inode(request),
-                                name,
-                                value,
-                                XattrFormat.setFlags(body.segment())));
+                MountContext.ofInode(
+                        mount.client()
+                                .setXattr(
+                                        mount.inode(request),
+                                        name,
+                                        value,
+                                        XattrFormat.setFlags(body.segment()))));
     }
 
     void removexattr(FuseRequest request, RequestBody body) {
         byte[] name = body.string(0);
         if (!refused(request, name)) {
-            mount.thenEmpty(request, mount.client().removeXattr(mount.inode(request), name));
+            mount.thenEmpty(
+                    request,
+                    MountContext.ofInode(
+                            mount.client().removeXattr(mount.inode(request), name)));
         }
     }
 

@@ -20,6 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What the comparison with a local directory does not show. */
 class MountBehaviourTest {
@@ -84,6 +86,47 @@ class MountBehaviourTest {
         assertThat(Posix.lstat(memory.path("a")).nlink()).isEqualTo(2);
         Posix.close(a);
         Posix.close(b);
+    }
+
+    /** As editors and package managers do it: there is a file of that name at any time. */
+    @ParameterizedTest
+    @CsvSource({
+        "open,cat f,new",
+        "setattr,'chmod 640 f && echo done',done",
+        "getxattr,'getfattr --only-values -n user.a f',of the new",
+        "setxattr,'setfattr -n user.a -v x f && echo done',done",
+        "readlink,readlink l,f",
+    })
+    void whatAnotherClientPutsInPlaceOfAFileIsFound(
+            String operation, String command, String expected) throws Exception {
+        write("f", "before");
+        write("g", "new");
+        setxattr("f", "of the old");
+        setxattr("g", "of the new");
+        Files.createSymbolicLink(memory.mount().mountPoint().resolve("l"), Path.of("old"));
+        Files.createSymbolicLink(memory.mount().mountPoint().resolve("k"), Path.of("f"));
+        memory.client().holdBack(operation);
+        Process process =
+                new ProcessBuilder("sh", "-c", command)
+                        .directory(memory.mount().mountPoint().toFile())
+                        .redirectErrorStream(true)
+                        .start();
+        Awaitility.await().until(() -> memory.client().heldBack(operation) > 0);
+        replaceAsAnother("g", "f");
+        replaceAsAnother("k", "l");
+        memory.client().letGo(operation);
+        String said = new String(process.getInputStream().readAllBytes(), UTF_8).strip();
+        assertThat(process.waitFor()).as(said).isZero();
+        assertThat(said).isEqualTo(expected);
+    }
+
+    private void replaceAsAnother(String from, String to) {
+        memory.client().rename(1, from.getBytes(UTF_8), 1, to.getBytes(UTF_8), 0).join();
+    }
+
+    private void setxattr(String name, String value) throws IOException {
+        Path file = memory.mount().mountPoint().resolve(name);
+        Files.setAttribute(file, "user:a", value.getBytes(UTF_8));
     }
 
     @Test
