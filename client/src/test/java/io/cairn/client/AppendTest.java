@@ -83,8 +83,19 @@ class AppendTest extends ClientFixture {
         assertThat(get(append(two, "four"))).isEqualTo(14);
         get(two.flush());
         assertThat(read(get(connect().open(one.inode())), 0, 100)).isEqualTo("one,two,three,four");
-        assertThat(executed())
+        assertThat(withoutRepetitions(executed()))
                 .startsWith("CREATE", "OPEN", "RETURN_APPEND", "ACQUIRE_APPEND", "RETURN_APPEND");
+    }
+
+    /** A recall that crosses the return it asks for is answered by another return. */
+    private static List<String> withoutRepetitions(List<String> executed) {
+        List<String> without = new ArrayList<>();
+        for (String name : executed) {
+            if (without.isEmpty() || !without.getLast().equals(name)) {
+                without.add(name);
+            }
+        }
+        return without;
     }
 
     @Test

@@ -9,33 +9,19 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GrowOp;
-import io.cairn.common.proto.SetAttrOp;
-import io.cairn.common.proto.Timespec;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One inode this client has open: its newest attributes from the MDS, and size and mtime of this
- * client's own writes until the MDS has confirmed them. Shared by all handles of the client.
- *
- * <pre>
- *   write done --> unsent --Grow queued--> sent --answered--> confirmed (forgotten here)
- *                    ^-------failed---------'
- * </pre>
- *
- * <p>The sizes kept here are those of writes that knew the newest truncation in the attributes:
- * when a newer one is heard of, they are void, as they are to the MDS, for the bytes before it were
- * cut or lie below the size it left.
+ * One inode this client has open: its newest attributes from the MDS, and what this client's own
+ * writes have made of them. Shared by all handles of the client.
  *
  * <p>Any thread; guarded by its own monitor. Mutations of this inode are queued under that monitor,
  * so that they are executed in the order in which the state changed; nothing waits or completes a
  * future under it.
  */
 public final class InodeState implements DataTarget {
-    private static final long NONE = -1;
-    private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
-
     private final long inode;
     private final RangeOrder order = new RangeOrder();
     private final Supplier<CompletableFuture<Attr>> getAttr;
@@ -49,20 +35,8 @@ public final class InodeState implements DataTarget {
     private boolean refreshing;
     private @Nullable CompletableFuture<Void> refreshNext;
 
-    private long unsentSize = NONE;
-
-    /** Sequence of the newest cut that took a size of ours which was not published; else NONE. */
-    private long voidedBy = NONE;
-
-    private long unsentMtimeNanos = NONE;
-    private boolean unsentKill;
-    private long sentSize = NONE;
-    private long sentMtimeNanos = NONE;
-    private int growsInFlight;
-    private boolean listedDirty;
-
-    /** How often this client changed size or mtime by writing; under the monitor. */
-    long writes;
+    /** Under the monitor. */
+    final OwnWrites own;
 
     /** The newest publication; under the monitor. */
     CompletableFuture<Void> lastGrow = Async.done();
@@ -86,6 +60,7 @@ public final class InodeState implements DataTarget {
      */
     InodeState(long inode, DataSession newest, Supplier<CompletableFuture<Attr>> getAttr) {
         this.inode = inode;
+        this.own = new OwnWrites(inode);
         this.tenure = new Tenure(inode, newest);
         this.getAttr = getAttr;
     }
@@ -120,10 +95,7 @@ public final class InodeState implements DataTarget {
                 return;
             }
             if (known != null && received.getTruncateSequence() > known.getTruncateSequence()) {
-                if (Math.max(unsentSize, sentSize) > received.getSize()) {
-                    voidedBy = received.getTruncateSequence();
-                }
-                sizeSet();
+                own.cut(received.getTruncateSequence(), received.getSize());
             }
             attr = received;
             attrNanos = known == null ? asOfNanos : Math.max(attrNanos, asOfNanos);
@@ -139,38 +111,11 @@ public final class InodeState implements DataTarget {
 
     /** The MDS's attributes with this client's own size and times in them. */
     synchronized Attr merged() {
-        Attr known = known();
-        long size = Math.max(unsentSize, sentSize);
-        long mtime = Math.max(unsentMtimeNanos, sentMtimeNanos);
-        boolean larger = size > known.getSize();
-        boolean later = mtime != NONE && replaces(mtime, known);
-        if (!larger && !later) {
-            return known;
-        }
-        Attr.Builder merged = known.toBuilder();
-        if (larger) {
-            merged.setSize(size);
-        }
-        if (later) {
-            merged.setMtime(timespec(mtime));
-            if (mtime > nanos(known.getCtime())) {
-                merged.setCtime(timespec(mtime));
-            }
-        }
-        return merged.build();
-    }
-
-    /**
-     * As the MDS decides it: writes leave no mtime after the ctime, so an mtime after the ctime was
-     * set explicitly, and a write replaces it.
-     */
-    private static boolean replaces(long mtime, Attr known) {
-        long before = nanos(known.getMtime());
-        return mtime > before || before > nanos(known.getCtime());
+        return own.mergedInto(known());
     }
 
     synchronized long size() {
-        return Math.max(known().getSize(), Math.max(unsentSize, sentSize));
+        return Math.max(known().getSize(), own.size());
     }
 
     synchronized long attrAgeNanos(long nowNanos) {
@@ -253,19 +198,8 @@ public final class InodeState implements DataTarget {
      */
     synchronized boolean wrote(
             long end, long truncateSequence, long nowNanos, boolean killPrivileges) {
-        if (truncateSequence == known().getTruncateSequence()) {
-            unsentSize = Math.max(unsentSize, end);
-        }
-        writes++;
-        unsentMtimeNanos = Math.max(unsentMtimeNanos, nowNanos);
-        unsentKill |= killPrivileges;
-        boolean list = !listedDirty;
-        listedDirty = true;
-        return list;
-    }
-
-    synchronized void unlisted() {
-        listedDirty = false;
+        boolean counts = truncateSequence == known().getTruncateSequence();
+        return own.wrote(counts ? end : -1, nowNanos, killPrivileges);
     }
 
     /**
@@ -273,21 +207,11 @@ public final class InodeState implements DataTarget {
      * that of our own eviction, of which we have not heard.
      */
     synchronized boolean sizeUnconfirmed() {
-        return voidedBy != NONE || Math.max(unsentSize, sentSize) > known().getSize();
+        return own.sizeVoided() || own.size() > known().getSize();
     }
 
     synchronized CompletableFuture<Void> lastGrow() {
         return lastGrow;
-    }
-
-    /** True while something was not even sent. */
-    synchronized boolean unsent() {
-        return unsentSize != NONE || unsentMtimeNanos != NONE || unsentKill;
-    }
-
-    /** True while the MDS has not confirmed everything. */
-    synchronized boolean unconfirmed() {
-        return unsent() || growsInFlight > 0;
     }
 
     /**
@@ -295,62 +219,12 @@ public final class InodeState implements DataTarget {
      * until the mutation is queued.
      */
     @Nullable GrowOp takeGrow(boolean killPrivileges) {
-        if (!unsent() && !killPrivileges) {
-            return null;
-        }
-        GrowOp.Builder grow = GrowOp.newBuilder().setInode(inode);
-        if (unsentSize != NONE) {
-            grow.setSize(unsentSize).setTruncateSequence(known().getTruncateSequence());
-        }
-        if (unsentMtimeNanos != NONE) {
-            grow.setMtime(timespec(unsentMtimeNanos));
-        }
-        grow.setKillSuidSgid(unsentKill || killPrivileges);
-        sentSize = Math.max(sentSize, unsentSize);
-        sentMtimeNanos = Math.max(sentMtimeNanos, unsentMtimeNanos);
-        unsentSize = NONE;
-        unsentMtimeNanos = NONE;
-        unsentKill = false;
-        growsInFlight++;
-        return grow.build();
+        return own.take(known().getTruncateSequence(), killPrivileges);
     }
 
-    /**
-     * A size that no bytes stand for, sent from now on. Under the monitor, as {@link #takeGrow}.
-     */
-    GrowOp takeExtension(long size, long nowNanos) {
-        writes++;
-        sentMtimeNanos = Math.max(sentMtimeNanos, nowNanos);
-        growsInFlight++;
-        return GrowOp.newBuilder()
-                .setInode(inode)
-                .setSize(size)
-                .setMtime(timespec(nowNanos))
-                .build();
-    }
-
-    /** The session has lived on after a cut of that sequence, so the cut was not of its end. */
-    synchronized void aliveAfter(long truncateSequence) {
-        if (truncateSequence >= voidedBy) {
-            voidedBy = NONE;
-        }
-    }
-
-    /** A Grow was answered. */
-    synchronized void grown() {
-        if (--growsInFlight == 0) {
-            sentSize = NONE;
-            sentMtimeNanos = NONE;
-        }
-    }
-
-    /** A Grow failed: what it published is unsent again. True: list the state for publication. */
-    synchronized boolean growFailed(GrowOp grow) {
-        unsentSize = Math.max(unsentSize, sentSize);
-        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
-        unsentKill |= grow.getKillSuidSgid();
-        grown();
-        return relist();
+    /** True while the MDS has not confirmed everything. */
+    synchronized boolean unconfirmed() {
+        return own.unconfirmed();
     }
 
     /**
@@ -361,14 +235,12 @@ public final class InodeState implements DataTarget {
         boolean counts =
                 grow.hasTruncateSequence()
                         && grow.getTruncateSequence() == known().getTruncateSequence();
-        if (voidedBy != NONE || (counts && grow.getSize() > known().getSize())) {
+        if (own.sizeVoided() || (counts && grow.getSize() > known().getSize())) {
             tenure.lose();
         }
-        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
-        unsentKill |= grow.getKillSuidSgid();
-        grown();
+        own.growLost(grow);
         if (mdsOpens == 0 && tenure.awaited() == null) {
-            forgetLocal(); // closed meanwhile
+            own.forget(); // closed meanwhile
         }
     }
 
@@ -380,10 +252,7 @@ public final class InodeState implements DataTarget {
         if (sizeUnconfirmed()) {
             tenure.lose();
         }
-        unsentSize = NONE;
-        sentSize = NONE;
-        voidedBy = NONE;
-        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        own.sessionEnded();
         return tenure.takeNews();
     }
 
@@ -427,59 +296,5 @@ public final class InodeState implements DataTarget {
         if (session.isEnding()) {
             tenure.lose();
         }
-    }
-
-    /** Whether it is to be listed for publication, which is noted. Under the monitor. */
-    boolean relist() {
-        boolean list = unsent() && !listedDirty;
-        listedDirty |= list;
-        return list;
-    }
-
-    /** The inode is gone: there is nothing left to publish to. */
-    synchronized void forgetLocal() {
-        unsentSize = NONE;
-        unsentMtimeNanos = NONE;
-        unsentKill = false;
-        sentSize = NONE;
-        sentMtimeNanos = NONE;
-    }
-
-    /** The size was set explicitly, by whomever, after everything this client had written. */
-    synchronized void sizeSet() {
-        unsentSize = NONE;
-        sentSize = NONE;
-    }
-
-    /**
-     * Mtime or mode were set explicitly: what writes before that did to them is not to be published
-     * any more, though its publication may have failed with a session.
-     *
-     * @param writesBefore {@link #writes} when the change was queued
-     */
-    synchronized void set(SetAttrOp change, long writesBefore) {
-        if (writes != writesBefore) {
-            return; // and what they did counts
-        }
-        if (change.hasMtime()) {
-            unsentMtimeNanos = NONE;
-            sentMtimeNanos = NONE;
-        }
-        if (change.hasMode()) {
-            unsentKill = false;
-        }
-    }
-
-    static Timespec timespec(long nanos) {
-        return Timespec.newBuilder()
-                .setSeconds(Math.floorDiv(nanos, 1_000_000_000L))
-                .setNanos((int) Math.floorMod(nanos, 1_000_000_000L))
-                .build();
-    }
-
-    /** Since the epoch; times further away than a long of nanoseconds reaches are cut to it. */
-    private static long nanos(Timespec t) {
-        long seconds = Math.clamp(t.getSeconds(), -MAX_SECONDS, MAX_SECONDS);
-        return seconds * 1_000_000_000L + t.getNanos();
     }
 }

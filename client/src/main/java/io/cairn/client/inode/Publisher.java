@@ -66,7 +66,7 @@ public final class Publisher {
      */
     CompletableFuture<Void> extend(InodeState state, long size, long nowNanos) {
         synchronized (state) {
-            GrowOp grow = state.takeExtension(size, nowNanos);
+            GrowOp grow = state.own.takeExtension(size, nowNanos);
             Mutation mutation = NewMutation.stamped().setGrow(grow).build();
             return queued(state, grow, send(state, mutation));
         }
@@ -135,11 +135,13 @@ public final class Publisher {
         }
         FsException failure = Results.failure(result);
         if (failure == null) {
-            if (result.hasAttr()) {
-                state.observe(result.getAttr());
-                state.aliveAfter(result.getAttr().getTruncateSequence());
+            synchronized (state) {
+                if (result.hasAttr()) {
+                    state.observe(result.getAttr());
+                    state.own.aliveAfter(result.getAttr().getTruncateSequence());
+                }
+                state.own.grown();
             }
-            state.grown();
             return null;
         }
         LOG.warn(
@@ -147,11 +149,13 @@ public final class Publisher {
                 grow.getSize(),
                 state.inode(),
                 failure.getMessage());
-        if (failure.errno() == Errno.ENOENT || failure.errno() == Errno.ESTALE) {
-            state.grown();
-            state.forgetLocal();
-        } else if (state.growFailed(grow)) {
-            dirty.add(state);
+        synchronized (state) {
+            if (failure.errno() == Errno.ENOENT || failure.errno() == Errno.ESTALE) {
+                state.own.grown();
+                state.own.forget();
+            } else if (state.own.growFailed(grow)) {
+                dirty.add(state);
+            }
         }
         return failure;
     }
@@ -163,7 +167,9 @@ public final class Publisher {
                 continue;
             }
             dirty.remove(state);
-            state.unlisted();
+            synchronized (state) {
+                state.own.unlisted();
+            }
             var _ = publish(state);
         }
     }

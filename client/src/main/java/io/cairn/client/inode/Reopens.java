@@ -137,7 +137,7 @@ public final class Reopens {
             boolean ask;
             synchronized (state) {
                 lost = state.endSession();
-                needed = state.handles > 0 || state.unsent();
+                needed = state.handles > 0 || state.own.unsent();
                 ask = needed;
             }
             if (lost) {
@@ -199,7 +199,7 @@ public final class Reopens {
             ending.gone(state.inode());
             FsException why;
             synchronized (state) {
-                state.forgetLocal();
+                state.own.forget();
                 state.tenure.gone();
                 why = state.tenure.whyGone();
             }
@@ -221,7 +221,7 @@ public final class Reopens {
                 // Together, or the next session could end in between, and its appends go on.
                 waited = endedToo ? null : state.tenure.reopened();
                 hopeless = endedToo ? List.of() : state.appends.resume(gone != null);
-                list = !endedToo && state.relist();
+                list = !endedToo && state.own.relist();
                 unused = state.handles == 0;
             }
             if (waited == null) {

@@ -74,13 +74,13 @@ public final class SetAttrs {
 
         void attempt(int number) {
             PendingMutation pending;
-            InodeState own = state;
-            if (own == null) {
+            InodeState known = state;
+            if (known == null) {
                 pending = services.meta().mutate(mutation, deadlineNanos);
             } else {
-                synchronized (own) {
-                    var _ = services.publisher().publish(own);
-                    writesBefore = own.writes;
+                synchronized (known) {
+                    var _ = services.publisher().publish(known);
+                    writesBefore = known.own.count();
                     pending = services.meta().mutate(mutation, deadlineNanos);
                 }
             }
@@ -107,12 +107,12 @@ public final class SetAttrs {
                     return;
                 }
             }
-            InodeState own = state;
-            if (own != null && result != null && result.getErrno() == 0) {
-                settle(own, result);
+            InodeState known = state;
+            if (known != null && result != null && result.getErrno() == 0) {
+                settle(known, result);
             }
-            if (own != null && change.hasSize()) {
-                own.order().finish(this);
+            if (known != null && change.hasSize()) {
+                known.order().finish(this);
             }
             if (result == null) {
                 future.completeExceptionally(
@@ -156,12 +156,14 @@ public final class SetAttrs {
             return change.hasSize() && Errno.of(result.getErrno()) == Errno.EAGAIN;
         }
 
-        private void settle(InodeState own, MutationResult result) {
-            own.observe(result.getAttr());
-            if (change.hasSize()) {
-                own.sizeSet();
+        private void settle(InodeState known, MutationResult result) {
+            known.observe(result.getAttr());
+            synchronized (known) {
+                if (change.hasSize()) {
+                    known.own.sizeSet();
+                }
+                known.own.set(change, writesBefore);
             }
-            own.set(change, writesBefore);
         }
 
         @Override

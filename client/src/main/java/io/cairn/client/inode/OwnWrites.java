@@ -1,0 +1,256 @@
+package io.cairn.client.inode;
+
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this client's writes have made of the size, mtime and privileges of one inode, until the MDS
+ * has confirmed it.
+ *
+ * <pre>
+ *   write done --> unsent --Grow queued--> sent --answered--> confirmed (forgotten here)
+ *                    ^-------failed---------'
+ * </pre>
+ *
+ * <p>The sizes kept here are those of writes that knew the newest truncation in the attributes:
+ * when a newer one is heard of, they are void, as they are to the MDS, for the bytes before it were
+ * cut or lie below the size it left.
+ *
+ * <p>Guarded by the monitor of the {@link InodeState} that it belongs to. What is taken to be
+ * published is queued under that monitor.
+ */
+final class OwnWrites {
+    private static final long NONE = -1;
+    private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
+
+    private final long inode;
+
+    private long unsentSize = NONE;
+    private long unsentMtimeNanos = NONE;
+    private boolean unsentKill;
+    private long sentSize = NONE;
+    private long sentMtimeNanos = NONE;
+    private int growsInFlight;
+    private boolean listed;
+    private long count;
+
+    /** Sequence of the newest cut that took a size of ours which was not published; else NONE. */
+    private long voidedBy = NONE;
+
+    OwnWrites(long inode) {
+        this.inode = inode;
+    }
+
+    // ---- what it is
+
+    /** The largest end of a write that is not confirmed; -1 where there is none. */
+    long size() {
+        return Math.max(unsentSize, sentSize);
+    }
+
+    /** How often this client has changed size or mtime by writing. */
+    long count() {
+        return count;
+    }
+
+    /** True while something was not even sent. */
+    boolean unsent() {
+        return unsentSize != NONE || unsentMtimeNanos != NONE || unsentKill;
+    }
+
+    /** True while the MDS has not confirmed everything. */
+    boolean unconfirmed() {
+        return unsent() || growsInFlight > 0;
+    }
+
+    /** Whether a cut took a size that was not published, and {@link #aliveAfter} was not said. */
+    boolean sizeVoided() {
+        return voidedBy != NONE;
+    }
+
+    /** The MDS's attributes with the size and times of these writes in them. */
+    Attr mergedInto(Attr known) {
+        long mtime = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        boolean larger = size() > known.getSize();
+        boolean later = mtime != NONE && replaces(mtime, known);
+        if (!larger && !later) {
+            return known;
+        }
+        Attr.Builder merged = known.toBuilder();
+        if (larger) {
+            merged.setSize(size());
+        }
+        if (later) {
+            merged.setMtime(timespec(mtime));
+            if (mtime > nanos(known.getCtime())) {
+                merged.setCtime(timespec(mtime));
+            }
+        }
+        return merged.build();
+    }
+
+    /**
+     * As the MDS decides it: writes leave no mtime after the ctime, so an mtime after the ctime was
+     * set explicitly, and a write replaces it.
+     */
+    private static boolean replaces(long mtime, Attr known) {
+        long before = nanos(known.getMtime());
+        return mtime > before || before > nanos(known.getCtime());
+    }
+
+    // ---- what happens
+
+    /**
+     * A write is durable; true when the state must be listed for publication.
+     *
+     * @param end of its bytes, or -1 where they were cut since
+     */
+    boolean wrote(long end, long nowNanos, boolean killPrivileges) {
+        count++;
+        unsentSize = Math.max(unsentSize, end);
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, nowNanos);
+        unsentKill |= killPrivileges;
+        return relist();
+    }
+
+    /** A truncation was heard of. */
+    void cut(long truncateSequence, long sizeLeft) {
+        if (size() > sizeLeft) {
+            voidedBy = truncateSequence;
+        }
+        sizeSet();
+    }
+
+    /** The session has lived on after a cut of that sequence, so the cut was not of its end. */
+    void aliveAfter(long truncateSequence) {
+        if (truncateSequence >= voidedBy) {
+            voidedBy = NONE;
+        }
+    }
+
+    /** The size was set explicitly, by whomever, after all these writes. */
+    void sizeSet() {
+        unsentSize = NONE;
+        sentSize = NONE;
+    }
+
+    /**
+     * Mtime or mode were set explicitly: what writes before that did to them is not to be published
+     * any more, though its publication may have failed with a session.
+     *
+     * @param countThen {@link #count} when the change was queued
+     */
+    void set(SetAttrOp change, long countThen) {
+        if (count != countThen) {
+            return; // and what the later writes did counts
+        }
+        if (change.hasMtime()) {
+            unsentMtimeNanos = NONE;
+            sentMtimeNanos = NONE;
+        }
+        if (change.hasMode()) {
+            unsentKill = false;
+        }
+    }
+
+    /** Sizes not published are lost, times are to be published in the next session. */
+    void sessionEnded() {
+        sizeSet();
+        voidedBy = NONE;
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
+    }
+
+    /** The inode is gone: there is nothing left to publish to. */
+    void forget() {
+        sizeSet();
+        unsentMtimeNanos = NONE;
+        unsentKill = false;
+        sentMtimeNanos = NONE;
+    }
+
+    // ---- publication
+
+    /** Whether it is to be listed for publication, which is noted. */
+    boolean relist() {
+        boolean list = unsent() && !listed;
+        listed |= list;
+        return list;
+    }
+
+    /** It is taken from the list. */
+    void unlisted() {
+        listed = false;
+    }
+
+    /** What is to be published, sent from now on; null when there is nothing. */
+    @Nullable GrowOp take(long truncateSequence, boolean killPrivileges) {
+        if (!unsent() && !killPrivileges) {
+            return null;
+        }
+        GrowOp.Builder grow = GrowOp.newBuilder().setInode(inode);
+        if (unsentSize != NONE) {
+            grow.setSize(unsentSize).setTruncateSequence(truncateSequence);
+        }
+        if (unsentMtimeNanos != NONE) {
+            grow.setMtime(timespec(unsentMtimeNanos));
+        }
+        grow.setKillSuidSgid(unsentKill || killPrivileges);
+        sentSize = Math.max(sentSize, unsentSize);
+        sentMtimeNanos = Math.max(sentMtimeNanos, unsentMtimeNanos);
+        unsentSize = NONE;
+        unsentMtimeNanos = NONE;
+        unsentKill = false;
+        growsInFlight++;
+        return grow.build();
+    }
+
+    /** A size that no bytes stand for, sent from now on. */
+    GrowOp takeExtension(long size, long nowNanos) {
+        count++;
+        sentMtimeNanos = Math.max(sentMtimeNanos, nowNanos);
+        growsInFlight++;
+        return GrowOp.newBuilder()
+                .setInode(inode)
+                .setSize(size)
+                .setMtime(timespec(nowNanos))
+                .build();
+    }
+
+    /** A Grow was answered. */
+    void grown() {
+        if (--growsInFlight == 0) {
+            sentSize = NONE;
+            sentMtimeNanos = NONE;
+        }
+    }
+
+    /** A Grow failed: what it published is unsent again. True: list the state for publication. */
+    boolean growFailed(GrowOp grow) {
+        unsentSize = Math.max(unsentSize, sentSize);
+        growLost(grow);
+        return relist();
+    }
+
+    /** Nobody knows whether a Grow was executed, and its session has ended: times are unsent. */
+    void growLost(GrowOp grow) {
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
+        unsentKill |= grow.getKillSuidSgid();
+        grown();
+    }
+
+    private static Timespec timespec(long nanos) {
+        return Timespec.newBuilder()
+                .setSeconds(Math.floorDiv(nanos, 1_000_000_000L))
+                .setNanos((int) Math.floorMod(nanos, 1_000_000_000L))
+                .build();
+    }
+
+    /** Since the epoch; times further away than a long of nanoseconds reaches are cut to it. */
+    private static long nanos(Timespec t) {
+        long seconds = Math.clamp(t.getSeconds(), -MAX_SECONDS, MAX_SECONDS);
+        return seconds * 1_000_000_000L + t.getNanos();
+    }
+}
