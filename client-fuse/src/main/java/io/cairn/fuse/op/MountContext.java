@@ -58,7 +58,7 @@ record MountContext(
                 CompletableFuture.failedFuture(
                         Causes.of(failure) instanceof FsException expected
                                         && expected.errno() == Errno.ENOENT
-                                ? new FsException(Errno.ESTALE, expected.getMessage())
+                                ? new FsException(Errno.ESTALE, "removed by another client")
                                 : failure));
     }
 

@@ -32,8 +32,7 @@ final class OpenOperations {
         int flags = FileFormat.openFlags(body.segment());
         mount.then(
                 request,
-                MountContext.ofInode(
-                        mount.client().open(mount.inode(request), appends(flags))),
+                MountContext.ofInode(mount.client().open(mount.inode(request), appends(flags))),
                 file -> opened(request, file, flags));
     }
 

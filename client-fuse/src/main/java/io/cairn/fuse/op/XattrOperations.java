@@ -72,8 +72,7 @@ final class XattrOperations {
         if (!refused(request, name)) {
             mount.thenEmpty(
                     request,
-                    MountContext.ofInode(
-                            mount.client().removeXattr(mount.inode(request), name)));
+                    MountContext.ofInode(mount.client().removeXattr(mount.inode(request), name)));
         }
     }
 
