@@ -8,6 +8,7 @@ import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.file.InUseException;
+import io.cairn.common.jmx.JmxRefusedException;
 import io.cairn.mds.raft.MemberRefusedException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -40,6 +41,7 @@ final class Failures {
             case ConfigException e -> ExitCode.CONFIGURATION;
             case InUseException e -> ExitCode.BUSY;
             case MemberRefusedException e -> ExitCode.CONFIGURATION;
+            case JmxRefusedException e -> ExitCode.CONFIGURATION;
             case BindException e when BindFailures.inUse(e) -> ExitCode.BUSY;
             case BindException e -> ExitCode.CONFIGURATION;
             case ConnectException e -> ExitCode.UNREACHABLE;

@@ -116,6 +116,6 @@ final class MountCommand implements Callable<ExitCode> {
                 config == null
                         ? Config.parse("command line", "", MountConfig.class)
                         : Config.load(config, MountConfig.class);
-        return new MountConfig(read.metricsAddress(), read.client().connectingTo(from.mds()));
+        return read.connectingTo(from.mds());
     }
 }

@@ -12,6 +12,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.ReadReplyFormat;
+import io.cairn.common.jmx.JmxConfig;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
@@ -106,6 +107,7 @@ final class TestCluster implements AutoCloseable {
                 "host",
                 "rack",
                 Optional.empty(),
+                Optional.empty(),
                 2,
                 Duration.ofSeconds(10),
                 Duration.ofMillis(50),
@@ -113,7 +115,8 @@ final class TestCluster implements AutoCloseable {
                 ByteSize.ofMiB(0),
                 disks,
                 rocks(),
-                new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)));
+                new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)),
+                JmxConfig.none());
     }
 
     private static DataServerConfig.DiskTable disk(Path directory, int mebibytes) {

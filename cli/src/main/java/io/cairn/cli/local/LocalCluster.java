@@ -205,14 +205,18 @@ final class LocalCluster {
             refuseIfBusy(part, self.address());
             refuseIfBusy(part, self.raftAddress());
             refuseIfBusy(part, config.metricsAddress());
+            refuseIfBusy(part, config.jmxAddress());
         }
         for (Part part : parts.data()) {
             DataServerConfig config = Config.load(part.config(), DataServerConfig.class);
             refuseIfBusy(part, config.listen());
             refuseIfBusy(part, config.metricsAddress());
+            refuseIfBusy(part, config.jmxAddress());
         }
         Part mount = cluster.part(PartKind.MOUNT, 1);
-        refuseIfBusy(mount, Config.load(mount.config(), MountConfig.class).metricsAddress());
+        MountConfig config = Config.load(mount.config(), MountConfig.class);
+        refuseIfBusy(mount, config.metricsAddress());
+        refuseIfBusy(mount, config.jmxAddress());
     }
 
     private static void refuseIfBusy(Part part, Optional<HostPort> address) {

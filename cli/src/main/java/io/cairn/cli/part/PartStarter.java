@@ -6,6 +6,8 @@ import io.cairn.client.CairnClients;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.common.config.HostPort;
+import io.cairn.common.jmx.JmxConfig;
+import io.cairn.common.jmx.JmxEndpoint;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.ProcessMetrics;
 import io.cairn.common.metrics.PrometheusEndpoint;
@@ -22,6 +24,7 @@ import io.cairn.mds.raft.StartWord;
 import io.cairn.mds.server.MdsConfig;
 import io.cairn.mds.server.MdsServer;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -36,6 +39,9 @@ public final class PartStarter {
     private final ServerProcess process;
     private final ProcessMetrics metrics;
     private @Nullable RocksMemory rocksMemory;
+    private @Nullable JmxSettings jmx;
+
+    private record JmxSettings(HostPort address, JmxConfig config) {}
 
     public PartStarter(ServerProcess process) {
         this.process = process;
@@ -46,6 +52,7 @@ public final class PartStarter {
      * @param word what the administrator says of an empty directory
      */
     public MdsServer mds(MdsConfig config, StartWord word) throws Exception {
+        publish(config.metricsAddress(), config.jmxAddress(), config.jmx());
         Meters meters = meters("mds-" + config.memberId());
         MdsServer server =
                 process.add(
@@ -57,11 +64,11 @@ public final class PartStarter {
                                 meters,
                                 BootClock.INSTANCE,
                                 FatalExit::now));
-        endpoint(config.metricsAddress());
         return server;
     }
 
     public DataServer dataServer(String name, DataServerConfig config) throws Exception {
+        publish(config.metricsAddress(), config.jmxAddress(), config.jmx());
         Meters meters = meters(name);
         IndexDatabases databases =
                 new IndexDatabases(
@@ -73,12 +80,12 @@ public final class PartStarter {
                         process.failed(
                                 new CommandException(
                                         ExitCode.CONFIGURATION, name + ": " + e.getMessage(), e)));
-        endpoint(config.metricsAddress());
         return server;
     }
 
     /** The process ends when the file system is unmounted. */
     public void mount(MountConfig config, Path mountPoint, MountOptions options) throws Exception {
+        publish(config.metricsAddress(), config.jmxAddress(), config.jmx());
         Meters meters = meters("mount");
         ClientConfig session =
                 options.session(config.client()).describedAs(description(mountPoint));
@@ -88,7 +95,6 @@ public final class PartStarter {
                 process.add(
                         "mount on " + mountPoint,
                         FuseMount.mount(client, mountPoint, named, meters));
-        endpoint(config.metricsAddress());
         Thread.ofVirtual()
                 .name("cairn-mount-end")
                 .start(() -> {
@@ -127,6 +133,42 @@ public final class PartStarter {
     /** Published until the part has stopped. */
     private Meters meters(String part) {
         return process.add("meters of " + part, metrics.part(part));
+    }
+
+    /**
+     * Before the part starts: who waits for a mount or a server must not see it come, and then go
+     * because of an address that cannot be had.
+     */
+    private void publish(
+            Optional<HostPort> metricsAddress, Optional<HostPort> jmxAddress, JmxConfig config)
+            throws IOException {
+        endpoint(metricsAddress);
+        jmx(jmxAddress, config);
+    }
+
+    /**
+     * The beans are those of the process, and so is the address: the first part that names one
+     * opens it for all.
+     */
+    private void jmx(Optional<HostPort> address, JmxConfig config) throws IOException {
+        if (address.isEmpty()) {
+            return;
+        }
+        JmxSettings wanted = new JmxSettings(address.get(), config);
+        if (jmx == null) {
+            jmx = wanted;
+            process.add(
+                    "JMX address " + wanted.address(),
+                    new JmxEndpoint(
+                            wanted.address(), config, ManagementFactory.getPlatformMBeanServer()));
+        } else if (!jmx.equals(wanted)) {
+            throw new CommandException(
+                    ExitCode.CONFIGURATION,
+                    ("jmx_address %s: this process has the JMX address %s of another part; give all"
+                                    + " parts of a process the same jmx_address and [jmx], or one of"
+                                    + " them only, or start with --processes")
+                            .formatted(wanted.address(), jmx.address()));
+        }
     }
 
     private void endpoint(Optional<HostPort> address) throws IOException {

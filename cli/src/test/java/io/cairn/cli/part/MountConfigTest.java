@@ -16,6 +16,7 @@ class MountConfigTest extends ConfigRecordContract {
     void everythingHasDefaults() {
         MountConfig config = Config.parse("mount.toml", "", MountConfig.class);
         assertThat(config.metricsAddress()).isEmpty();
+        assertThat(config.jmxAddress()).isEmpty();
         assertThat(config.client().mds()).isEmpty();
         assertThat(config.client().path()).isEqualTo("/");
     }

@@ -5,6 +5,7 @@ import io.cairn.common.config.HostPort;
 import io.cairn.common.config.Key;
 import io.cairn.common.config.KeyException;
 import io.cairn.common.data.BlockCrc;
+import io.cairn.common.jmx.JmxConfig;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemoryConfig;
 import java.nio.file.Path;
@@ -38,6 +39,12 @@ public record DataServerConfig(
                         value = "Address of the Prometheus endpoint; none if it is not given.",
                         example = "127.0.0.1:9101")
                 Optional<HostPort> metricsAddress,
+        @Key(
+                        value =
+                                "Address at which clients of JMX read the beans of the process; default:"
+                                        + " none. `[jmx]` says who may.",
+                        example = "127.0.0.1:7109")
+                Optional<HostPort> jmxAddress,
         @Key(
                         value = "Network threads; 0 takes one per core, at most 4.",
                         defaultValue = "0",
@@ -82,7 +89,8 @@ public record DataServerConfig(
                 ByteSize reserve,
         @Key("The disks this process serves, at least one.") List<DiskTable> disk,
         @Key("The chunk indexes.") RocksConfig rocksdb,
-        @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory) {
+        @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
+        @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {
 
     public DataServerConfig {
         KeyException.require(!disk.isEmpty(), "disk", "must be given at least once");

@@ -4,6 +4,7 @@ import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.config.Key;
 import io.cairn.common.config.KeyException;
+import io.cairn.common.jmx.JmxConfig;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemoryConfig;
 import io.cairn.mds.raft.MetaLogConfig;
@@ -36,6 +37,12 @@ public record MdsConfig(
                         example = "127.0.0.1:7100")
                 Optional<HostPort> metricsAddress,
         @Key(
+                        value =
+                                "Address at which clients of JMX read the beans of the process; default:"
+                                        + " none. `[jmx]` says who may.",
+                        example = "127.0.0.1:7009")
+                Optional<HostPort> jmxAddress,
+        @Key(
                         value = "Inodes, and as many directory entries, kept in memory.",
                         defaultValue = "32768",
                         min = "1024",
@@ -49,7 +56,8 @@ public record MdsConfig(
         @Key("The pool made with a new cluster; of no effect later.") Pool pool,
         @Key("Background work.") Background background,
         @Key("The database of the namespace.") RocksConfig rocksdb,
-        @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory) {
+        @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
+        @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {
 
     public MdsConfig {
         try {
