@@ -5,6 +5,7 @@ import io.cairn.cli.local.DownCommand;
 import io.cairn.cli.local.EmbeddedCommand;
 import io.cairn.cli.local.UpCommand;
 import io.cairn.cli.output.Output;
+import io.cairn.cli.stats.StatsCommand;
 import java.io.PrintWriter;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -34,6 +35,7 @@ import picocli.CommandLine.Command;
             MdsCommand.class,
             DataServerCommand.class,
             EmbeddedCommand.class,
+            StatsCommand.class,
             ConfigCommand.class,
             CompletionCommand.class,
             VersionCommand.class,

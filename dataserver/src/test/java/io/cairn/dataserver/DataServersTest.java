@@ -16,6 +16,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.dataserver.TestCluster.Result;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.ground.DataServerMeter;
 import java.io.IOException;
 import java.net.Socket;
 import java.nio.file.Path;
@@ -80,6 +81,31 @@ class DataServersTest {
             assertThat(read(TestCluster.pg(i), 0, 100)).isEqualTo(new byte[100]);
         }
         cluster.awaitIdenticalHistories();
+    }
+
+    @Test
+    void everyReplicaCountsWhatItStores() {
+        int pg = TestCluster.pg(0);
+        write(pg, 1, 0, bytes(1, 5000));
+        assertThat(read(pg, 0, 3000)).isEqualTo(Arrays.copyOf(bytes(1, 5000), 3000));
+        for (int i = 0; i < TestCluster.SERVERS; i++) {
+            Meters meters = cluster.meters(i);
+            boolean primary = i == cluster.primary(pg);
+            await().atMost(TestCluster.PATIENCE)
+                    .untilAsserted(() -> {
+                        assertThat(written(meters, "primary")).isEqualTo(primary ? 5000 : 0);
+                        assertThat(written(meters, "backup")).isEqualTo(primary ? 0 : 5000);
+                    });
+            if (!primary) { // the primary may be a backup of other groups
+                assertThat(meters.timer(DataServerMeter.BACKUP).count()).isPositive();
+            }
+            assertThat(meters.counter(DataServerMeter.READ_BYTES).count())
+                    .isEqualTo(primary ? 3000 : 0);
+        }
+    }
+
+    private static long written(Meters meters, String role) {
+        return meters.counter(DataServerMeter.WRITTEN_BYTES, role).count();
     }
 
     @Test

@@ -41,7 +41,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -53,7 +55,7 @@ import org.jspecify.annotations.Nullable;
 final class TestCluster implements AutoCloseable {
     static final int SERVERS = 3;
     static final ByteString CLUSTER = IdentityDirectory.randomId();
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    static final Duration PATIENCE = Duration.ofSeconds(30);
 
     final FakeMds mds;
     final List<MemoryDisk> disks = new ArrayList<>();
@@ -69,6 +71,7 @@ final class TestCluster implements AutoCloseable {
     final List<String> fatal = new CopyOnWriteArrayList<>();
 
     private final @Nullable DataServer[] servers = new @Nullable DataServer[SERVERS];
+    private final Map<Integer, Meters> meters = new HashMap<>();
     private final RpcLoops loops = new RpcLoops(1, "test-client");
     private final RpcClient client =
             new RpcClient(
@@ -185,7 +188,7 @@ final class TestCluster implements AutoCloseable {
                     DataServer.start(
                             config(stateDir(i), List.of(mds.address()), tables),
                             DiskOpener.local(databases, faults.get(i)),
-                            Meters.unpublished(),
+                            meters(i),
                             this::fatal);
             return;
         }
@@ -195,8 +198,13 @@ final class TestCluster implements AutoCloseable {
                         realDisks
                                 ? DiskOpener.local(databases, devices.get(i))
                                 : opener(disks.get(i)),
-                        Meters.unpublished(),
+                        meters(i),
                         this::fatal);
+    }
+
+    /** Of each server, also over its restarts. */
+    Meters meters(int i) {
+        return meters.computeIfAbsent(i, _ -> Meters.unpublished());
     }
 
     private void fatal(String what, Throwable cause) {

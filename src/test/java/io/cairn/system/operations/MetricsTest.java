@@ -3,13 +3,23 @@ package io.cairn.system.operations;
 import static java.util.Locale.ROOT;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Prometheus;
+import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -25,8 +35,12 @@ import javax.management.remote.JMXConnectorFactory;
 import javax.management.remote.JMXServiceURL;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
-/** Each operation's count and latency in JMX and in Prometheus, and the same in both. */
+/** Each operation's count and latency in JMX, in Prometheus and by {@code cairn stats}. */
+@ExtendWith(SharedCluster.class)
 class MetricsTest {
     private static final String COUNT = "count";
     private static final String[] STATISTICS = {COUNT, "0.5", "0.99", "0.999", "1"};
@@ -48,6 +62,114 @@ class MetricsTest {
             Pattern.compile("(?m)^cairn_(\\w+)_(latency_seconds|total)\\{([^}]*)} (\\S+)$");
 
     private static final Pattern TAG = Pattern.compile("(\\w+)=\"([^\"]*)\"");
+
+    private final Cluster shared;
+
+    MetricsTest(Cluster shared) {
+        this.shared = shared;
+    }
+
+    /**
+     * The part of a placement group that a server has is chance: data-1 is the primary of what is
+     * written or a backup, and shows either.
+     */
+    @Test
+    void statsShowWhatAMountAndADataServerDo() throws IOException {
+        Path work = shared.work("stats");
+        String writing = "while :; do dd if=/dev/zero of='%s/f' bs=64k count=8 conv=fsync; done";
+        Process load =
+                new ProcessBuilder("bash", "-c", writing.formatted(work))
+                        .redirectErrorStream(true)
+                        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                        .start();
+        try {
+            String mount = shared.mnt().toString();
+            awaitStats(mount, "mount", "client_operation write", "mount_operation write");
+            awaitStats(mount, "mount", "client_written");
+            awaitStats("data-1", "data-1", "dataserver_operation write", "dataserver_backup");
+            awaitStats("data-1", "data-1", "dataserver_written");
+        } finally {
+            load.descendants().forEach(ProcessHandle::destroyForcibly);
+            Cluster.kill9(List.of(load.toHandle()));
+        }
+        Cluster.cairn("stats", "nonsense", "--dir", shared.state().toString())
+                .saysOneLine(2, "nonsense", "data-1", shared.mnt().toString());
+        Cluster.cairn("stats", "127.0.0.1:1").saysOneLine(4, "127.0.0.1:1");
+    }
+
+    /** Until one of these operations or bytes shows a rate; nothing of another part is shown. */
+    private void awaitStats(String target, String part, String... names) {
+        Awaitility.await(String.join(" or ", names))
+                .atMost(Duration.ofMinutes(2))
+                .untilAsserted(() -> {
+                    Shell.Result result =
+                            Cluster.cairn(
+                                    "stats",
+                                    target,
+                                    "2",
+                                    "1",
+                                    "--json",
+                                    "--dir",
+                                    shared.state().toString());
+                    JsonNode document = JsonMapper.shared().readTree(result.ok().out());
+                    List<JsonNode> shown = new ArrayList<>();
+                    document.path("operations").forEach(shown::add);
+                    document.path("bytes").forEach(shown::add);
+                    assertThat(shown)
+                            .as(result.out())
+                            .allMatch(o -> o.path("part").asString().equals(part))
+                            .anyMatch(o ->
+                                    Arrays.stream(names).anyMatch(name(o)::startsWith)
+                                            && o.path("per_second").asDouble()
+                                                            + o.path("bytes_per_second").asDouble()
+                                                    > 0);
+                });
+    }
+
+    private static String name(JsonNode rate) {
+        return rate.path("meter").asString() + " " + rate.path("tags").path("op").asString("");
+    }
+
+    @Test
+    void anEmbeddedClusterHasOneJmxAddress() throws Exception {
+        try (Cluster cluster = Cluster.temporary()) {
+            cluster.up();
+            cluster.down();
+            int port;
+            try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                port = free.getLocalPort();
+            }
+            Path users = Files.writeString(cluster.base().resolve("users"), "admin secret\n");
+            String address = "jmx_address = \"127.0.0.1:%d\"\n".formatted(port);
+            String login = "\n[jmx]\npassword_file = \"%s\"\n".formatted(users);
+            cluster.configure("mds-1", c -> address + c + login);
+            cluster.configure("mount", c -> address + c);
+            cluster.tryUp().saysOneLine(3, "users", "chmod 600");
+
+            Files.setPosixFilePermissions(users, PosixFilePermissions.fromString("rw-------"));
+            cluster.tryUp().saysOneLine(3, "jmx_address", "127.0.0.1:" + port);
+
+            cluster.configure("mount", c -> c + login);
+            cluster.up();
+            JMXServiceURL url =
+                    new JMXServiceURL(
+                            "service:jmx:rmi:///jndi/rmi://127.0.0.1:%d/jmxrmi".formatted(port));
+            assertThatThrownBy(() -> connect(url, "guess").close())
+                    .isInstanceOf(SecurityException.class);
+            try (JMXConnector admin = connect(url, "secret")) {
+                MBeanServerConnection server = admin.getMBeanServerConnection();
+                assertThat(server.queryNames(new ObjectName("io.cairn:type=*Operation,*"), null))
+                        .extracting(name -> name.getKeyProperty("part"))
+                        .contains("mds-1", "data-1", "data-2", "data-3", "mount");
+            }
+        }
+    }
+
+    @SuppressWarnings("BanJNDI") // the address is the test's
+    private static JMXConnector connect(JMXServiceURL url, String password) throws IOException {
+        return JMXConnectorFactory.connect(
+                url, Map.of(JMXConnector.CREDENTIALS, new String[] {"admin", password}));
+    }
 
     @Test
     void jmxAndPrometheusAgree() throws Exception {

@@ -84,7 +84,7 @@ public final class ClusterDirectory {
     }
 
     /** Where it was last mounted. */
-    Optional<Path> mountPoint() throws IOException {
+    public Optional<Path> mountPoint() throws IOException {
         Path file = path.resolve("mountpoint");
         return Files.exists(file)
                 ? Optional.of(Path.of(Files.readString(file).stripTrailing()))

@@ -6,6 +6,17 @@ import io.cairn.common.metrics.MeterSpec;
 public enum DataServerMeter implements MeterSpec {
     OPERATION(Kind.TIMER, "", "Requests served, by kind, from arrival to answer", "op"),
     PREPARE(Kind.TIMER, "", "Operations sent to a backup, until it had them durably"),
+    BACKUP(
+            Kind.TIMER,
+            "",
+            "Operations that this server got as a backup, from arrival until it had them durably"),
+    READ_BYTES(Kind.COUNTER, "bytes", "Bytes that clients have read"),
+    WRITTEN_BYTES(
+            Kind.COUNTER,
+            "bytes",
+            "Bytes that clients have written, by what this server is of their placement group (primary"
+                    + " or backup): each counts once on every replica",
+            "role"),
     IN_FLIGHT(Kind.GAUGE, "bytes", "Uncommitted operations this server is the primary of"),
     PGS(Kind.GAUGE, "", "Placement group replicas of this server, by state", "state"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this server has"),

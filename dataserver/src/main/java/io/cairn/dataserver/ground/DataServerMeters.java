@@ -18,6 +18,10 @@ public final class DataServerMeters {
 
     private final Timers<Op> operations;
     private final OperationTimer prepare;
+    private final OperationTimer backup;
+    private final Counter readBytes;
+    private final Counter writtenAsPrimary;
+    private final Counter writtenAsBackup;
     private final Counter corruptReads;
     private final Counter corruptBlocks;
     private final Counter corruptRequests;
@@ -27,6 +31,10 @@ public final class DataServerMeters {
     public DataServerMeters(Meters meters) {
         operations = meters.timers(DataServerMeter.OPERATION, EnumSet.allOf(Op.class));
         prepare = meters.timer(DataServerMeter.PREPARE);
+        backup = meters.timer(DataServerMeter.BACKUP);
+        readBytes = meters.counter(DataServerMeter.READ_BYTES);
+        writtenAsPrimary = meters.counter(DataServerMeter.WRITTEN_BYTES, "primary");
+        writtenAsBackup = meters.counter(DataServerMeter.WRITTEN_BYTES, "backup");
         corruptReads = meters.counter(DataServerMeter.CORRUPT_READ);
         corruptBlocks = meters.counter(DataServerMeter.CORRUPT_BLOCK);
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
@@ -40,6 +48,29 @@ public final class DataServerMeters {
 
     public OperationTimer prepare() {
         return prepare;
+    }
+
+    /** A client has read so many bytes. */
+    public void read(int bytes) {
+        readBytes.increment(bytes);
+    }
+
+    /** A client's write of so many bytes is on enough replicas, of which this is the primary. */
+    public void written(int bytes) {
+        writtenAsPrimary.increment(bytes);
+    }
+
+    /**
+     * An operation of another primary was answered.
+     *
+     * @param bytes of its payload
+     * @param durable whether it is on the disk here
+     */
+    public void backedUp(long startNanos, int bytes, boolean durable) {
+        backup.recordSince(startNanos, durable);
+        if (durable) {
+            writtenAsBackup.increment(bytes);
+        }
     }
 
     public void corruptRead() {

@@ -38,7 +38,6 @@ public final class DataService implements RpcHandler {
     private final MdsService mds;
     private final CorruptReads corruptReads;
     private final OperationTimer writes;
-    private final OperationTimer reads;
     private final DataServerMeters meters;
 
     /**
@@ -56,11 +55,10 @@ public final class DataService implements RpcHandler {
         this.status = status;
         this.databases = databases;
         repairs = new Repairs(meters);
-        members = new MemberService(loops, parts, repairs);
+        members = new MemberService(loops, parts, repairs, meters);
         mds = new MdsService(loops, parts, meters);
         corruptReads = new CorruptReads(meters, repairs);
         writes = meters.operation(DataServerMeters.Op.WRITE);
-        reads = meters.operation(DataServerMeters.Op.READ);
         this.meters = meters;
     }
 
@@ -121,6 +119,7 @@ public final class DataService implements RpcHandler {
         Requests.checkClient(op, DataOpType.WRITE);
         ByteBuf payload = request.payload();
         Requests.checkPayload(op, payload);
+        int bytes = payload.readableBytes();
         PgLoop owner = loops.owner(op.pg());
         owner.runOrExecute(
                 new OpCall.Mutation(
@@ -130,13 +129,16 @@ public final class DataService implements RpcHandler {
                         owner,
                         needMap,
                         writes,
-                        () -> request.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER)));
+                        () -> {
+                            meters.written(bytes);
+                            request.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER);
+                        }));
     }
 
     private void read(RpcRequest request) {
         DataOp op = DataOpFormat.decode(request.head().duplicate());
         Requests.checkClient(op, DataOpType.READ);
         PgLoop owner = loops.owner(op.pg());
-        owner.runOrExecute(new ReadCall(request, op, owner, needMap, reads, corruptReads));
+        owner.runOrExecute(new ReadCall(request, op, owner, needMap, meters, corruptReads));
     }
 }

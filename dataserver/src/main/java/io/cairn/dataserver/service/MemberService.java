@@ -14,6 +14,7 @@ import io.cairn.common.proto.PgPeerQueryRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoop;
@@ -51,11 +52,13 @@ final class MemberService {
     private final PgLoops loops;
     private final ServerParts parts;
     private final Repairs repairs;
+    private final DataServerMeters meters;
 
-    MemberService(PgLoops loops, ServerParts parts, Repairs repairs) {
+    MemberService(PgLoops loops, ServerParts parts, Repairs repairs, DataServerMeters meters) {
         this.loops = loops;
         this.parts = parts;
         this.repairs = repairs;
+        this.meters = meters;
     }
 
     void prepare(RpcRequest request) {
@@ -69,20 +72,33 @@ final class MemberService {
                 p.entry().pg(),
                 p.targetDisk(),
                 slot -> {
-                    slot.replica().onPrepare(p, new PrepareReply(request));
+                    slot.replica().onPrepare(p, new PrepareReply(request, meters));
                     // The log has its own copy; the answer comes when that is durable.
                     request.releaseBody();
                 });
     }
 
-    private record PrepareReply(RpcRequest request) implements PrepareAnswer {
+    private static final class PrepareReply implements PrepareAnswer {
+        private final RpcRequest request;
+        private final DataServerMeters meters;
+        private final int bytes;
+        private final long startNanos = System.nanoTime();
+
+        PrepareReply(RpcRequest request, DataServerMeters meters) {
+            this.request = request;
+            this.meters = meters;
+            this.bytes = request.payload().readableBytes();
+        }
+
         @Override
         public void durable(long pgEpoch, long durableSequence, long admissibleBytes) {
+            meters.backedUp(startNanos, bytes, true);
             reply(new PrepareReplyFormat.Reply(pgEpoch, durableSequence, admissibleBytes, false));
         }
 
         @Override
         public void gap(long pgEpoch, long haveSequence, long admissibleBytes) {
+            meters.backedUp(startNanos, bytes, false);
             reply(new PrepareReplyFormat.Reply(pgEpoch, haveSequence, admissibleBytes, true));
         }
 
@@ -94,6 +110,7 @@ final class MemberService {
 
         @Override
         public void refuse(RpcStatus status) {
+            meters.backedUp(startNanos, bytes, false);
             request.fail(status);
         }
     }

@@ -5,10 +5,10 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.ReadReply;
 import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.replication.OpAnswer;
@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  * PG.
  */
 final class ReadCall extends OpCall implements DiskStore.ReadCallback {
+    private final DataServerMeters meters;
     private final CorruptReads corruptReads;
     private @Nullable PgSlot slot;
     private @Nullable ByteBuf data;
@@ -38,9 +39,10 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
             DataOp op,
             PgLoop owner,
             Runnable needMap,
-            OperationTimer timer,
+            DataServerMeters meters,
             CorruptReads corruptReads) {
-        super(request, op, owner, needMap, timer);
+        super(request, op, owner, needMap, meters.operation(DataServerMeters.Op.READ));
+        this.meters = meters;
         this.corruptReads = corruptReads;
     }
 
@@ -124,6 +126,7 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
         data = null;
         mask(bytes);
         finished(true);
+        meters.read(bytes.readableBytes());
         ReadReply reply = new ReadReply(op.length(), bytes.readableBytes(), blockCrcs);
         ByteBuf head =
                 PooledByteBufAllocator.DEFAULT.directBuffer(ReadReplyFormat.encodedLength(reply));
