@@ -3,13 +3,10 @@ package io.cairn.cli;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.output.Output;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
+import io.cairn.common.release.Release;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Properties;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -27,7 +24,7 @@ final class VersionCommand implements Callable<ExitCode> {
     @Override
     public ExitCode call() {
         Map<String, String> facts = new LinkedHashMap<>();
-        facts.put("version", version());
+        facts.put("version", Release.CURRENT);
         facts.put("java", Runtime.version().toString());
         Output out = new Output(Objects.requireNonNull(spec).commandLine().getOut());
         if (options.json()) {
@@ -36,16 +33,5 @@ final class VersionCommand implements Callable<ExitCode> {
             out.line("cairn " + facts.get("version") + ", Java " + facts.get("java"));
         }
         return ExitCode.SUCCESS;
-    }
-
-    /** The version that was built. */
-    static String version() {
-        Properties properties = new Properties();
-        try (InputStream in = VersionCommand.class.getResourceAsStream("version.properties")) {
-            properties.load(Objects.requireNonNull(in, "version.properties"));
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-        return properties.getProperty("version");
     }
 }

@@ -9,6 +9,7 @@ import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.StreamSupport;
@@ -91,6 +92,54 @@ class AdministratorTest {
         assertThat(json("session", "ls").findValuesAsString("session")).contains(session);
         ask("session", "evict", "first").saysOneLine(USAGE, "first");
         Cluster.cairn("session").saysOneLine(USAGE, "ls or evict");
+    }
+
+    @Test
+    void statusNamesTheReleaseOfEveryPart() {
+        String release =
+                JsonMapper.shared()
+                        .readTree(Cluster.cairn("version", "--json").ok().out())
+                        .path("version")
+                        .asString();
+        // A leader that has just begun has not heard of all.
+        Awaitility.await()
+                .atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> {
+                    JsonNode releases = cluster.status().path("releases");
+                    assertThat(releases.propertyNames()).containsExactly(release);
+                    assertThat(releases.path(release).valueStream().map(JsonNode::asString))
+                            .contains("mds-1", "data-1", "data-2", "data-3")
+                            .anyMatch(part -> part.matches("mount-\\d+"));
+                });
+        JsonNode status = cluster.status();
+        for (String kind : List.of("mds", "data_servers", "mounts")) {
+            assertThat(status.path(kind).findValuesAsString("release"))
+                    .as(kind)
+                    .isNotEmpty()
+                    .containsOnly(release);
+        }
+        assertThat(ask("status").out()).contains("release   " + release + "  all parts");
+    }
+
+    @Test
+    void statusShowsHowFastDeletedFilesGo() throws IOException {
+        List<Path> files = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            files.add(Files.write(work.resolve("deleted-" + i), new byte[5000]));
+        }
+        for (Path file : files) {
+            Files.delete(file);
+        }
+        Awaitility.await("the rate of deletion")
+                .atMost(Duration.ofMinutes(1))
+                .until(() -> cluster.status().path("deletion_inodes_per_second").asDouble() > 0);
+        Awaitility.await("nothing is left to delete")
+                .atMost(Duration.ofMinutes(1))
+                .untilAsserted(() -> {
+                    JsonNode status = cluster.status();
+                    assertThat(status.path("deletion_backlog_inodes").asLong()).isZero();
+                    assertThat(status.path("deletion_eta_seconds").asDouble(-1)).isZero();
+                });
     }
 
     @Test

@@ -24,10 +24,12 @@ import org.jspecify.annotations.Nullable;
 public final class StatusReport {
     private final StatusReply status;
     private final List<String> warnings;
+    private final PartReleases releases;
 
     private StatusReport(StatusReply status) {
         this.status = status;
         this.warnings = warnings(status);
+        this.releases = new PartReleases(status);
     }
 
     public static StatusReport of(StatusReply status) {
@@ -59,8 +61,8 @@ public final class StatusReport {
         json.put("used_bytes", usedBytes());
         json.put("free_bytes", status.getSpace().getFreeBytes());
         json.put("inodes_used", status.getSpace().getInodesUsed());
-        json.put("deletion_backlog_inodes", status.getDeletionBacklogInodes());
-        json.put("deletion_backlog_bytes", status.getDeletionBacklogBytes());
+        Backlog.of(status).putInto(json);
+        json.put("releases", releases.byRelease());
         List<Object> mds = new ArrayList<>();
         for (MdsMember member : status.getMembersList()) {
             Map<String, Object> m = new LinkedHashMap<>();
@@ -68,6 +70,7 @@ public final class StatusReport {
             m.put("address", member.getAddress());
             m.put("raft_address", member.getRaftAddress());
             m.put("leader", member.getId() == status.getLeader());
+            m.put("release", releases.of("mds-" + member.getId()));
             MemberStatus heard = memberStatus(member);
             if (heard != null) {
                 m.put("heard", heard.getHeard());
@@ -85,6 +88,7 @@ public final class StatusReport {
             s.put("id", server.getId());
             s.put("address", server.getAddress());
             s.put("up", server.getUp());
+            s.put("release", releases.of("data-" + server.getId()));
             s.put("host", server.getHost());
             s.put("rack", server.getRack());
             s.put("disks", disks(server));
@@ -109,6 +113,7 @@ public final class StatusReport {
             m.put("session", session.getSession());
             m.put("description", session.getDescription());
             m.put("address", session.getAddress());
+            m.put("release", session.getRelease());
             m.put("age_millis", session.getAgeMillis());
             m.put("since_renewal_millis", session.getSinceRenewalMillis());
             m.put("open_files", session.getOpenFiles());
@@ -129,11 +134,9 @@ public final class StatusReport {
                 Sizes.text(status.getSpace().getFreeBytes()),
                 status.getSpace().getInodesUsed());
         if (status.getDeletionBacklogInodes() > 0) {
-            out.printf(
-                    "deleting  %,d files, %s%n",
-                    status.getDeletionBacklogInodes(),
-                    Sizes.text(status.getDeletionBacklogBytes()));
+            out.printf("deleting  %s%n", Backlog.of(status).text());
         }
+        releases.lines().forEach(line -> out.printf("release   %s%n", line));
         out.printf(
                 "group     feature level %d, leader's lease %.1f s%n",
                 status.getFeatureLevel(), status.getLeaderLeaseMillis() / 1000.0);

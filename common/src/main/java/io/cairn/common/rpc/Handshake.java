@@ -2,6 +2,7 @@ package io.cairn.common.rpc;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.release.Release;
 import java.net.InetSocketAddress;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +14,10 @@ final class Handshake {
 
     private Handshake() {}
 
-    /** The Hello to send: with this protocol's versions unless the supplier set its own. */
+    /**
+     * The Hello to send: with this release, and this protocol's versions unless the supplier set
+     * its own.
+     */
     static Hello local(Hello given) {
         if (given.getMaxVersion() != 0) {
             return given;
@@ -21,6 +25,7 @@ final class Handshake {
         return given.toBuilder()
                 .setMinVersion(FrameFormat.MIN_VERSION)
                 .setMaxVersion(FrameFormat.MAX_VERSION)
+                .setRelease(Release.CURRENT)
                 .build();
     }
 

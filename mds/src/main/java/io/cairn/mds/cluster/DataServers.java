@@ -11,6 +11,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
+import io.cairn.common.release.Release;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
@@ -93,7 +94,7 @@ public final class DataServers {
             return;
         }
         // The new process has admitted nothing yet, under whatever map.
-        servers.heard(server.getId(), clock.nanos(), 0, List.of());
+        servers.heard(server.getId(), clock.nanos(), 0, List.of(), release(request));
         LOG.info(
                 "data server {} at {} registered with {} disks",
                 server.getId(),
@@ -119,6 +120,10 @@ public final class DataServers {
                 .orElse(0);
     }
 
+    private static String release(RpcRequest request) {
+        return Release.shown(request.peer().hello().getRelease());
+    }
+
     public void heartbeat(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
@@ -139,7 +144,12 @@ public final class DataServers {
                         && server.getIncarnation().equals(beat.getIncarnation());
         HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
         if (known) {
-            servers.heard(beat.getServer(), clock.nanos(), beat.getMapEpoch(), beat.getDisksList());
+            servers.heard(
+                    beat.getServer(),
+                    clock.nanos(),
+                    beat.getMapEpoch(),
+                    beat.getDisksList(),
+                    release(request));
         } else {
             reply.setRegisterAgain(true);
         }

@@ -32,8 +32,11 @@ public final class ServerLeases {
      * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease
      *     after
      * @param confirmedEpoch nothing it admitted under an older map is unfinished
+     * @param release of Cairn that it runs; empty if this leader has not heard of it, or it does
+     *     not say
      */
-    public record Known(long answeredNanos, long confirmedEpoch, List<DiskStatus> disks) {}
+    public record Known(
+            long answeredNanos, long confirmedEpoch, List<DiskStatus> disks, String release) {}
 
     ServerLeases(long leaseNanos) {
         this.leaseNanos = leaseNanos;
@@ -47,13 +50,18 @@ public final class ServerLeases {
     void begin(ClusterMap map, long fromNanos) {
         servers.clear();
         for (Server server : map.servers()) {
-            servers.put(server.getId(), new Known(fromNanos, 0, List.of()));
+            servers.put(server.getId(), new Known(fromNanos, 0, List.of(), ""));
         }
         publish();
     }
 
-    void heard(int server, long nowNanos, long confirmedEpoch, List<DiskStatus> disks) {
-        servers.put(server, new Known(nowNanos, confirmedEpoch, disks));
+    void heard(
+            int server,
+            long nowNanos,
+            long confirmedEpoch,
+            List<DiskStatus> disks,
+            String release) {
+        servers.put(server, new Known(nowNanos, confirmedEpoch, disks, release));
         publish();
     }
 
@@ -74,7 +82,7 @@ public final class ServerLeases {
             }
             @Nullable Known known = servers.get(server.getId());
             if (known == null) {
-                heard(server.getId(), nowNanos, 0, List.of());
+                heard(server.getId(), nowNanos, 0, List.of(), "");
             } else if (nowNanos - known.answeredNanos > (long) (leaseNanos * DRIFT)) {
                 silent.add(server.getId());
             }

@@ -61,6 +61,7 @@ public final class LeaseGrants {
                 .setConfiguredLeaseNanos(own.configuredLeaseNanos())
                 .setFeatureLevel(own.featureLevel())
                 .addAllWarnings(warnings.get())
+                .setRelease(own.release())
                 .build();
     }
 

@@ -4,6 +4,7 @@ import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
+import io.cairn.common.release.Release;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
@@ -136,7 +137,8 @@ public final class LeaseKeeper {
                             reply.getConfiguredLeaseNanos(),
                             reply.getFeatureLevel(),
                             attempt,
-                            List.copyOf(reply.getWarningsList())));
+                            List.copyOf(reply.getWarningsList()),
+                            Release.shown(reply.getRelease())));
         }
     }
 }

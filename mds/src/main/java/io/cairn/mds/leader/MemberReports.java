@@ -24,9 +24,14 @@ public final class MemberReports {
      * @param featureLevel the highest that it knows
      * @param joinAttempt the number its attempt to join goes by, 0 if it is not joining
      * @param warnings what it has to tell the administrator; of this member itself, none
+     * @param release of Cairn that it runs; empty if it does not say
      */
     public record Report(
-            long configuredLeaseNanos, int featureLevel, long joinAttempt, List<String> warnings) {
+            long configuredLeaseNanos,
+            int featureLevel,
+            long joinAttempt,
+            List<String> warnings,
+            String release) {
         public boolean joining() {
             return joinAttempt != 0;
         }

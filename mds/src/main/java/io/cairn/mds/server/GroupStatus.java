@@ -35,6 +35,7 @@ final class GroupStatus {
                         .setConfiguredLeaseMillis(millis(told.configuredLeaseNanos()))
                         .setJoining(told.joining())
                         .setFeatureLevel(told.featureLevel())
+                        .setRelease(told.release())
                         .build();
     }
 

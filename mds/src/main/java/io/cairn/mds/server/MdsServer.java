@@ -5,6 +5,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Role;
+import io.cairn.common.release.Release;
 import io.cairn.common.rocks.DatabaseService;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.HelloPolicy;
@@ -151,7 +152,8 @@ public final class MdsServer implements AutoCloseable {
                                 config.raft().leaderLease().toNanos(),
                                 Features.CURRENT,
                                 0,
-                                List.of()));
+                                List.of(),
+                                Release.CURRENT));
         LeaderDuties duties =
                 new LeaderDuties(
                         config,
@@ -173,6 +175,7 @@ public final class MdsServer implements AutoCloseable {
                         duties.mutations().sessions(),
                         duties.map(),
                         duties.dataServers(),
+                        duties.reaper(),
                         control,
                         clock,
                         config.dataServers().bootstrapDisks(),

@@ -10,6 +10,7 @@ import io.cairn.common.proto.SessionStatus;
 import io.cairn.common.proto.StatFsReply;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.background.Reaper;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.PgTables;
@@ -50,6 +51,7 @@ final class Status {
     private final SessionTable sessions;
     private final CurrentMap map;
     private final DataServers dataServers;
+    private final Reaper reaper;
     private final Control control;
     private final NanoClock clock;
     private final int bootstrapDisks;
@@ -64,6 +66,7 @@ final class Status {
             SessionTable sessions,
             CurrentMap map,
             DataServers dataServers,
+            Reaper reaper,
             Control control,
             NanoClock clock,
             int bootstrapDisks,
@@ -76,6 +79,7 @@ final class Status {
         this.sessions = sessions;
         this.map = map;
         this.dataServers = dataServers;
+        this.reaper = reaper;
         this.control = control;
         this.clock = clock;
         this.bootstrapDisks = bootstrapDisks;
@@ -182,6 +186,8 @@ final class Status {
                         .setMap(present.toUpdate())
                         .setDeletionBacklogInodes(counters.deletionInodes())
                         .setDeletionBacklogBytes(counters.deletionBytes())
+                        .setDeletionRate(reaper.rate())
+                        .setDeletionEtaSeconds(reaper.etaSeconds())
                         .setSpace(space());
         for (SessionRecord record : state.sessions()) {
             reply.addSessions(session(record, now));
@@ -195,7 +201,8 @@ final class Status {
                                         .setSinceHeartbeatMillis(
                                                 Math.max(0, now - known.answeredNanos())
                                                         / 1_000_000)
-                                        .addAllDisks(known.disks())));
+                                        .addAllDisks(known.disks())
+                                        .setRelease(known.release())));
         return reply.addAllWarnings(warnings(present)).build();
     }
 
@@ -215,7 +222,8 @@ final class Status {
                         .setEnding(record.getEnding());
         @Nullable ClientSession live = sessions.get(record.getSession());
         if (live != null) {
-            status.setSinceRenewalMillis((now - live.renewedNanos()) / 1_000_000);
+            status.setSinceRenewalMillis((now - live.renewedNanos()) / 1_000_000)
+                    .setRelease(live.release());
         }
         return status.build();
     }

@@ -1,5 +1,6 @@
 package io.cairn.mds.session;
 
+import io.cairn.common.release.Release;
 import io.cairn.common.rpc.RpcPeer;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -43,6 +44,12 @@ public final class ClientSession {
 
     public long renewedNanos() {
         return renewedNanos;
+    }
+
+    /** Of Cairn; empty if the client was not heard of by this leader, or does not say. */
+    public String release() {
+        RpcPeer by = peer;
+        return by == null ? "" : Release.shown(by.hello().getRelease());
     }
 
     @Nullable RpcPeer peer() {

@@ -34,10 +34,10 @@ class ServerLeasesTest {
     void aServerThatIsUpAndWasNeverHeardOfHoldsUpNoEviction() {
         leases.begin(ClusterMap.EMPTY, 0);
         ClusterMap map = map(1, 2);
-        leases.heard(1, 100, EPOCH, List.of());
+        leases.heard(1, 100, EPOCH, List.of(), "");
         assertThat(leases.silent(map, 200)).as("the deadline runs from here").isEmpty();
         assertThat(leases.allBeyond(map, EPOCH)).isFalse();
-        leases.heard(1, 1_000, EPOCH, List.of());
+        leases.heard(1, 1_000, EPOCH, List.of(), "");
         assertThat(leases.silent(map, 200 + OVER)).isEmpty();
         assertThat(leases.silent(map, 201 + OVER)).containsExactly(2);
         assertThat(leases.heardSince(2, 200 + OVER)).as("nothing stops its marking").isFalse();
@@ -49,7 +49,7 @@ class ServerLeasesTest {
         leases.begin(ClusterMap.EMPTY, 0);
         ClusterMap map = map(1);
         assertThat(leases.silent(map, 200)).isEmpty();
-        leases.heard(1, 900, EPOCH, List.of());
+        leases.heard(1, 900, EPOCH, List.of(), "");
         assertThat(leases.silent(map, 201 + OVER)).isEmpty();
         assertThat(leases.allBeyond(map, EPOCH)).isTrue();
         assertThat(leases.silent(map, 901 + OVER)).containsExactly(1);
@@ -75,9 +75,9 @@ class ServerLeasesTest {
     @Test
     void aNewProcessHasConfirmedNothing() {
         leases.begin(map(1), 0);
-        leases.heard(1, 10, EPOCH, List.of());
+        leases.heard(1, 10, EPOCH, List.of(), "");
         assertThat(leases.allBeyond(map(1), EPOCH)).isTrue();
-        leases.heard(1, 20, 0, List.of());
+        leases.heard(1, 20, 0, List.of(), "");
         assertThat(leases.allBeyond(map(1), EPOCH)).isFalse();
     }
 }

@@ -45,13 +45,13 @@ final class AgreedSettingsTest {
         return AgreedSettings.wanted(
                         PRESENT,
                         Arrays.stream(levels)
-                                .mapToObj(l -> new Report(1000, l, 0, List.of()))
+                                .mapToObj(l -> new Report(1000, l, 0, List.of(), ""))
                                 .toList())
                 .getFeatureLevel();
     }
 
     private static Report report(long leaseNanos) {
-        return new Report(leaseNanos, 2, 0, List.of());
+        return new Report(leaseNanos, 2, 0, List.of(), "");
     }
 
     private static ClusterSettings wanted(long... leases) {

@@ -1,0 +1,64 @@
+package io.cairn.cli.output;
+
+import io.cairn.common.proto.StatusReply;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * What the reaper still has to delete, how fast it does, and how long it will take.
+ *
+ * @param inodes files without names whose data is still there
+ * @param bytes their sizes
+ * @param inodesPerSecond lately; 0: nothing was deleted yet
+ * @param etaSeconds below 0: cannot be said
+ */
+record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSeconds) {
+    private static final double MINUTE = 60;
+    private static final double HOUR = 60 * MINUTE;
+    private static final double DAY = 24 * HOUR;
+
+    static Backlog of(StatusReply status) {
+        return new Backlog(
+                status.getDeletionBacklogInodes(),
+                status.getDeletionBacklogBytes(),
+                status.getDeletionRate(),
+                status.getDeletionEtaSeconds());
+    }
+
+    void putInto(Map<String, Object> json) {
+        json.put("deletion_backlog_inodes", inodes);
+        json.put("deletion_backlog_bytes", bytes);
+        json.put("deletion_inodes_per_second", inodesPerSecond);
+        if (etaSeconds >= 0) {
+            json.put("deletion_eta_seconds", etaSeconds);
+        }
+    }
+
+    String text() {
+        return String.format(
+                Locale.ROOT,
+                "%,d files, %s, %s",
+                inodes,
+                Sizes.text(bytes),
+                etaSeconds < 0
+                        ? "none deleted lately"
+                        : String.format(
+                                Locale.ROOT,
+                                "%,.0f files/s, done in about %s",
+                                inodesPerSecond,
+                                duration(etaSeconds)));
+    }
+
+    /** In the largest unit of which there are two. */
+    private static String duration(double seconds) {
+        if (seconds < 2 * MINUTE) {
+            return String.format(Locale.ROOT, "%.0f s", Math.ceil(seconds));
+        }
+        if (seconds < 2 * HOUR) {
+            return String.format(Locale.ROOT, "%.0f min", seconds / MINUTE);
+        }
+        return seconds < 2 * DAY
+                ? String.format(Locale.ROOT, "%.0f h", seconds / HOUR)
+                : String.format(Locale.ROOT, "%.0f days", seconds / DAY);
+    }
+}

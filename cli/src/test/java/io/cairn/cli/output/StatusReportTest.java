@@ -1,0 +1,99 @@
+package io.cairn.cli.output;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberStatus;
+import io.cairn.common.proto.Server;
+import io.cairn.common.proto.ServerStatus;
+import io.cairn.common.proto.SessionStatus;
+import io.cairn.common.proto.StatusReply;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class StatusReportTest {
+    private static List<String> lines(StatusReply status, String head) {
+        StringWriter out = new StringWriter();
+        StatusReport.of(status).print(new PrintWriter(out));
+        return out.toString().lines().filter(line -> line.startsWith(head)).toList();
+    }
+
+    /** Two metadata servers, of which one is not heard of, a data server and a mount. */
+    private static StatusReply.Builder cluster(String mds, String data, String mount) {
+        return StatusReply.newBuilder()
+                .setLeader(1)
+                .addMembers(MdsMember.newBuilder().setId(1))
+                .addMembers(MdsMember.newBuilder().setId(2))
+                .addMemberStatus(MemberStatus.newBuilder().setId(1).setRelease(mds))
+                .addMemberStatus(MemberStatus.newBuilder().setId(2).setRelease(mds))
+                .setMap(MapUpdate.newBuilder().addServers(Server.newBuilder().setId(1).setUp(true)))
+                .addServers(ServerStatus.newBuilder().setServer(1).setRelease(data))
+                .addSessions(SessionStatus.newBuilder().setSession(17).setRelease(mount));
+    }
+
+    @Test
+    void oneReleaseNeedsOneLine() {
+        StatusReply status = cluster("0.2.0", "0.2.0", "0.2.0").build();
+        assertThat(lines(status, "release")).containsExactly("release   0.2.0  all parts");
+        assertThat(StatusReport.of(status).asMap())
+                .containsEntry(
+                        "releases",
+                        Map.of("0.2.0", List.of("mds-1", "mds-2", "data-1", "mount-17")));
+    }
+
+    @Test
+    void releasesThatDifferNameTheirParts() {
+        StatusReply status = cluster("0.2.0", "0.1.0", "").build();
+        assertThat(lines(status, "release"))
+                .containsExactly(
+                        "release   0.2.0  mds-1, mds-2",
+                        "release   0.1.0  data-1",
+                        "release   not known  mount-17");
+        Map<String, Object> json = StatusReport.of(status).asMap();
+        assertThat(String.valueOf(json.get("mds"))).contains("release=0.2.0");
+        assertThat(String.valueOf(json.get("data_servers"))).contains("release=0.1.0");
+        assertThat(String.valueOf(json.get("mounts"))).contains("release=,");
+    }
+
+    @Test
+    void aServerThatWasNeverHeardOfIsNotKnown() {
+        StatusReply status = cluster("0.2.0", "0.2.0", "0.2.0").clearServers().build();
+        assertThat(lines(status, "release"))
+                .containsExactly(
+                        "release   0.2.0  mds-1, mds-2, mount-17", "release   not known  data-1");
+    }
+
+    @Test
+    void theBacklogIsShownWithItsRateAndItsEnd() {
+        assertThat(lines(StatusReply.getDefaultInstance(), "deleting")).isEmpty();
+        assertThat(deleting(90))
+                .isEqualTo("12,345 files, 3.00 KiB, 137 files/s, done in about 90 s");
+        assertThat(deleting(0.2)).endsWith("about 1 s");
+        assertThat(deleting(600)).endsWith("about 10 min");
+        assertThat(deleting(3 * 3600)).endsWith("about 3 h");
+        assertThat(deleting(5 * 86_400)).endsWith("about 5 days");
+        assertThat(deleting(-1)).isEqualTo("12,345 files, 3.00 KiB, none deleted lately");
+        assertThat(StatusReport.of(backlog(90)).asMap())
+                .containsEntry("deletion_backlog_inodes", 12_345L)
+                .containsEntry("deletion_inodes_per_second", 137.2)
+                .containsEntry("deletion_eta_seconds", 90.0);
+        assertThat(StatusReport.of(backlog(-1)).asMap()).doesNotContainKey("deletion_eta_seconds");
+    }
+
+    private static String deleting(double etaSeconds) {
+        return lines(backlog(etaSeconds), "deleting  ").getFirst().substring("deleting  ".length());
+    }
+
+    private static StatusReply backlog(double etaSeconds) {
+        return StatusReply.newBuilder()
+                .setDeletionBacklogInodes(12_345)
+                .setDeletionBacklogBytes(3072)
+                .setDeletionRate(137.2)
+                .setDeletionEtaSeconds(etaSeconds)
+                .build();
+    }
+}
