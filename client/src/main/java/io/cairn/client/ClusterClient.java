@@ -50,12 +50,19 @@ import io.cairn.common.proto.UnlinkOp;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The operations of {@link CairnClient} as queries and mutations; what concerns open files is done
  * by the {@code inode} package. Any thread.
  */
 final class ClusterClient implements CairnClient {
+    private static final Logger LOG = LoggerFactory.getLogger(ClusterClient.class);
+
+    /** What names of extended attributes that Cairn gives a meaning begin with. */
+    private static final ByteString OURS = ByteString.copyFromUtf8("cairn.");
+
     private final ClientRuntime runtime;
     private final FileServices services;
     private final InodeTable table;
@@ -332,7 +339,18 @@ final class ClusterClient implements CairnClient {
                         .setValue(ByteString.copyFrom(value))
                         .setFlags(flags)
                         .build();
-        return changed(Op.SETXATTR, NewMutation.stamped().setSetXattr(set));
+        CompletableFuture<Void> done = changed(Op.SETXATTR, NewMutation.stamped().setSetXattr(set));
+        if (set.getName().startsWith(OURS)) {
+            // Programs see only the errno, which does not say what is wrong with a layout.
+            var _ =
+                    done.whenComplete((nothing, failure) -> {
+                        if (failure != null) {
+                            String why = Async.failure(failure).getMessage();
+                            LOG.info("extended attribute of inode {} not set: {}", inode, why);
+                        }
+                    });
+        }
+        return done;
     }
 
     @Override
