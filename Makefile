@@ -12,7 +12,7 @@ it test crash soak: export CAIRN_NO_BUILD := 1
 
 MINUTES ?= 10
 
-.PHONY: help setup fmt check unit it test crash soak bench bench-rocks docs package clean
+.PHONY: help setup fmt check unit it test crash soak bench bench-rocks docs package image clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make bench-rocks  the RocksDB presets under the MDS, FILES=n names, ROUNDS=n'
 	@echo 'make package cli/target/cairn.tar.gz, to be unpacked where Cairn is to run'
+	@echo 'make image   the image cairn for docker and podman, out of that, see docker/README.md'
 	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
 
 setup:
@@ -72,9 +73,13 @@ docs:
 # What the launcher needs, in its places, and the manual.
 package:
 	@./cairn version
-	@tar -C . --transform 's,^,cairn/,' -czf cli/target/cairn.tar.gz cairn tools/java-home tools/mount.cairn LICENSE README.md config docs \
-	    cli/target/classpath cli/target/lib cli/target/cairn-cli-*.jar
+	@tar -C . --transform 's,^cli/target/THIRD,THIRD,;s,^,cairn/,' -czf cli/target/cairn.tar.gz.$$$$ \
+	    cairn tools/java-home tools/mount.cairn LICENSE cli/target/THIRD-PARTY.txt README.md config docs \
+	    cli/target/classpath cli/target/lib cli/target/cairn-cli-*.jar && mv cli/target/cairn.tar.gz.$$$$ cli/target/cairn.tar.gz
 	@echo cli/target/cairn.tar.gz
+
+image: package
+	@docker/image
 
 clean:
 	@$(MVN) -q clean

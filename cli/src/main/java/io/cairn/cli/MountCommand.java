@@ -12,6 +12,7 @@ import io.cairn.common.config.HostPort;
 import io.cairn.fuse.mount.FuseMount;
 import io.cairn.fuse.mount.MountException;
 import io.cairn.fuse.mount.MountOptions;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -81,6 +82,7 @@ final class MountCommand implements Callable<ExitCode> {
         }
         MountSource from = MountSource.parse(source);
         MountOptions with = parsedOptions(from);
+        checkExists(point);
         try (ServerProcess process = new ServerProcess()) {
             new PartStarter(process).mount(configuration(from), point, with);
             if (options.json()) {
@@ -90,6 +92,18 @@ final class MountCommand implements Callable<ExitCode> {
             process.awaitStop();
         }
         return ExitCode.SUCCESS;
+    }
+
+    /** Said at once, not when a metadata server has answered. A killed mount's point is neither. */
+    private static void checkExists(Path mountPoint) {
+        if (Files.notExists(mountPoint)) {
+            String text = "mount point " + mountPoint + " does not exist: mkdir -p " + mountPoint;
+            throw new CommandException(ExitCode.USAGE, text);
+        }
+        if (Files.exists(mountPoint) && !Files.isDirectory(mountPoint)) {
+            String text = "mount point " + mountPoint + " is not a directory";
+            throw new CommandException(ExitCode.USAGE, text);
+        }
     }
 
     /** Printed once the file system is there, for whoever started this command and waits. */

@@ -1,6 +1,6 @@
 /**
  * What administrators do: options and exit codes, mounts by fstab and without root, NFS gateways,
- * metrics, ports that face the network.
+ * metrics, ports that face the network, the package, its units and its image.
  */
 @NullMarked
 package io.cairn.system.operations;
