@@ -73,8 +73,10 @@ public final class SpaceLedger {
      * @param servers whose operations it takes
      */
     public void shareOfLog(long logBytes, int servers) {
-        // A quarter is for what the log loses at the ends of pages and segments.
-        logShareBytes = logBytes / 4 * 3 / Math.max(1, servers);
+        // An operation that waits for another log keeps its segment, and what came behind it, up to
+        // twice what is in flight: all that was before it in one log may be behind it in the other.
+        // The rest is for the ends of segments.
+        logShareBytes = logBytes / 4 / Math.max(1, servers);
     }
 
     /** Whether every disk takes so many bytes more. */

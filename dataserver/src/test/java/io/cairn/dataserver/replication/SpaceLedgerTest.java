@@ -12,7 +12,7 @@ class SpaceLedgerTest {
     void isBoundByItsShareOfALog() {
         SpaceLedger ledger = new SpaceLedger(0, 1000);
         assertThat(ledger.withinBound(0, 1000)).isTrue();
-        ledger.shareOfLog(1200, 3);
+        ledger.shareOfLog(3600, 3);
         ledger.charge(DISKS, 100);
         assertThat(ledger.withinBound(0, 200)).isTrue();
         assertThat(ledger.withinBound(0, 201)).isFalse();
