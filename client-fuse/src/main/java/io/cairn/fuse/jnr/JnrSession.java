@@ -5,11 +5,6 @@ import io.cairn.fuse.session.FuseMeters;
 import io.cairn.fuse.session.RequestBuffers;
 import io.cairn.fuse.session.Serving;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import jnr.ffi.Pointer;
 import jnr.ffi.Struct;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One mount through libfuse: from mounting until the file system is unmounted. Any thread. */
-public final class JnrSession implements Serving {
+public final class JnrSession extends Serving {
     /** Largest read and write of libfuse 2. */
     public static final int MAX_IO_BYTES = 128 << 10;
 
@@ -30,8 +25,6 @@ public final class JnrSession implements Serving {
 
     private final LibFuse2 libFuse;
     private final Table table = new Table();
-    private final CompletableFuture<Void> initialised = new CompletableFuture<>();
-    private final CountDownLatch ended = new CountDownLatch(1);
 
     /**
      * @param rootInode of the mounted directory
@@ -50,7 +43,10 @@ public final class JnrSession implements Serving {
         meters.handles(open::size);
     }
 
-    /** Mounts, on a thread of its own. Once. */
+    /**
+     * Mounts, on a thread of its own. Once. Where that fails, libfuse says why on the standard
+     * error output.
+     */
     public void start(List<String> arguments) {
         Thread.ofPlatform().daemon().name("cairn-libfuse").start(() -> serve(arguments));
     }
@@ -68,9 +64,8 @@ public final class JnrSession implements Serving {
         } catch (RuntimeException e) {
             LOG.error("libfuse ended", e);
         } finally {
-            initialised.completeExceptionally(
-                    new IllegalStateException("libfuse ended with " + result));
-            ended.countDown();
+            failInit("libfuse ended with " + result);
+            ended();
         }
     }
 
@@ -81,24 +76,7 @@ public final class JnrSession implements Serving {
     private @Nullable Pointer init(Pointer connection) {
         int want = connection.getInt(CONNECTION_WANT);
         connection.putInt(CONNECTION_WANT, want & ~EXPORT_SUPPORT);
-        initialised.complete(null);
+        initialised();
         return null;
-    }
-
-    /** Fails where it could not be mounted; libfuse has said why on the standard error output. */
-    @Override
-    public void awaitInit(long timeoutMillis)
-            throws InterruptedException, ExecutionException, TimeoutException {
-        initialised.get(timeoutMillis, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    public boolean awaitEnd(long timeoutMillis) throws InterruptedException {
-        return ended.await(timeoutMillis, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    public void awaitEnd() throws InterruptedException {
-        ended.await();
     }
 }

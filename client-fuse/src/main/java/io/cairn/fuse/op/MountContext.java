@@ -56,8 +56,7 @@ record MountContext(
     static <T> CompletableFuture<T> ofInode(CompletableFuture<T> result) {
         return result.exceptionallyCompose(failure ->
                 CompletableFuture.failedFuture(
-                        Causes.of(failure) instanceof FsException expected
-                                        && expected.errno() == Errno.ENOENT
+                        Causes.is(failure, Errno.ENOENT)
                                 ? new FsException(Errno.ESTALE, "removed by another client")
                                 : failure));
     }

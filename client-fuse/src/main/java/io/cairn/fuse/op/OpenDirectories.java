@@ -2,7 +2,6 @@ package io.cairn.fuse.op;
 
 import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.SetAttrOp;
@@ -63,7 +62,8 @@ final class OpenDirectories {
      * failure, and where it is not open.
      */
     @Nullable Attr ofRemoved(long inode, Throwable failure) {
-        if (!isGone(failure)) {
+        // ESTALE would be about the session, not about the directory.
+        if (!Causes.is(failure, Errno.ENOENT)) {
             return null;
         }
         Open known =
@@ -107,12 +107,6 @@ final class OpenDirectories {
 
     private static boolean removed(Attr attr) {
         return attr.getNlink() == 0;
-    }
-
-    /** ESTALE would be about the session, not about the directory. */
-    private static boolean isGone(Throwable failure) {
-        return Causes.of(failure) instanceof FsException expected
-                && expected.errno() == Errno.ENOENT;
     }
 
     private static int slot(long inode) {

@@ -3,7 +3,6 @@ package io.cairn.fuse.op;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.AttrFormat;
@@ -81,17 +80,12 @@ final class OpenOperations {
                 created.whenComplete((file, failure) -> {
                     if (failure == null) {
                         replyCreate(request, file, flags);
-                    } else if ((flags & OpenFlag.O_EXCL) == 0 && isExisting(failure)) {
+                    } else if ((flags & OpenFlag.O_EXCL) == 0 && Causes.is(failure, Errno.EEXIST)) {
                         request.fail(Errno.ESTALE);
                     } else {
                         request.fail(failure);
                     }
                 });
-    }
-
-    private static boolean isExisting(Throwable failure) {
-        return Causes.of(failure) instanceof FsException expected
-                && expected.errno() == Errno.EEXIST;
     }
 
     private void replyCreate(FuseRequest request, OpenFile file, int flags) {

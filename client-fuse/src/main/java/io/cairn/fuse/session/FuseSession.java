@@ -6,12 +6,7 @@ import io.cairn.fuse.kernel.InitFormat;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * The conversation with the kernel about one mount: from INIT until the file system is unmounted.
  * Any thread.
  */
-public final class FuseSession implements Serving {
+public final class FuseSession extends Serving {
     private static final Logger LOG = LoggerFactory.getLogger(FuseSession.class);
     private static final Logger TRACE = LoggerFactory.getLogger("io.cairn.fuse.trace");
     private static final int PAGE_BYTES = 4096;
@@ -33,8 +28,6 @@ public final class FuseSession implements Serving {
     private final Interrupts interrupts = new Interrupts();
     private final Notifier notifier;
     private final List<FuseDevice> devices = new CopyOnWriteArrayList<>();
-    private final CompletableFuture<Void> initialised = new CompletableFuture<>();
-    private final CountDownLatch ended = new CountDownLatch(1);
 
     /** Readers that run or are about to. 0: for good, and the descriptors are closed. */
     private final AtomicInteger readers = new AtomicInteger();
@@ -72,23 +65,6 @@ public final class FuseSession implements Serving {
                 .daemon()
                 .name("cairn-fuse-" + number)
                 .start(new FuseReader(this, device, buffers));
-    }
-
-    /** Fails where the kernel's protocol is too old. */
-    @Override
-    public void awaitInit(long timeoutMillis)
-            throws InterruptedException, ExecutionException, TimeoutException {
-        initialised.get(timeoutMillis, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    public boolean awaitEnd(long timeoutMillis) throws InterruptedException {
-        return ended.await(timeoutMillis, TimeUnit.MILLISECONDS);
-    }
-
-    @Override
-    public void awaitEnd() throws InterruptedException {
-        ended.await();
     }
 
     RequestHandler handler() {
@@ -146,13 +122,12 @@ public final class FuseSession implements Serving {
         int minor = InitFormat.minor(in);
         if (InitFormat.major(in) < InitFormat.MAJOR || minor < InitFormat.MINOR_MINIMUM) {
             request.fail(Errno.EPROTO);
-            initialised.completeExceptionally(
-                    new IllegalStateException(
-                            "the kernel speaks FUSE "
-                                    + InitFormat.major(in)
-                                    + "."
-                                    + minor
-                                    + "; Cairn needs 7.31 (Linux 5.4) or newer"));
+            failInit(
+                    "the kernel speaks FUSE "
+                            + InitFormat.major(in)
+                            + "."
+                            + minor
+                            + "; Cairn needs 7.31 (Linux 5.4) or newer");
             return;
         }
         long wanted = InitFlag.ALWAYS;
@@ -173,7 +148,7 @@ public final class FuseSession implements Serving {
         request.reply(reply, InitFormat.OUT_SIZE);
         LOG.debug("FUSE 7.{}, flags {}", out.minor(), Long.toHexString(flags));
         startOtherReaders();
-        initialised.complete(null);
+        initialised();
     }
 
     private void startOtherReaders() {
@@ -198,12 +173,11 @@ public final class FuseSession implements Serving {
         if (readers.decrementAndGet() > 0) {
             return;
         }
-        initialised.completeExceptionally(
-                new IllegalStateException("unmounted before the kernel said hello"));
+        failInit("unmounted before the kernel said hello");
         interrupts.close();
         notifier.close();
         devices.forEach(FuseDevice::close);
         devices.clear();
-        ended.countDown();
+        ended();
     }
 }

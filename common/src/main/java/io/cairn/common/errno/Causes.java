@@ -16,4 +16,9 @@ public final class Causes {
         }
         return cause;
     }
+
+    /** Whether it failed with that error number. */
+    public static boolean is(Throwable failure, Errno errno) {
+        return of(failure) instanceof FsException expected && expected.errno() == errno;
+    }
 }
