@@ -8,10 +8,15 @@ import org.jspecify.annotations.Nullable;
  * with the number of free blocks of each 16 MiB region, so that full regions are skipped. Searches
  * go on from where the last ended, which keeps files written together near each other. Block 0 is
  * the superblock. Any thread.
+ *
+ * <p>Only blocks of regions that are backed, whose space the file system below keeps for this file,
+ * are given out and count as free. Blocks in use may lie in any region.
  */
 public final class BlockAllocator {
     private static final int REGION_BITS = 12;
-    private static final int REGION_BLOCKS = 1 << REGION_BITS;
+
+    /** A region: 16 MiB. */
+    public static final int REGION_BLOCKS = 1 << REGION_BITS;
 
     /** Runs looked at before the longest so far is taken: bounds the time on a full disk. */
     private static final int MAX_CANDIDATES = 16_384;
@@ -19,20 +24,62 @@ public final class BlockAllocator {
     private final long blocks;
     private final long[] used;
     private final int[] regionFree;
+    private final boolean[] backed;
     private long free;
+    private long freeUnbacked;
     private long cursor = 1;
 
+    /** No region from here on is backed: a search need not look at them. */
+    private int backedEnd;
+
+    /** With no region backed yet. */
     public BlockAllocator(long blocks) {
         this.blocks = blocks;
         this.used = new long[Math.toIntExact((blocks + 63) >>> 6)];
         this.regionFree = new int[Math.toIntExact((blocks + REGION_BLOCKS - 1) >>> REGION_BITS)];
+        this.backed = new boolean[regionFree.length];
         Arrays.fill(regionFree, REGION_BLOCKS);
         long inLast = blocks & (REGION_BLOCKS - 1);
         if (inLast != 0) {
             regionFree[regionFree.length - 1] = (int) inLast;
         }
-        this.free = blocks;
+        this.freeUnbacked = blocks;
         markUsed(0, 1);
+    }
+
+    /** The file system keeps the space of these regions: their free blocks may be given out. */
+    public synchronized void back(int firstRegion, int regions) {
+        for (int r = firstRegion; r < firstRegion + regions; r++) {
+            if (!backed[r]) {
+                backed[r] = true;
+                backedEnd = Math.max(backedEnd, r + 1);
+                free += regionFree[r];
+                freeUnbacked -= regionFree[r];
+            }
+        }
+    }
+
+    public int regions() {
+        return regionFree.length;
+    }
+
+    public synchronized boolean isBacked(int region) {
+        return backed[region];
+    }
+
+    /** Whether a block of the region is in use. */
+    public synchronized boolean isInUse(int region) {
+        return regionFree[region] < regionBlocks(region);
+    }
+
+    /** Blocks of the region; the last one may have fewer than the others. */
+    public int regionBlocks(int region) {
+        return (int) Math.min(REGION_BLOCKS, blocks - (long) region * REGION_BLOCKS);
+    }
+
+    /** Blocks not in use in regions that are not backed. */
+    public synchronized long unbackedBlocks() {
+        return freeUnbacked;
     }
 
     /** Throws IllegalStateException if one of them is in use or outside: the index is damaged. */
@@ -57,8 +104,9 @@ public final class BlockAllocator {
         if (free == 0) {
             return null;
         }
-        long start = cursor >= blocks ? 0 : cursor;
-        BlockRun best = search(start, blocks, wanted, new BlockRun(0, 0));
+        long end = Math.min(blocks, (long) backedEnd << REGION_BITS);
+        long start = cursor >= end ? 0 : cursor;
+        BlockRun best = search(start, end, wanted, new BlockRun(0, 0));
         if (best.count() < wanted) {
             best = search(0, start, wanted, best);
         }
@@ -76,11 +124,11 @@ public final class BlockAllocator {
                 throw new IllegalStateException("block " + b + " is freed twice");
             }
             used[(int) (b >>> 6)] &= ~(1L << b);
-            regionFree[(int) (b >>> REGION_BITS)]++;
-            free++;
+            count(b, 1);
         }
     }
 
+    /** Blocks that may be given out. */
     public synchronized long freeBlocks() {
         return free;
     }
@@ -98,20 +146,21 @@ public final class BlockAllocator {
         long b = from;
         int candidates = 0;
         while (b < to && (candidates++ < MAX_CANDIDATES || best.count() == 0)) {
-            if ((b & (REGION_BLOCKS - 1)) == 0 && regionFree[(int) (b >>> REGION_BITS)] == 0) {
-                b += REGION_BLOCKS;
+            int region = (int) (b >>> REGION_BITS);
+            if (!backed[region] || regionFree[region] == 0) {
+                b = (long) (region + 1) << REGION_BITS;
                 continue;
             }
             long start = nextFree(b, to);
             if (start >= to) {
                 break;
             }
-            if (isUsed(start)) {
+            if (!isAvailable(start)) {
                 b = start;
                 continue;
             }
             int count = 1;
-            while (count < wanted && start + count < to && !isUsed(start + count)) {
+            while (count < wanted && start + count < to && isAvailable(start + count)) {
                 count++;
             }
             if (count > best.count()) {
@@ -143,7 +192,20 @@ public final class BlockAllocator {
 
     private void set(long b) {
         used[(int) (b >>> 6)] |= 1L << b;
-        regionFree[(int) (b >>> REGION_BITS)]--;
-        free--;
+        count(b, -1);
+    }
+
+    private void count(long b, int more) {
+        int region = (int) (b >>> REGION_BITS);
+        regionFree[region] += more;
+        if (backed[region]) {
+            free += more;
+        } else {
+            freeUnbacked += more;
+        }
+    }
+
+    private boolean isAvailable(long b) {
+        return backed[(int) (b >>> REGION_BITS)] && !isUsed(b);
     }
 }

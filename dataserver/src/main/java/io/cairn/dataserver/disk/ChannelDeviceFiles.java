@@ -1,15 +1,19 @@
 package io.cairn.dataserver.disk;
 
 import com.sun.nio.file.ExtendedOpenOption;
+import io.cairn.common.libc.FileSpace;
 import io.cairn.common.libc.PageCache;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -115,6 +119,7 @@ class ChannelDeviceFiles implements DeviceFiles {
     static class ChannelDevice implements DeviceFile {
         private final FileChannel channel;
         private final Path path;
+        private volatile @Nullable FileStore fileSystem;
 
         ChannelDevice(FileChannel channel, Path path) {
             this.channel = channel;
@@ -149,6 +154,33 @@ class ChannelDeviceFiles implements DeviceFiles {
         @Override
         public long sizeBytes() throws IOException {
             return channel.size();
+        }
+
+        @Override
+        public FileSpace.Outcome reserve(long position, long bytes) throws IOException {
+            return Files.isRegularFile(path)
+                    ? FileSpace.reserve(path, position, bytes)
+                    : FileSpace.Outcome.DONE;
+        }
+
+        @Override
+        public void unreserve(long position, long bytes) throws IOException {
+            if (Files.isRegularFile(path)) {
+                FileSpace.punch(path, position, bytes);
+            }
+        }
+
+        @Override
+        public long roomBytes() throws IOException {
+            if (!Files.isRegularFile(path)) {
+                return Long.MAX_VALUE;
+            }
+            FileStore known = fileSystem;
+            if (known == null) {
+                known = Files.getFileStore(path); // reads the table of mounts
+                fileSystem = known;
+            }
+            return known.getUsableSpace();
         }
 
         @Override

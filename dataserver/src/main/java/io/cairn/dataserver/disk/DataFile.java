@@ -1,5 +1,6 @@
 package io.cairn.dataserver.disk;
 
+import io.cairn.common.libc.FileSpace;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.locks.ReentrantLock;
@@ -64,6 +65,21 @@ public final class DataFile implements AutoCloseable {
         } finally {
             syncing.unlock();
         }
+    }
+
+    /** See {@link DeviceFile#reserve}. */
+    public FileSpace.Outcome reserve(long firstBlock, long count) throws IOException {
+        return device.reserve(firstBlock * BLOCK_BYTES, count * BLOCK_BYTES);
+    }
+
+    /** See {@link DeviceFile#unreserve}. */
+    public void unreserve(long firstBlock, long count) throws IOException {
+        device.unreserve(firstBlock * BLOCK_BYTES, count * BLOCK_BYTES);
+    }
+
+    /** See {@link DeviceFile#roomBytes}. */
+    public long roomBytes() throws IOException {
+        return device.roomBytes();
     }
 
     /** From now on nothing is written and no sync succeeds. */

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.disk;
 
+import io.cairn.common.libc.FileSpace;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 
@@ -22,6 +23,22 @@ public interface DeviceFile extends AutoCloseable {
     void force() throws IOException;
 
     long sizeBytes() throws IOException;
+
+    /**
+     * Keeps space for a range, so that no write to it fails for want of space. After NO_SPACE a
+     * part of it may be kept. What has all of its space always is DONE with it.
+     */
+    default FileSpace.Outcome reserve(long position, long bytes) throws IOException {
+        return FileSpace.Outcome.DONE;
+    }
+
+    /** Gives back the space of a range whose content nobody needs. */
+    default void unreserve(long position, long bytes) throws IOException {}
+
+    /** Space left in the file system below, bytes; MAX_VALUE if there is none below. */
+    default long roomBytes() throws IOException {
+        return Long.MAX_VALUE;
+    }
 
     @Override
     void close() throws IOException;

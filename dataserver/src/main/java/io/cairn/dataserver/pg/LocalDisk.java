@@ -103,6 +103,7 @@ public final class LocalDisk implements AutoCloseable {
                             + " damaged blocks wait for repair from another replica; until then what"
                             + " was written to them stays in the write-ahead log");
         }
+        status.addAllWarnings(store.warnings());
         store.databases().forEach(index -> status.addAllWarnings(index.warnings()));
         return status;
     }

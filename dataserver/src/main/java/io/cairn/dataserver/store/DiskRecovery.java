@@ -149,11 +149,18 @@ final class DiskRecovery {
             wal.close();
             throw e;
         }
+        SpaceKeeper keeper = new SpaceKeeper(config, data, allocator, space);
+        try {
+            keeper.begin();
+        } catch (IOException e) {
+            wal.close();
+            throw e;
+        }
         LOG.info(
                 "disk {} ({}): {} of {} blocks free, {} PGs",
                 superblock.disk(),
                 config.data(),
-                allocator.freeBlocks(),
+                allocator.freeBlocks() + allocator.unbackedBlocks(),
                 allocator.blocks(),
                 pgs.size());
         Flusher flusher =
@@ -173,6 +180,7 @@ final class DiskRecovery {
                         index,
                         allocator,
                         space,
+                        keeper,
                         pgs,
                         truncated,
                         mark);

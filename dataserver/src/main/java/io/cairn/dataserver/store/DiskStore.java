@@ -109,6 +109,11 @@ public interface DiskStore extends AutoCloseable {
         return 0;
     }
 
+    /** What an administrator should know of the disk's space; one sentence each. */
+    default List<String> warnings() {
+        return List.of();
+    }
+
     /** The chunk index, for what an administrator asks of it; at most one. */
     default List<RocksDatabase> databases() {
         return List.of();
@@ -152,7 +157,12 @@ public interface DiskStore extends AutoCloseable {
         void damaged(int pg, long inode, int chunk, int block);
     }
 
-    /** Bytes of the disk and its WAL. */
+    /**
+     * Bytes of the disk and its WAL.
+     *
+     * @param freeBytes not in use, and kept for this disk by the file system below or to be had from
+     *     it as far as is known: with {@code usedBytes} less than the capacity where that has less
+     */
     record DiskUsage(
             long capacityBytes,
             long usedBytes,

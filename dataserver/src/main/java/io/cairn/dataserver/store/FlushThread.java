@@ -3,9 +3,6 @@ package io.cairn.dataserver.store;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.wal.Wal;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +40,6 @@ final class FlushThread {
     private final List<LongConsumer> spaceListeners = new CopyOnWriteArrayList<>();
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition wake = lock.newCondition();
-    private final long shortageBytes;
     private volatile boolean stopping;
     private volatile boolean failed;
     private volatile boolean pausing;
@@ -63,7 +59,6 @@ final class FlushThread {
         this.wal = wal;
         this.space = space;
         this.fatal = fatal;
-        this.shortageBytes = Math.max(space.headroomBytes(), space.shortageBytes());
         this.thread = Thread.ofPlatform().name(name + "-flush").daemon().unstarted(this::loop);
     }
 
@@ -73,7 +68,7 @@ final class FlushThread {
 
     /** Something became flushable. */
     void committed() {
-        if (pausing && (wal.fillRatio() > BUSY_FILL || spaceShort())) {
+        if (pausing && (wal.fillRatio() > BUSY_FILL || space.isShort())) {
             lock.lock();
             try {
                 wake.signal();
@@ -146,7 +141,6 @@ final class FlushThread {
 
     private void loop() {
         while (!stopping && !failed) {
-            watchFileSystems();
             if (System.nanoTime() - lastRetryNanos > RETRY_NANOS) {
                 lastRetryNanos = System.nanoTime();
                 flusher.retryDeferred();
@@ -159,7 +153,7 @@ final class FlushThread {
     }
 
     private void flushIndexIfDue() {
-        boolean isShort = spaceShort();
+        boolean isShort = space.isShort();
         long now = System.nanoTime();
         if (flusher.indexFlushDue(isShort)
                 || (flusher.indexFlushPending()
@@ -167,16 +161,12 @@ final class FlushThread {
             flusher.flushIndex();
             lastIndexFlushNanos = now;
         }
-        boolean stillShort = spaceShort();
+        boolean stillShort = space.isShort();
         if ((wasShort || isShort) && !stillShort) {
             long bytes = space.admissibleBytes();
             spaceListeners.forEach(l -> l.accept(bytes));
         }
         wasShort = stillShort;
-    }
-
-    private boolean spaceShort() {
-        return space.admissibleBytes() < shortageBytes;
     }
 
     private void pause() {
@@ -198,21 +188,6 @@ final class FlushThread {
             pausing = false;
             lock.unlock();
         }
-    }
-
-    /** RocksDB and a sparse data file grow in file systems that others may fill. */
-    private void watchFileSystems() {
-        try {
-            space.fileSystemFull(isFull(config.index()) || isFull(config.data()));
-        } catch (IOException e) {
-            LOG.warn("cannot read the free space of {}", config.index(), e);
-        }
-    }
-
-    private boolean isFull(Path path) throws IOException {
-        return Files.isRegularFile(path) || Files.isDirectory(path)
-                ? Files.getFileStore(path).getUsableSpace() < config.minimumFreeBytes()
-                : false;
     }
 
     private void fail(Throwable e) {

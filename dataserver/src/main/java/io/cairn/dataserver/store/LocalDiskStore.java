@@ -28,6 +28,8 @@ import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +43,9 @@ import org.slf4j.LoggerFactory;
 public final class LocalDiskStore implements DiskStore {
     private static final Logger LOG = LoggerFactory.getLogger(LocalDiskStore.class);
 
+    /** How often the space of the file systems is looked at. */
+    private static final long KEEP_MILLIS = 100;
+
     private final UUID uuid;
     private final DiskConfig config;
     private final Wal wal;
@@ -48,6 +53,8 @@ public final class LocalDiskStore implements DiskStore {
     private final ChunkIndex index;
     private final BlockAllocator allocator;
     private final SpaceAccount space;
+    private final SpaceKeeper keeper;
+    private final ScheduledExecutorService keeping;
     private final Map<Integer, PgStore> pgs;
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
@@ -64,6 +71,7 @@ public final class LocalDiskStore implements DiskStore {
         this.index = disk.index();
         this.allocator = disk.allocator();
         this.space = disk.space();
+        this.keeper = disk.keeper();
         this.pgs = disk.pgs();
         this.truncated = disk.truncated();
         this.mark = disk.mark();
@@ -76,8 +84,21 @@ public final class LocalDiskStore implements DiskStore {
         this.direct = new DirectWrites(disk, config.directWriteBytes(), runtime.fatal());
         direct.start();
         this.flushThread = new FlushThread(name, config, flusher, wal, space, runtime.fatal());
+        this.keeping =
+                Executors.newSingleThreadScheduledExecutor(
+                        Thread.ofPlatform().name(name + "-space").daemon().factory());
         if (runtime.background()) {
             flushThread.start();
+            keeping.scheduleWithFixedDelay(
+                    this::keepSpace, KEEP_MILLIS, KEEP_MILLIS, TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void keepSpace() {
+        try {
+            keeper.step();
+        } catch (IOException | RuntimeException e) { // or it would never be called again
+            LOG.warn("disk {}: the space of its file systems cannot be seen now", uuid, e);
         }
     }
 
@@ -333,9 +354,18 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public DiskUsage usage() {
-        long capacity = allocator.blocks() * DataFile.BLOCK_BYTES;
-        long free = allocator.freeBlocks() * DataFile.BLOCK_BYTES;
-        return new DiskUsage(capacity, capacity - free, free, wal.capacityBytes(), wal.usedBytes());
+        long unused = allocator.freeBlocks() + allocator.unbackedBlocks();
+        return new DiskUsage(
+                allocator.blocks() * DataFile.BLOCK_BYTES,
+                (allocator.blocks() - unused) * DataFile.BLOCK_BYTES,
+                keeper.obtainableBytes(),
+                wal.capacityBytes(),
+                wal.usedBytes());
+    }
+
+    @Override
+    public List<String> warnings() {
+        return keeper.warnings();
     }
 
     @Override
@@ -357,6 +387,7 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public void close() {
         boolean intact = !wal.failed() && !data.isFenced();
+        keeping.shutdownNow();
         readers.close();
         direct.stop(intact);
         pgs.values().forEach(PgStore::abandon);
@@ -369,6 +400,7 @@ public final class LocalDiskStore implements DiskStore {
 
     /** Closes without writing anything more, as a crash would. */
     void abandon() {
+        keeping.shutdownNow();
         readers.close();
         direct.stop(false);
         pgs.values().forEach(PgStore::abandon);
@@ -378,6 +410,7 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     private void closeFiles() {
+        keeping.close();
         index.close();
         try {
             data.close();
@@ -415,6 +448,10 @@ public final class LocalDiskStore implements DiskStore {
 
     Wal wal() {
         return wal;
+    }
+
+    SpaceKeeper keeper() {
+        return keeper;
     }
 
     DataFile data() {

@@ -16,6 +16,7 @@ record OpenedDisk(
         ChunkIndex index,
         BlockAllocator allocator,
         SpaceAccount space,
+        SpaceKeeper keeper,
         Map<Integer, PgStore> pgs,
         TruncatedInodes truncated,
         RunMark mark) {

@@ -9,7 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Blocks that may still be promised to writes: free ones, less the headroom, less what operations
- * in the WAL may need. Each needs at most every block it touches anew. Any thread.
+ * in the WAL may need. Each needs at most every block it touches anew. Free are only blocks whose
+ * space the file system keeps, see {@link SpaceKeeper}. Any thread.
  */
 final class SpaceAccount {
     /**
@@ -19,10 +20,21 @@ final class SpaceAccount {
 
     private static final long MAX_SHORTAGE_BYTES = 256L << 20;
 
+    /**
+     * What the index may take for an operation and for each of its blocks: the new version of two
+     * groups of blocks, and as much again while RocksDB compacts.
+     */
+    private static final long INDEX_BYTES_OF_OPERATION = 4096;
+
+    private static final long INDEX_BYTES_OF_BLOCK = 32;
+
     private final BlockAllocator allocator;
     private final long headroomBlocks;
     private final AtomicLong promised = new AtomicLong();
+    private final AtomicLong promisedOps = new AtomicLong();
     private volatile boolean fileSystemFull;
+    private volatile boolean growing;
+    private volatile long roomBytes = Long.MAX_VALUE;
 
     SpaceAccount(BlockAllocator allocator, long headroomBytes) {
         this.allocator = allocator;
@@ -57,28 +69,63 @@ final class SpaceAccount {
      * Below this many admissible bytes, freed blocks are made free at once: other servers keep a
      * reserve for what they have in flight, so they refuse writes before it is 0.
      */
-    long shortageBytes() {
+    private long shortageBytes() {
         return Math.min(MAX_SHORTAGE_BYTES, allocator.blocks() / 8 * DataFile.BLOCK_BYTES);
     }
 
     void promise(LoggedOp op) {
         promised.addAndGet(blocksOf(op));
+        promisedOps.incrementAndGet();
     }
 
     void settle(LoggedOp op) {
         promised.addAndGet(-blocksOf(op));
+        promisedOps.decrementAndGet();
     }
 
-    /** Whether the file systems under index and data file are too full to admit anything. */
+    /** What the index may grow by when all operations in the WAL are flushed. */
+    long promisedIndexBytes() {
+        return promisedOps.get() * INDEX_BYTES_OF_OPERATION
+                + promised.get() * INDEX_BYTES_OF_BLOCK;
+    }
+
+    /** Whether the file system of the index is too full to admit anything. */
     void fileSystemFull(boolean full) {
         fileSystemFull = full;
+    }
+
+    /**
+     * What the file system of the data file has left, where it cannot keep space for it: no more is
+     * promised. MAX_VALUE where it can.
+     */
+    void room(long bytes) {
+        roomBytes = bytes;
+    }
+
+    /** Whether the file system has room for more of the data file than is kept now. */
+    void growing(boolean more) {
+        growing = more;
+    }
+
+    /** Whether it is time to save space: little can be promised, and there is no more to come. */
+    boolean isShort() {
+        return !growing && admissibleBytes() < Math.max(headroomBytes(), shortageBytes());
+    }
+
+    /** Less than 0 if more was promised than there is. */
+    long unpromisedBlocks() {
+        return allocator.freeBlocks() - headroomBlocks - promised.get();
     }
 
     long admissibleBytes() {
         if (fileSystemFull) {
             return 0;
         }
-        long blocks = allocator.freeBlocks() - headroomBlocks - promised.get();
-        return Math.max(0, blocks) * DataFile.BLOCK_BYTES;
+        long bytes = unpromisedBlocks() * DataFile.BLOCK_BYTES;
+        long room = roomBytes;
+        if (room != Long.MAX_VALUE) {
+            bytes = Math.min(bytes, room - promised.get() * DataFile.BLOCK_BYTES);
+        }
+        return Math.max(0, bytes);
     }
 }

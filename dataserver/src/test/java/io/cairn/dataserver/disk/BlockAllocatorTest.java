@@ -8,12 +8,50 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class BlockAllocatorTest {
+    private static BlockAllocator backed(long blocks) {
+        BlockAllocator a = new BlockAllocator(blocks);
+        a.back(0, a.regions());
+        return a;
+    }
+
+    @Test
+    void givesOutOnlyBlocksOfBackedRegions() {
+        int region = BlockAllocator.REGION_BLOCKS;
+        BlockAllocator a = new BlockAllocator(4L * region + 10);
+        a.markUsed(2 * region + 5, 1);
+        assertThat(a.allocate(1)).isNull();
+        assertThat(a.freeBlocks()).isZero();
+        assertThat(a.unbackedBlocks()).isEqualTo(4L * region + 10 - 2);
+        assertThat(a.isInUse(0)).as("the superblock").isTrue();
+        assertThat(a.isInUse(1)).isFalse();
+        assertThat(a.isInUse(2)).isTrue();
+        assertThat(a.regionBlocks(4)).isEqualTo(10);
+
+        a.back(2, 1);
+        a.back(4, 1);
+        assertThat(a.freeBlocks()).isEqualTo(region - 1 + 10);
+        assertThat(a.allocate(2 * region))
+                .as("a run ends with its region")
+                .isEqualTo(new BlockRun(2 * region + 6, region - 6));
+        assertThat(a.allocate(100)).isEqualTo(new BlockRun(4L * region, 10));
+        assertThat(a.allocate(100)).isEqualTo(new BlockRun(2L * region, 5));
+        assertThat(a.allocate(1)).isNull();
+
+        a.release(2 * region + 5, 1);
+        assertThat(a.freeBlocks()).isEqualTo(1);
+        a.back(2, 1);
+        assertThat(a.freeBlocks()).as("backed once").isEqualTo(1);
+        a.back(0, a.regions());
+        assertThat(a.freeBlocks()).isEqualTo(1 + 3L * region - 1 - region);
+        assertThat(a.unbackedBlocks()).isZero();
+    }
+
     @Test
     void agreesWithABitSet() {
         long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
         Random random = new Random(seed);
         int blocks = 3 * 4096 + 77;
-        BlockAllocator a = new BlockAllocator(blocks);
+        BlockAllocator a = backed(blocks);
         BitSet used = new BitSet();
         used.set(0);
         for (int i = 0; i < 20_000; i++) {
@@ -43,7 +81,7 @@ class BlockAllocatorTest {
 
     @Test
     void prefersOneRun() {
-        BlockAllocator a = new BlockAllocator(100);
+        BlockAllocator a = backed(100);
         a.markUsed(10, 5);
         assertThat(a.allocate(50)).isEqualTo(new BlockRun(15, 50));
         assertThat(a.allocate(50)).as("the longest there is").isEqualTo(new BlockRun(65, 35));
@@ -51,7 +89,7 @@ class BlockAllocatorTest {
 
     @Test
     void refusesDoubleUse() {
-        BlockAllocator a = new BlockAllocator(100);
+        BlockAllocator a = backed(100);
         a.markUsed(10, 5);
         assertThatThrownBy(() -> a.markUsed(14, 1)).hasMessageContaining("used twice");
         assertThatThrownBy(() -> a.markUsed(99, 2)).hasMessageContaining("outside");

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.disk;
 
+import io.cairn.common.libc.FileSpace;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -7,6 +8,8 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
@@ -37,6 +40,46 @@ public final class FaultDevices implements DeviceFiles {
     private @Nullable IOException failingForces;
     private @Nullable Path heldBelow;
     private int heldForces;
+    private @Nullable Room room;
+    private boolean cannotReserve;
+
+    /** A file system of a limited size, for the devices of one or more machines. */
+    public static final class Room {
+        private long pages;
+
+        public Room(long bytes) {
+            pages = bytes / PAGE;
+        }
+
+        public synchronized long leftBytes() {
+            return pages * PAGE;
+        }
+
+        /** Another program takes all but so much. */
+        public synchronized void leave(long bytes) {
+            pages = bytes / PAGE;
+        }
+
+        private synchronized boolean take() {
+            return pages > 0 && pages-- > 0;
+        }
+
+        private synchronized void giveBack(int some) {
+            pages += some;
+        }
+    }
+
+    /** Devices made from now on take what is written to them, or reserved, from there. */
+    public synchronized FaultDevices in(Room fileSystem) {
+        room = fileSystem;
+        return this;
+    }
+
+    /** As a file system without fallocate. */
+    public synchronized FaultDevices cannotReserve() {
+        cannotReserve = true;
+        return this;
+    }
 
     public FaultDevices(long seed) {
         this.random = new Random(seed);
@@ -137,6 +180,20 @@ public final class FaultDevices implements DeviceFiles {
     public synchronized void restartProcess() {
         cut = false;
         cutAtCall = Long.MAX_VALUE;
+    }
+
+    /** Only pages that have something but zeros keep their space. */
+    public synchronized void makeSparse(Path path) {
+        Memory m = memory(path);
+        for (int p = 0; p < m.current.length / PAGE; p++) {
+            boolean zero = true;
+            for (int i = p * PAGE; i < (p + 1) * PAGE && zero; i++) {
+                zero = m.current[i] == 0;
+            }
+            if (zero) {
+                m.unreserve((long) p * PAGE, PAGE);
+            }
+        }
     }
 
     /** The bytes a device has now; change them to corrupt it. */
@@ -259,6 +316,21 @@ public final class FaultDevices implements DeviceFiles {
         }
 
         @Override
+        public FileSpace.Outcome reserve(long position, long bytes) throws IOException {
+            return open().reserve(position, bytes);
+        }
+
+        @Override
+        public void unreserve(long position, long bytes) throws IOException {
+            open().unreserve(position, bytes);
+        }
+
+        @Override
+        public long roomBytes() throws IOException {
+            return open().roomBytes();
+        }
+
+        @Override
         public void close() {
             closed = true;
         }
@@ -280,6 +352,11 @@ public final class FaultDevices implements DeviceFiles {
 
         /** Pages of the cache that are clean and not what the medium has. */
         private final TreeSet<Integer> phantoms = new TreeSet<>();
+
+        /** Pages that have space, where that is counted. */
+        private final BitSet allocated = new BitSet();
+
+        private final @Nullable Room limit = room;
 
         Memory(Path path, int size) {
             this.path = path;
@@ -303,6 +380,9 @@ public final class FaultDevices implements DeviceFiles {
                     throw full;
                 }
                 int at = Math.toIntExact(position);
+                if (!allocate(at / PAGE, (at + source.remaining()) / PAGE)) {
+                    throw new IOException("No space left on device");
+                }
                 for (int p = at / PAGE; p < (at + source.remaining()) / PAGE; p++) {
                     dirty.add(p);
                     unreadable.remove(p);
@@ -366,6 +446,48 @@ public final class FaultDevices implements DeviceFiles {
 
         long sizeBytes() {
             return current.length;
+        }
+
+        private boolean allocate(int first, int end) {
+            Room from = limit;
+            for (int p = first; from != null && p < end; p++) {
+                if (!allocated.get(p)) {
+                    if (!from.take()) {
+                        return false;
+                    }
+                    allocated.set(p);
+                }
+            }
+            return true;
+        }
+
+        FileSpace.Outcome reserve(long position, long bytes) {
+            synchronized (FaultDevices.this) {
+                if (cannotReserve) {
+                    return FileSpace.Outcome.UNSUPPORTED;
+                }
+                boolean all = allocate((int) (position / PAGE), (int) ((position + bytes) / PAGE));
+                return all ? FileSpace.Outcome.DONE : FileSpace.Outcome.NO_SPACE;
+            }
+        }
+
+        void unreserve(long position, long bytes) {
+            synchronized (FaultDevices.this) {
+                int first = (int) (position / PAGE);
+                int end = (int) ((position + bytes) / PAGE);
+                if (limit != null) {
+                    limit.giveBack(allocated.get(first, end).cardinality());
+                    allocated.clear(first, end);
+                }
+                Arrays.fill(current, first * PAGE, end * PAGE, (byte) 0);
+                for (int p = first; p < end; p++) {
+                    dirty.add(p);
+                }
+            }
+        }
+
+        long roomBytes() {
+            return limit == null ? Long.MAX_VALUE : limit.leftBytes();
         }
 
         private void cutIfDue() throws IOException {

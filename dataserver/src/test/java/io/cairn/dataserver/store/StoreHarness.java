@@ -65,6 +65,13 @@ final class StoreHarness implements AutoCloseable {
         this(directory, seed, 8 << 20, 12, 64 << 10);
     }
 
+    /** With a data file of which a file system keeps slabs; it is several times as large. */
+    static StoreHarness inRoom(Path directory, long seed, long capacity, FaultDevices.Room room) {
+        StoreHarness h = new StoreHarness(directory, seed, capacity, 16, 64 << 10);
+        h.devices.in(room);
+        return h;
+    }
+
     StoreHarness(Path directory, long seed, long capacity, int segments, int segmentBytes) {
         this.random = new Random(seed);
         this.devices = new FaultDevices(random.nextLong());

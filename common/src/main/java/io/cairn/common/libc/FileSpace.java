@@ -1,0 +1,136 @@
+package io.cairn.common.libc;
+
+import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.StructLayout;
+import java.lang.foreign.ValueLayout;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.VarHandle;
+import java.nio.file.Path;
+
+/**
+ * The space that a file system keeps for ranges of a file, by fallocate(2) itself: the C library's
+ * posix_fallocate writes to the file where the file system cannot do it. The size of the file
+ * stays. Stateless, any thread.
+ */
+public final class FileSpace {
+    private static final int O_RDWR_CLOEXEC = 0x80002;
+    private static final int FALLOC_FL_KEEP_SIZE = 1;
+    private static final int FALLOC_FL_PUNCH_HOLE = 2;
+
+    private static final int EINTR = 4;
+    private static final int ENODEV = 19;
+    private static final int ENOSPC = 28;
+    private static final int ENOSYS = 38;
+    private static final int EOPNOTSUPP = 95;
+    private static final int EDQUOT = 122;
+
+    /** How an attempt ended. */
+    public enum Outcome {
+        DONE,
+        /** The file system, or what its user may take of it, is full. */
+        NO_SPACE,
+        /** The file system cannot do this. */
+        UNSUPPORTED
+    }
+
+    private FileSpace() {}
+
+    /**
+     * Keeps space for a range, which reads as before. After {@link Outcome#NO_SPACE} a part of the
+     * range may have it all the same.
+     *
+     * @throws IOException naming the file, for any other reason
+     */
+    public static Outcome reserve(Path path, long position, long bytes) throws IOException {
+        return fallocate(path, FALLOC_FL_KEEP_SIZE, position, bytes);
+    }
+
+    /** The range reads as zeros from now on, and its space is the file system's again. */
+    public static Outcome punch(Path path, long position, long bytes) throws IOException {
+        return fallocate(path, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, position, bytes);
+    }
+
+    private static Outcome fallocate(Path path, int mode, long position, long bytes)
+            throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = arena.allocate(Calls.STATE);
+            int fd =
+                    (int)
+                            Calls.OPEN.invokeExact(
+                                    state, arena.allocateFrom(path.toString()), O_RDWR_CLOEXEC);
+            if (fd < 0) {
+                throw new IOException(path + " cannot be opened: errno " + errno(state));
+            }
+            try {
+                return outcome(path, mode, position, bytes, fd, state);
+            } finally {
+                int _ = (int) Calls.CLOSE.invokeExact(fd);
+            }
+        } catch (IOException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Outcome outcome(
+            Path path, int mode, long position, long bytes, int fd, MemorySegment state)
+            throws Throwable {
+        while ((int) Calls.FALLOCATE.invokeExact(state, fd, mode, position, bytes) != 0) {
+            int errno = errno(state);
+            switch (errno) {
+                case EINTR -> {
+                    // once more
+                }
+                case ENOSPC, EDQUOT -> {
+                    return Outcome.NO_SPACE;
+                }
+                case EOPNOTSUPP, ENOSYS, ENODEV -> {
+                    return Outcome.UNSUPPORTED;
+                }
+                default ->
+                        throw new IOException(
+                                "fallocate of %d bytes at %d of %s failed: errno %d"
+                                        .formatted(bytes, position, path, errno));
+            }
+        }
+        return Outcome.DONE;
+    }
+
+    private static int errno(MemorySegment state) {
+        return (int) Calls.ERRNO.get(state, 0L);
+    }
+
+    /** Looked up when they are first needed. */
+    private static final class Calls {
+        private static final Linker LINKER = Linker.nativeLinker();
+        private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
+        private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+
+        static final StructLayout STATE = Linker.Option.captureStateLayout();
+        static final VarHandle ERRNO =
+                STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
+
+        // variadic: a mode would follow, which opening an existing file does not take
+        static final MethodHandle OPEN =
+                LINKER.downcallHandle(
+                        LINKER.defaultLookup().findOrThrow("open"),
+                        FunctionDescriptor.of(INT, ValueLayout.ADDRESS, INT),
+                        Linker.Option.firstVariadicArg(2),
+                        Linker.Option.captureCallState("errno"));
+        static final MethodHandle CLOSE =
+                LINKER.downcallHandle(
+                        LINKER.defaultLookup().findOrThrow("close"),
+                        FunctionDescriptor.of(INT, INT));
+        static final MethodHandle FALLOCATE =
+                LINKER.downcallHandle(
+                        LINKER.defaultLookup().findOrThrow("fallocate"),
+                        FunctionDescriptor.of(INT, INT, INT, LONG, LONG),
+                        Linker.Option.captureCallState("errno"));
+    }
+}

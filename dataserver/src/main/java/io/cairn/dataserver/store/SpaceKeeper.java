@@ -1,0 +1,233 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.libc.FileSpace;
+import io.cairn.dataserver.disk.BlockAllocator;
+import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.disk.DiskConfig;
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes the file system keep space for the data file before it is needed, in slabs of whole regions
+ * (see {@link BlockAllocator}), and lets the allocator give out only blocks that have it. So what
+ * is acknowledged can be flushed though several data files share a file system that is smaller than
+ * they are together: the kernel counts for all of them. Also watches the file system of the index,
+ * which grows as it is used. Called by one thread at a time.
+ */
+final class SpaceKeeper {
+    private static final Logger LOG = LoggerFactory.getLogger(SpaceKeeper.class);
+
+    /** A quarter of what the file system has, at most this much or a slab, is kept ahead of need. */
+    private static final long MAX_AHEAD_BYTES = 256L << 20;
+
+    private static final long MAX_SLAB_BYTES = 1L << 30;
+    private static final int SLABS = 64;
+
+    /** Of what is kept of the data file, for its index beside it, whose blocks take up to 1/128. */
+    private static final int INDEX_SHARE = 64;
+
+    private static final int BLOCK = DataFile.BLOCK_BYTES;
+    private static final long REGION_BYTES = (long) BlockAllocator.REGION_BLOCKS * BLOCK;
+
+    private final DiskConfig config;
+    private final DataFile data;
+    private final BlockAllocator allocator;
+    private final SpaceAccount space;
+    private final int slabRegions;
+    private @Nullable FileStore indexFileSystem;
+    private boolean full;
+
+    /** The file system keeps no space: what it has left is counted instead. */
+    private volatile boolean counting;
+
+    private int allBackedBelow;
+    private volatile List<String> warnings = List.of();
+    private volatile long roomBytes;
+
+    SpaceKeeper(DiskConfig config, DataFile data, BlockAllocator allocator, SpaceAccount space) {
+        this.config = config;
+        this.data = data;
+        this.allocator = allocator;
+        this.space = space;
+        long slab = Math.min(MAX_SLAB_BYTES, data.blocks() * BLOCK / SLABS);
+        slabRegions = (int) Math.max(1, slab / REGION_BYTES);
+    }
+
+    /**
+     * At opening, when the allocator knows the blocks in use: their regions are asked for again,
+     * which is quick where they have their space, and fills the holes of a data file that was made
+     * by a version that kept none.
+     */
+    void begin() throws IOException {
+        if (data.roomBytes() == Long.MAX_VALUE) {
+            allocator.back(0, allocator.regions());
+        }
+        long missing = 0;
+        boolean took = false;
+        int region = 0;
+        while (region < allocator.regions() && !counting) {
+            long room = data.roomBytes();
+            boolean ample = room - MAX_SLAB_BYTES >= 2 * config.minimumFreeBytes();
+            int most = ample ? (int) (MAX_SLAB_BYTES / REGION_BYTES) : 1;
+            int end = region;
+            while (end < allocator.regions()
+                    && end - region < most
+                    && allocator.isInUse(end)
+                    && !allocator.isBacked(end)) {
+                end++;
+            }
+            if (end > region) {
+                // Holes are not filled with the last of what is left.
+                boolean mayTake = !took || room >= config.minimumFreeBytes();
+                if (!mayTake || !keep(region, end - region)) {
+                    missing += end - region;
+                }
+                took |= room - data.roomBytes() >= REGION_BYTES / 2;
+            }
+            region = Math.max(end, region + 1);
+        }
+        if (missing > 0 && !counting) {
+            LOG.warn(
+                    "{}: its file system has no room for the unused parts of {} MiB that are in"
+                            + " use; what is deleted there makes no space until it has",
+                    config.data(),
+                    missing * REGION_BYTES >> 20);
+        }
+        step();
+    }
+
+    /** Keeps more if less than what should be ahead is left; looks how full file systems are. */
+    void step() throws IOException {
+        watchIndex();
+        full = false;
+        long room = data.roomBytes();
+        while (!counting && wanted(room)) {
+            int region = firstUnbacked();
+            if (region < 0 || !grow(region, room)) {
+                break;
+            }
+            room = data.roomBytes();
+        }
+        roomBytes = room;
+        if (counting) {
+            space.room(Math.max(0, room - config.minimumFreeBytes()));
+        }
+        space.growing(!full && allocator.unbackedBlocks() > 0 && grantable(room) > 0);
+    }
+
+    /** What should be known of the disk's space, for the administrator. Any thread. */
+    List<String> warnings() {
+        return warnings;
+    }
+
+    /** Blocks not in use that can be had, as far as was seen when last looked. Any thread. */
+    long obtainableBytes() {
+        long free = allocator.freeBlocks() * BLOCK;
+        return counting
+                ? Math.min(free, roomBytes)
+                : free + Math.min(grantable(roomBytes), allocator.unbackedBlocks() * BLOCK);
+    }
+
+    private boolean wanted(long room) {
+        long ahead =
+                Math.clamp(
+                        grantable(room) / 4,
+                        REGION_BYTES,
+                        Math.max(MAX_AHEAD_BYTES, slabRegions * REGION_BYTES));
+        return space.unpromisedBlocks() * BLOCK < ahead;
+    }
+
+    /** What may be taken of the file system: something is left for its own needs and the index. */
+    private long grantable(long room) {
+        if (room == Long.MAX_VALUE) {
+            return room;
+        }
+        long kept = (data.blocks() - allocator.unbackedBlocks()) * BLOCK;
+        long left = room - 2 * config.minimumFreeBytes() - kept / INDEX_SHARE;
+        return left < REGION_BYTES && left < allocator.unbackedBlocks() * BLOCK
+                ? 0
+                : Math.max(0, left);
+    }
+
+    private int firstUnbacked() {
+        while (allBackedBelow < allocator.regions() && allocator.isBacked(allBackedBelow)) {
+            allBackedBelow++;
+        }
+        return allBackedBelow < allocator.regions() ? allBackedBelow : -1;
+    }
+
+    /**
+     * A slab, or less when little is left: not more than a quarter of it, so that others who take
+     * at the same time find the rest.
+     */
+    private boolean grow(int region, long room) throws IOException {
+        long grantable = grantable(room);
+        if (grantable == 0) {
+            full = true;
+            return false;
+        }
+        int most = (int) Math.clamp(grantable / 4 / REGION_BYTES, 1, slabRegions);
+        int count = 1;
+        while (count < most
+                && region + count < allocator.regions()
+                && !allocator.isBacked(region + count)) {
+            count++;
+        }
+        return keep(region, count);
+    }
+
+    /** Whether the regions have their space now. */
+    private boolean keep(int region, int count) throws IOException {
+        long first = (long) region * BlockAllocator.REGION_BLOCKS;
+        long blocks = 0;
+        boolean unused = true;
+        for (int r = region; r < region + count; r++) {
+            blocks += allocator.regionBlocks(r);
+            unused &= !allocator.isInUse(r);
+        }
+        FileSpace.Outcome outcome = data.reserve(first, blocks);
+        if (outcome == FileSpace.Outcome.UNSUPPORTED) {
+            count();
+            return true;
+        }
+        boolean kept = outcome == FileSpace.Outcome.DONE;
+        if (unused && (!kept || data.roomBytes() < config.minimumFreeBytes())) {
+            // Others took at the same time, or a part was kept: the file system needs it more.
+            data.unreserve(first, blocks);
+            kept = false;
+        }
+        full = !kept;
+        if (kept) {
+            allocator.back(region, count);
+        }
+        return kept;
+    }
+
+    private void count() {
+        counting = true;
+        allocator.back(0, allocator.regions());
+        String warning =
+                "the file system of "
+                        + config.data()
+                        + " cannot reserve space (fallocate): what other programs and data servers"
+                        + " take of it is only seen afterwards, and a disk may fail for want of"
+                        + " space; use ext4 or XFS, or a file system of its own";
+        warnings = List.of(warning);
+        LOG.warn("Disk: {}", warning);
+    }
+
+    private void watchIndex() throws IOException {
+        FileStore store = indexFileSystem;
+        if (store == null) {
+            store = Files.getFileStore(config.index());
+            indexFileSystem = store;
+        }
+        space.fileSystemFull(
+                store.getUsableSpace() - space.promisedIndexBytes() < config.minimumFreeBytes());
+    }
+}

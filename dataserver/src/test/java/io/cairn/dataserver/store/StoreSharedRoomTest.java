@@ -1,0 +1,219 @@
+package io.cairn.dataserver.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.dataserver.disk.FaultDevices;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Disks whose data files lie on one file system and are together larger: what was admitted can be
+ * flushed, the rest is refused, and freed space is used again.
+ */
+class StoreSharedRoomTest {
+    private static final int PAGE = 4096;
+    private static final long MIB = 1 << 20;
+    private static final int REGION = 16 << 20;
+
+    @TempDir Path directory;
+
+    /** A store and what was written to it; inode by inode, one chunk each. */
+    private static final class Writer implements AutoCloseable {
+        private final StoreHarness h;
+        private final List<byte[]> written = new ArrayList<>();
+        private long sequence;
+
+        Writer(StoreHarness harness) throws Exception {
+            h = harness;
+            h.open();
+        }
+
+        /** False if the disk does not admit it. */
+        boolean write(int length) throws IOException {
+            if (h.store().admissibleBytes() < length + 2 * PAGE) {
+                h.store().keeper().step(); // as its thread does all the time
+                if (h.store().admissibleBytes() < length + 2 * PAGE) {
+                    return false;
+                }
+            }
+            byte[] payload = new byte[length];
+            new Random(written.size()).nextBytes(payload);
+            written.add(payload);
+            append(
+                    Ops.write(
+                            0, h.epoch(), ++sequence, written.size(), 0, 0, payload, 0, List.of()),
+                    payload);
+            if (written.size() % 16 == 0) {
+                flush();
+            }
+            return true;
+        }
+
+        private void append(PgLogEntry e, byte[] payload) {
+            h.append(0, e, e.op().inode(), 0, payload, 0);
+        }
+
+        void flush() {
+            h.awaitDurable();
+            h.commitAll();
+            h.store().flushThread().flushAll();
+            sequence = h.model(0).last();
+            assertThat(h.fatal).isEmpty();
+        }
+
+        void check() throws Exception {
+            for (int i = 0; i < written.size(); i++) {
+                byte[] bytes = written.get(i);
+                assertThat(StoreHarness.read(h.store(), 0, i + 1, 0, 0, bytes.length))
+                        .as("inode %d", i + 1)
+                        .isEqualTo(bytes);
+            }
+            DiskInvariants.check(h.store());
+        }
+
+        void restart() throws Exception {
+            h.crash(true);
+            h.open();
+            h.adoptRecovered();
+            sequence = h.model(0).last();
+            check();
+        }
+
+        void deleteHalf() {
+            for (int i = 0; i < written.size() / 2; i++) {
+                append(Ops.delete(0, h.epoch(), ++sequence, i + 1), new byte[0]);
+                written.set(i, new byte[0]);
+            }
+            flush();
+        }
+
+        long keptBytes() {
+            return h.store().allocator().blocks() * PAGE
+                    - h.store().allocator().unbackedBlocks() * PAGE;
+        }
+
+        @Override
+        public void close() {
+            h.close();
+        }
+    }
+
+    private Writer writer(String name, long capacity, FaultDevices.Room room) throws Exception {
+        Path place = directory.resolve(name);
+        Files.createDirectories(place);
+        return new Writer(StoreHarness.inRoom(place, 1, capacity, room));
+    }
+
+    @Test
+    void disksThatShareAFileSystemPromiseTogetherWhatItHas() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(70 * MIB);
+        try (Writer a = writer("a", 48 * MIB, room);
+                Writer b = writer("b", 48 * MIB, room)) {
+            boolean more = true;
+            while (more) {
+                more = a.write(28 << 10) & b.write(28 << 10);
+                more |= a.write(PAGE) | b.write(PAGE);
+            }
+            a.flush();
+            b.flush();
+            assertThat(a.written.size()).isGreaterThan(400);
+            assertThat(b.written.size()).isGreaterThan(400);
+            a.check();
+            b.check();
+            a.restart();
+            b.restart();
+
+            a.deleteHalf();
+            assertThat(a.write(28 << 10)).as("deleting makes space").isTrue();
+            assertThat(b.write(28 << 10)).as("for the disk it was deleted from").isFalse();
+            a.flush();
+            a.restart();
+        }
+    }
+
+    @Test
+    void spaceIsKeptAheadOfNeedAndNotAllAtOnce() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
+        try (Writer a = writer("a", 96 * MIB, room)) {
+            long kept = a.keptBytes();
+            assertThat(kept).isBetween((long) REGION, 48 * MIB);
+            assertThat(a.h.store().usage().freeBytes()).isGreaterThan(kept);
+            while (a.keptBytes() == kept) {
+                assertThat(a.write(28 << 10)).isTrue();
+                a.h.store().keeper().step();
+            }
+            assertThat(a.h.store().admissibleBytes()).isGreaterThan(8 * MIB);
+            a.flush();
+            a.restart();
+        }
+    }
+
+    @Test
+    void whatOthersTakeOfTheFileSystemIsNotPromised() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
+        try (Writer a = writer("a", 96 * MIB, room)) {
+            assertThat(a.write(28 << 10)).isTrue();
+            room.leave(2 * MIB);
+            while (a.write(28 << 10)) {
+                assertThat(a.keptBytes()).isLessThan(64 * MIB);
+            }
+            a.flush();
+            assertThat(room.leftBytes()).as("not taken").isEqualTo(2 * MIB);
+            a.check();
+            room.leave(64 * MIB);
+            assertThat(a.write(28 << 10)).as("there is room again").isTrue();
+        }
+    }
+
+    /** As one was made that kept no space: what it has in use lies among holes. */
+    @Test
+    void aSparseDataFileOfAnEarlierVersionIsFilledOrUsedAsItIs() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
+        try (Writer a = writer("a", 96 * MIB, room)) {
+            for (int i = 0; i < 100; i++) {
+                assertThat(a.write(28 << 10)).isTrue();
+            }
+            a.flush();
+            a.h.shutDown();
+            a.h.devices.makeSparse(a.h.config.data());
+            room.leave(MIB);
+            a.h.open();
+            a.h.adoptRecovered();
+            a.sequence = a.h.model(0).last();
+            assertThat(a.write(PAGE)).as("no room for its holes").isFalse();
+            a.check();
+            a.deleteHalf();
+            room.leave(64 * MIB);
+            assertThat(a.write(PAGE)).isTrue();
+            a.flush();
+            a.restart();
+        }
+    }
+
+    @Test
+    void whereNoSpaceCanBeKeptItIsCountedAndSaid() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(24 * MIB);
+        try (Writer a = writer("a", 96 * MIB, room)) {
+            assertThat(a.h.store().warnings()).isEmpty();
+        }
+        Path place = Files.createDirectories(directory.resolve("b"));
+        StoreHarness h = StoreHarness.inRoom(place, 1, 96 * MIB, new FaultDevices.Room(24 * MIB));
+        h.devices.cannotReserve();
+        try (Writer b = new Writer(h)) {
+            assertThat(h.store().warnings()).singleElement().asString().contains("fallocate");
+            assertThat(h.store().usage().freeBytes()).isLessThan(24 * MIB);
+            while (b.write(28 << 10)) {
+                h.store().keeper().step();
+            }
+            b.flush();
+            assertThat(b.written.size()).isGreaterThan(400);
+            b.check();
+        }
+    }
+}
