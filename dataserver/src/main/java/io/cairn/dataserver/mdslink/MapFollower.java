@@ -80,6 +80,7 @@ public final class MapFollower {
             smallest = Math.min(smallest, disk.store().usage().walCapacityBytes());
         }
         int servers = newer.servers().size();
+        parts.ledger().servers(servers);
         parts.ledger().shareOfLog(smallest, servers);
         parts.ledger().shareOfMemory(memory.operationBytes(), servers);
     }

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
@@ -63,11 +64,30 @@ public final class PgSlot implements PgOutputs {
 
     @Override
     public void append(PgLogEntry entry) {
-        disk.store()
-                .append(
-                        entry,
-                        new DurableInbox.Appended(
-                                owner.inbox(), this, entry.epoch(), entry.sequence()));
+        disk.store().append(entry, appended(entry));
+    }
+
+    @Override
+    public boolean appendIfRoom(PgLogEntry entry) {
+        return disk.store().appendIfRoom(entry, appended(entry));
+    }
+
+    private Runnable appended(PgLogEntry entry) {
+        return new DurableInbox.Appended(owner.inbox(), this, entry.epoch(), entry.sequence());
+    }
+
+    @Override
+    public boolean isFlushing() {
+        return disk.store().isFlushing();
+    }
+
+    @Override
+    public boolean overwrites(DataOp op) {
+        try {
+            return disk.store().overwrites(op);
+        } catch (IndexDamagedException e) {
+            throw disk.unusable(e);
+        }
     }
 
     @Override

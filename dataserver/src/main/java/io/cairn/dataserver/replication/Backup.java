@@ -76,10 +76,13 @@ final class Backup {
         } else if (sequence <= log.lastSequence()) {
             dropTail(sequence - 1);
             answer.refuse(busy("a tail is being dropped"));
-        } else {
+        } else if (out.appendIfRoom(entry)) {
             log.appended(entry.epoch(), sequence);
-            out.append(entry);
             accepted(p, answer);
+        } else {
+            // The primary believed an older word of this disk. It keeps the operation, which no
+            // client was told of, and sends it again.
+            answer.refuse(busy("the disk has no room for it now"));
         }
     }
 

@@ -34,9 +34,9 @@ final class InFlight {
         return new InFlight(entry, ledger, NOBODY, null);
     }
 
-    /** What an operation may take on a disk: its blocks, and its head in the WAL. */
+    /** What an operation may take on a disk: its blocks, those it cuts, and its head in the WAL. */
     static long chargeBytes(DataOp op) {
-        return (op.length() + 0x1FFFL) & ~0xFFFL;
+        return ((op.length() + 0x1FFFL) & ~0xFFFL) + 4096L * op.cuts().size();
     }
 
     void join(OpAnswer another) {

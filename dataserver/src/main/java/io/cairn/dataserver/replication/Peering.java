@@ -134,16 +134,18 @@ final class Peering {
                         && !log.dropping()
                         && source != null
                         && source.disk == disk;
+        boolean room = true;
         for (PgLogEntry entry : entries) {
-            if (wanted && entry.sequence() == log.lastSequence() + 1) {
-                primary.append(primary.resent(entry));
-            } else {
+            boolean next = wanted && room && entry.sequence() == log.lastSequence() + 1;
+            if (!next || !primary.appendFetched(entry)) {
+                // Without room the next tick asks for it again: no client was told of it.
+                room &= !next;
                 ReferenceCountUtil.release(entry.payload());
             }
         }
         if (wanted && source != null && source.history != null) {
             if (log.lastSequence() < source.history.lastSequence()) {
-                if (!entries.isEmpty()) {
+                if (!entries.isEmpty() && room) {
                     ask();
                 }
             } else {

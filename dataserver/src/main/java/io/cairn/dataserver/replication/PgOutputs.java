@@ -1,5 +1,6 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
 
@@ -10,6 +11,15 @@ import io.cairn.dataserver.store.PgLogEntry;
 public interface PgOutputs {
     /** Logs the entry; {@link PgReplica#onDurable} follows, in order. */
     void append(PgLogEntry entry);
+
+    /** As {@link #append}, unless the disk has no room for it; false then. */
+    boolean appendIfRoom(PgLogEntry entry);
+
+    /** See {@link io.cairn.dataserver.store.DiskStore#overwrites}. */
+    boolean overwrites(DataOp op);
+
+    /** See {@link io.cairn.dataserver.store.DiskStore#isFlushing}. */
+    boolean isFlushing();
 
     /** See {@link io.cairn.dataserver.store.DiskStore#commit}. */
     void commit(long sequence);

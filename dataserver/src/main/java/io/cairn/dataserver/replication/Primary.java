@@ -85,8 +85,13 @@ final class Primary {
             return;
         }
         long sequence = log.lastSequence() + 1;
-        PgLogEntry entry = new PgLogEntry(epoch, sequence, op, payload.retain());
-        append(new InFlight(entry, ledger, members, answer));
+        PgLogEntry entry = new PgLogEntry(epoch, sequence, op, payload);
+        if (!out.appendIfRoom(entry)) {
+            answer.fail(noSpace());
+            return;
+        }
+        payload.retain();
+        appended(new InFlight(entry, ledger, members, answer));
     }
 
     /** Handles a number seen before; returns false if it is new. */
@@ -136,17 +141,34 @@ final class Primary {
             }
             ledger.report(members[0], out.admissibleBytes());
             if (!ledger.fits(members, bytes)) {
-                askForSpace();
-                return RpcStatus.fail(Errno.ENOSPC, "a disk of the placement group is full");
+                RpcStatus full = refusalByFullDisk(op, bytes);
+                if (full != null) {
+                    askForSpace();
+                    return full;
+                }
             }
         }
         if (ring.size() >= limits.maxInFlightOps()
                 || ring.bytes() >= limits.maxInFlightBytes()
                 || !ledger.withinBound(ring.bytes(), bytes)
+                || !ledger.withinWindow(members, ring.bytes(), bytes)
                 || (op.session() != 0 && windows.full(op.session()))) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
         }
         return null;
+    }
+
+    /** Null for an overwrite: once it is flushed the disks have as much space as before. */
+    private @Nullable RpcStatus refusalByFullDisk(DataOp op, long bytes) {
+        if (!out.overwrites(op)) {
+            return noSpace();
+        }
+        if (ledger.fitsOverwrite(members, bytes)) {
+            return null;
+        }
+        return out.isFlushing()
+                ? RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "a full disk is being flushed")
+                : noSpace();
     }
 
     /**
@@ -223,14 +245,22 @@ final class Primary {
 
     // ---- log ----------------------------------------------------------------------------------
 
-    /** Appends here and sends to every backup that is not behind. */
-    void append(InFlight op) {
+    /** Appends what another member has, and takes over the payload, unless there is no room. */
+    boolean appendFetched(PgLogEntry entry) {
+        if (!out.appendIfRoom(entry)) {
+            return false;
+        }
+        appended(resent(entry));
+        return true;
+    }
+
+    /** Sends what was appended here to every backup that is not behind. */
+    private void appended(InFlight op) {
         PgLogEntry entry = op.entry;
         long previousEpoch = log.lastEpoch();
         log.appended(entry.epoch(), entry.sequence());
         noteNumber(entry);
         ring.add(op);
-        out.append(entry);
         if (state != PgState.ACTIVE) {
             return;
         }
@@ -256,7 +286,8 @@ final class Primary {
                         log.lastSequence() + 1,
                         DataOp.noop(pg, mapEpoch),
                         Unpooled.EMPTY_BUFFER);
-        append(InFlight.resent(entry, ledger));
+        out.append(entry);
+        appended(InFlight.resent(entry, ledger));
     }
 
     InFlight resent(PgLogEntry entry) {
@@ -456,6 +487,10 @@ final class Primary {
             state = next;
             out.stateChanged(next, reason);
         }
+    }
+
+    private static RpcStatus noSpace() {
+        return RpcStatus.fail(Errno.ENOSPC, "a disk of the placement group is full");
     }
 
     private RpcStatus notServing() {

@@ -8,14 +8,30 @@ import java.util.concurrent.atomic.AtomicLong;
  * less what this server has in flight to it. Writes are admitted against it before they get a
  * sequence, because every replica must take an operation that has one. Any thread; shared by all
  * PGs of a server.
+ *
+ * <p>The disk's last word may be old, as other servers write to it too. So each has at most a window
+ * of the disk's space in flight to it, which shrinks with the space, and admits nothing that the
+ * windows of all others could need: what arrives after the disk has become short is at most a
+ * window of each server, because every answer after that says so. A server with nothing in flight
+ * to a disk hears nothing of it, and begins with the smallest window.
  */
 public final class SpaceLedger {
+    /** A request of the size that clients cut theirs to, with its edges. */
+    private static final long MIN_WINDOW = (1 << 20) + (64 << 10);
+
+    /** The window, as a share of the space that the disk reported. */
+    private static final int MIN_WINDOWS = 64;
+
+    /** All windows together are at most an eighth of the space. */
+    private static final int WINDOWS_PER_SERVER = 8;
+
     private final ConcurrentHashMap<Integer, Account> accounts = new ConcurrentHashMap<>();
     private final AtomicLong inFlight = new AtomicLong();
     private final long reserveBytes;
     private final long maxInFlightBytes;
     private volatile long logShareBytes = Long.MAX_VALUE;
     private volatile long memoryShareBytes = Long.MAX_VALUE;
+    private volatile int servers = 1;
 
     /**
      * @param reserveBytes kept back on every disk for what other servers have in flight to it
@@ -28,7 +44,38 @@ public final class SpaceLedger {
 
     /** A disk reported its free space. */
     public void report(int disk, long admissibleBytes) {
-        account(disk).admissible = admissibleBytes;
+        Account a = account(disk);
+        a.admissible = admissibleBytes;
+        a.heard = a.inFlight.get() > 0; // else nothing may be heard for long
+    }
+
+    /** The number of servers that may write to a disk, this one among them. */
+    public void servers(int count) {
+        servers = Math.max(1, count);
+    }
+
+    /**
+     * Whether so many bytes more in flight are within this server's window of each disk; with
+     * nothing in flight to it they always are. A placement group may have as much of it as is left
+     * for all others, as in {@link #withinBound}.
+     *
+     * @param pgBytes in flight of the placement group that asks
+     */
+    public boolean withinWindow(int[] disks, long pgBytes, long bytes) {
+        for (int disk : disks) {
+            Account a = account(disk);
+            long before = a.inFlight.get();
+            long left = window(a) - before;
+            if (before > 0 && (bytes > left || (pgBytes > 0 && pgBytes + bytes > left))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private long window(Account a) {
+        long share = a.admissible / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * servers);
+        return a.heard ? Math.max(MIN_WINDOW, share) : MIN_WINDOW;
     }
 
     /**
@@ -79,21 +126,46 @@ public final class SpaceLedger {
         logShareBytes = logBytes / 4 / Math.max(1, servers);
     }
 
-    /** Whether every disk takes so many bytes more. */
+    /**
+     * Whether every disk takes so many bytes more, and others may have their windows of it. As much
+     * again is left for overwrites.
+     */
     public boolean fits(int[] disks, long bytes) {
         for (int disk : disks) {
             Account a = account(disk);
-            if (a.admissible - a.inFlight.get() - reserveBytes < bytes) {
+            long others = (servers - 1) * Math.max(window(a), bytes);
+            if (left(a) - bytes < 2 * Math.max(reserveBytes, others)) {
                 return false;
             }
         }
         return true;
     }
 
+    /**
+     * Whether every disk takes so many bytes more of a write that leaves as much space as it found,
+     * once it is flushed.
+     */
+    public boolean fitsOverwrite(int[] disks, long bytes) {
+        for (int disk : disks) {
+            Account a = account(disk);
+            if (left(a) - bytes < (servers - 1) * Math.max(MIN_WINDOW, bytes)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static long left(Account a) {
+        return a.admissible - a.inFlight.get();
+    }
+
     void charge(int[] disks, long bytes) {
         inFlight.addAndGet(bytes);
         for (int disk : disks) {
-            account(disk).inFlight.addAndGet(bytes);
+            Account a = account(disk);
+            if (a.inFlight.addAndGet(bytes) == 0) {
+                a.heard = false;
+            }
         }
     }
 
@@ -114,5 +186,8 @@ public final class SpaceLedger {
     private static final class Account {
         private final AtomicLong inFlight = new AtomicLong();
         private volatile long admissible;
+
+        /** Something was reported while something was in flight, and is still. */
+        private volatile boolean heard;
     }
 }

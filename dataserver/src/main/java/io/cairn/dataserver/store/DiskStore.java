@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -32,6 +33,28 @@ public interface DiskStore extends AutoCloseable {
      * the next one, the epoch falls, or the operation is malformed.
      */
     void append(PgLogEntry entry, Runnable durable);
+
+    /**
+     * Logs a write as {@link #append} does, if the disk has room for it besides all that it has
+     * promised; else nothing is logged and false returned. Others are always logged.
+     */
+    default boolean appendIfRoom(PgLogEntry entry, Runnable durable) {
+        append(entry, durable);
+        return true;
+    }
+
+    /**
+     * Whether a write finds all of its blocks there, so that the disk has as much space after it as
+     * before. May read the index; to be asked when space is short only.
+     */
+    default boolean overwrites(DataOp op) {
+        return false;
+    }
+
+    /** Whether operations in the log may need space until they are flushed. */
+    default boolean isFlushing() {
+        return false;
+    }
 
     /** Every operation of the PG up to the sequence is committed: the flusher may take it. */
     void commit(int pg, long sequence);

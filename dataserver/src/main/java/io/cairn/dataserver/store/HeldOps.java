@@ -80,9 +80,9 @@ final class HeldOps {
                 h.extents.isEmpty()
                         ? wal.append(r.epoch(), r.sequence(), r.op(), h.payload.bytes(), h.durable)
                         : wal.appendDirect(r.epoch(), r.sequence(), r.op(), h.extents, h.durable);
-        space.settle(h.op);
+        int before = SpaceAccount.blocksOf(h.op);
         h.op.logged(logged);
-        space.promise(h.op);
+        space.change(before, SpaceAccount.blocksOf(h.op));
         h.payload.release(logged);
     }
 

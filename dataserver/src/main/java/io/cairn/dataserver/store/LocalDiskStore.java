@@ -1,5 +1,7 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rocks.RocksDatabase;
@@ -44,7 +46,7 @@ public final class LocalDiskStore implements DiskStore {
     private static final Logger LOG = LoggerFactory.getLogger(LocalDiskStore.class);
 
     /** How often the space of the file systems is looked at. */
-    private static final long KEEP_MILLIS = 100;
+    private static final long KEEP_MILLIS = 20;
 
     private final UUID uuid;
     private final DiskConfig config;
@@ -133,6 +135,35 @@ public final class LocalDiskStore implements DiskStore {
     public void append(PgLogEntry entry, Runnable durable) {
         truncated.note(entry.op());
         pg(entry.pg()).append(wal, direct, entry, durable);
+    }
+
+    @Override
+    public boolean appendIfRoom(PgLogEntry entry, Runnable durable) {
+        if (entry.op().type() != DataOpType.WRITE) {
+            append(entry, durable);
+            return true;
+        }
+        int blocks = SpaceAccount.blocksOf(entry.op());
+        if (!space.pledge(blocks)) {
+            return false;
+        }
+        try {
+            append(entry, durable);
+        } finally {
+            space.unpledge(blocks);
+        }
+        return true;
+    }
+
+    @Override
+    public boolean overwrites(DataOp op) {
+        PgStore store = pgs.get(op.pg());
+        return store != null && op.type() == DataOpType.WRITE && store.overwrites(op);
+    }
+
+    @Override
+    public boolean isFlushing() {
+        return space.isPromised();
     }
 
     @Override

@@ -382,6 +382,20 @@ final class PgStore {
         return RepairOutcome.LOGGED;
     }
 
+    /** See {@link DiskStore#overwrites}. */
+    synchronized boolean overwrites(DataOp op) {
+        int first = op.offset() / BlockCrc.BLOCK_BYTES;
+        int last = (op.offset() + op.length() - 1) / BlockCrc.BLOCK_BYTES;
+        int from = first * BlockCrc.BLOCK_BYTES;
+        int to = (last + 1) * BlockCrc.BLOCK_BYTES;
+        return op.cuts().isEmpty()
+                && PresentBlocks.has(
+                        overlay.view(op.inode(), op.chunk(), from, to),
+                        index.read(pg, op.inode(), op.chunk(), first, last),
+                        first,
+                        last);
+    }
+
     // ---- the flusher
 
     /**

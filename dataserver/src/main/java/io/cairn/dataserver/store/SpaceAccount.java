@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
@@ -43,12 +44,13 @@ final class SpaceAccount {
 
     /** The most blocks the flusher may have to allocate for the operation. */
     static int blocksOf(LoggedOp logged) {
-        var op = logged.op();
+        return logged.isDirect() ? MAX_EDGES + logged.op().cuts().size() : blocksOf(logged.op());
+    }
+
+    /** Of one whose payload is, or will be, in the log. */
+    static int blocksOf(DataOp op) {
         if (op.type() != DataOpType.WRITE) {
             return op.type() == DataOpType.TRUNCATE_INODE ? 1 : 0;
-        }
-        if (logged.isDirect()) {
-            return MAX_EDGES + op.cuts().size();
         }
         int touched =
                 (op.offset() + op.length() + DataFile.BLOCK_BYTES - 1) / DataFile.BLOCK_BYTES
@@ -83,6 +85,43 @@ final class SpaceAccount {
         promisedOps.decrementAndGet();
     }
 
+    /** It is in the log otherwise than it was promised. */
+    void change(int blocksBefore, int blocksNow) {
+        promised.addAndGet(blocksNow - blocksBefore);
+    }
+
+    /**
+     * Promises blocks if there are any: also those of half of the headroom, because a primary that
+     * asks has done so by an older word of this disk. The other half is for truncations.
+     *
+     * @return whether they are promised, until {@link #unpledge}
+     */
+    boolean pledge(int blocks) {
+        while (true) {
+            long before = promised.get(); // first: what is allocated is settled afterwards
+            long left = allocator.freeBlocks() - headroomBlocks / 2 - before;
+            if (roomBytes != Long.MAX_VALUE) {
+                left = Math.min(left, roomBytes / DataFile.BLOCK_BYTES - before);
+            }
+            if (left < blocks) {
+                return false;
+            }
+            if (promised.compareAndSet(before, before + blocks)) {
+                return true;
+            }
+        }
+    }
+
+    /** Whether something is promised that is not flushed. */
+    boolean isPromised() {
+        return promised.get() > 0;
+    }
+
+    /** What was pledged is promised to an operation now. */
+    void unpledge(int blocks) {
+        promised.addAndGet(-blocks);
+    }
+
     /** What the index may grow by when all operations in the WAL are flushed. */
     long promisedIndexBytes() {
         return promisedOps.get() * INDEX_BYTES_OF_OPERATION
@@ -114,7 +153,8 @@ final class SpaceAccount {
 
     /** Less than 0 if more was promised than there is. */
     long unpromisedBlocks() {
-        return allocator.freeBlocks() - headroomBlocks - promised.get();
+        long before = promised.get(); // first: what is allocated is settled afterwards
+        return allocator.freeBlocks() - headroomBlocks - before;
     }
 
     long admissibleBytes() {

@@ -22,7 +22,10 @@ import org.slf4j.LoggerFactory;
 final class SpaceKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(SpaceKeeper.class);
 
-    /** A quarter of what the file system has, at most this much or a slab, is kept ahead of need. */
+    /** Of what the file system has left so much is kept ahead of need, and taken at once. */
+    private static final int AHEAD_SHARE = 16;
+
+    /** The most that is kept ahead of need, if a slab is not more. */
     private static final long MAX_AHEAD_BYTES = 256L << 20;
 
     private static final long MAX_SLAB_BYTES = 1L << 30;
@@ -136,7 +139,7 @@ final class SpaceKeeper {
     private boolean wanted(long room) {
         long ahead =
                 Math.clamp(
-                        grantable(room) / 4,
+                        grantable(room) / AHEAD_SHARE,
                         REGION_BYTES,
                         Math.max(MAX_AHEAD_BYTES, slabRegions * REGION_BYTES));
         return space.unpromisedBlocks() * BLOCK < ahead;
@@ -161,17 +164,14 @@ final class SpaceKeeper {
         return allBackedBelow < allocator.regions() ? allBackedBelow : -1;
     }
 
-    /**
-     * A slab, or less when little is left: not more than a quarter of it, so that others who take
-     * at the same time find the rest.
-     */
+    /** A slab, or less when little is left: others who take at the same time find the rest. */
     private boolean grow(int region, long room) throws IOException {
         long grantable = grantable(room);
         if (grantable == 0) {
             full = true;
             return false;
         }
-        int most = (int) Math.clamp(grantable / 4 / REGION_BYTES, 1, slabRegions);
+        int most = (int) Math.clamp(grantable / AHEAD_SHARE / REGION_BYTES, 1, slabRegions);
         int count = 1;
         while (count < most
                 && region + count < allocator.regions()

@@ -45,6 +45,24 @@ class BackupTest {
         assertThat(out.store.size()).isEqualTo(1);
     }
 
+    /** Refused before it is logged, so that the members' histories stay the same. */
+    @Test
+    void refusesWhatItsDiskHasNoRoomForUntilItHas() {
+        PgReplica replica = backup(3);
+        prepare(replica, 3, 0, 0, Ops.entry(3, 1));
+        out.room = false;
+        Answer refused = prepare(replica, 3, 3, 0, Ops.entry(3, 2));
+        assertThat(refused.refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(out.store.size()).isEqualTo(1);
+        assertThat(replica.lastSequence()).isEqualTo(1);
+        assertThat(prepare(replica, 3, 0, 0, Ops.entry(3, 1)).failure).as("has it").isNull();
+        assertThat(prepare(replica, 3, 3, 0, Ops.entry(3, 3)).gap).isEqualTo(1);
+        out.room = true;
+        Answer taken = prepare(replica, 3, 3, 0, Ops.entry(3, 2));
+        out.sync(replica);
+        assertThat(taken.durable).isEqualTo(2);
+    }
+
     @Test
     void refusesAGap() {
         PgReplica replica = backup(3);

@@ -242,6 +242,55 @@ class PrimaryTest {
         assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
     }
 
+    /** Several loops and servers write to a disk: the word it gave them may be older. */
+    @Test
+    void theOwnDiskHasTheLastWordAndNothingIsLeftOfWhatItRefused() {
+        out.room = false;
+        Answer refused = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(refused.refusal().errno()).isEqualTo(Errno.ENOSPC);
+        assertThat(replica.lastSequence()).isEqualTo(1);
+        assertThat(out.takePrepares()).isEmpty();
+        assertThat(ledger.inFlightBytes()).isZero();
+
+        out.room = true;
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        backupsHave(2);
+        assertThat(answer.done).as("the same number, once there is room").isTrue();
+    }
+
+    @Test
+    void aBackupWithoutRoomIsAskedAgainAndNobodyIsToldBefore() {
+        Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        out.takePrepares();
+        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        replica.onPeerLost(2, 3);
+        assertThat(answer.answers).isZero();
+        replica.tick(MILLI);
+        assertThat(out.takePrepares()).extracting(Prepare::targetDisk).containsExactly(2);
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        assertThat(answer.done).isTrue();
+    }
+
+    @Test
+    void overwritesGoOnOnAFullDiskWhileItHasRoomToFlushThem() {
+        replica.onPrepareReply(3, 3, 1, 16_384);
+        out.overwrites = true;
+        assertThat(submit(Ops.write(7, 1, 1, 0, 4096)).failure).isNull();
+        assertThat(submit(Ops.write(7, 2, 1, 0, 4096)).failure).isNull();
+        out.flushing = true;
+        Answer waits = submit(Ops.write(7, 3, 1, 0, 4096));
+        assertThat(waits.refusal().advice()).isEqualTo(Advice.RETRY);
+        out.flushing = false;
+        assertThat(submit(Ops.write(7, 3, 1, 0, 4096)).refusal().errno())
+                .as("no room comes back")
+                .isEqualTo(Errno.ENOSPC);
+        out.overwrites = false;
+        out.flushing = true;
+        assertThat(submit(Ops.write(7, 3, 1, 0, 4096)).refusal().errno()).isEqualTo(Errno.ENOSPC);
+    }
+
     @Test
     void whatIsInFlightCountsAsTaken() {
         replica.onPrepareReply(3, 3, 1, 3 * 8192);

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
@@ -13,6 +14,14 @@ final class RecordingOutputs implements PgOutputs {
     long truncateSequence;
     long admissible = 1L << 40;
     boolean lease = true;
+
+    /** Whether the own disk takes what it need not. */
+    boolean room = true;
+
+    /** Whether writes find their blocks there. */
+    boolean overwrites;
+
+    boolean flushing;
 
     RecordingOutputs(SimStore store) {
         this.store = store;
@@ -40,6 +49,24 @@ final class RecordingOutputs implements PgOutputs {
     @Override
     public void append(PgLogEntry entry) {
         store.append(entry);
+    }
+
+    @Override
+    public boolean appendIfRoom(PgLogEntry entry) {
+        if (room) {
+            store.append(entry);
+        }
+        return room;
+    }
+
+    @Override
+    public boolean overwrites(DataOp op) {
+        return overwrites;
+    }
+
+    @Override
+    public boolean isFlushing() {
+        return flushing;
     }
 
     @Override

@@ -320,6 +320,26 @@ final class ReplicationSim {
                     });
         }
 
+        /** Now and then a disk has no room. */
+        @Override
+        public boolean appendIfRoom(PgLogEntry entry) {
+            if (chance(0.05)) {
+                return false;
+            }
+            append(entry);
+            return true;
+        }
+
+        @Override
+        public boolean overwrites(DataOp op) {
+            return false;
+        }
+
+        @Override
+        public boolean isFlushing() {
+            return false;
+        }
+
         private static void durable(PgReplica r, List<PgLogEntry> entries) {
             entries.forEach(e -> r.onDurable(e.epoch(), e.sequence()));
         }

@@ -44,6 +44,43 @@ class SpaceLedgerTest {
     }
 
     @Test
+    void theWindowShrinksWithTheSpaceAndAServerThatHeardNothingBeginsWithTheSmallest() {
+        SpaceLedger ledger = new SpaceLedger(0, 1L << 30);
+        ledger.servers(3);
+        int[] disk = {1};
+        ledger.report(1, 6400L << 20);
+        ledger.charge(disk, 1);
+        assertThat(ledger.withinWindow(disk, 0, (100 << 20) - 1)).isTrue();
+        assertThat(ledger.withinWindow(disk, 0, 100 << 20)).isFalse();
+        ledger.report(1, 640L << 20);
+        assertThat(ledger.withinWindow(disk, 0, (10 << 20) - 1)).isTrue();
+        assertThat(ledger.withinWindow(disk, 0, 10 << 20)).isFalse();
+
+        ledger.release(disk, 1);
+        assertThat(ledger.withinWindow(disk, 0, 4 << 20)).as("nothing in flight").isTrue();
+        ledger.charge(disk, 1 << 20);
+        assertThat(ledger.withinWindow(disk, 0, 1 << 20)).as("its word may be old").isFalse();
+        ledger.report(1, 640L << 20);
+        assertThat(ledger.withinWindow(disk, 0, 1 << 20)).isTrue();
+    }
+
+    @Test
+    void whatOthersMayHaveInFlightIsLeftAndAsMuchAgainForOverwrites() {
+        SpaceLedger ledger = new SpaceLedger(1 << 20, 1L << 30);
+        int[] disk = {1};
+        ledger.report(1, 3 << 20);
+        assertThat(ledger.fits(disk, 1 << 20)).isTrue();
+        assertThat(ledger.fits(disk, (1 << 20) + 1)).isFalse();
+        assertThat(ledger.fitsOverwrite(disk, 3 << 20)).isTrue();
+        assertThat(ledger.fitsOverwrite(disk, (3 << 20) + 1)).isFalse();
+        ledger.servers(3);
+        assertThat(ledger.fits(disk, 1)).isFalse();
+        ledger.report(1, 20 << 20);
+        assertThat(ledger.fits(disk, 4 << 20)).as("others may send as much").isTrue();
+        assertThat(ledger.fits(disk, (4 << 20) + 1)).isFalse();
+    }
+
+    @Test
     void groupsThatAreStuckLeaveSomethingForOthers() {
         SpaceLedger ledger = new SpaceLedger(0, 1200);
         int[] stuck = new int[5];
