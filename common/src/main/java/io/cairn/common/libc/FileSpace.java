@@ -22,6 +22,14 @@ public final class FileSpace {
     private static final int FALLOC_FL_KEEP_SIZE = 1;
     private static final int FALLOC_FL_PUNCH_HOLE = 2;
 
+    private static final int AT_FDCWD = -100;
+    private static final int STATX_BLOCKS = 0x400;
+    private static final long STATX_BYTES = 256;
+    private static final long STX_BLOCKS_OFFSET = 48;
+
+    /** Of stx_blocks, whatever the file system's own blocks are. */
+    private static final int BLOCK_BYTES = 512;
+
     private static final int EINTR = 4;
     private static final int ENODEV = 19;
     private static final int ENOSPC = 28;
@@ -53,6 +61,31 @@ public final class FileSpace {
     /** The range reads as zeros from now on, and its space is the file system's again. */
     public static Outcome punch(Path path, long position, long bytes) throws IOException {
         return fallocate(path, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, position, bytes);
+    }
+
+    /** Space that the file has now, written or only kept, with what its block map takes. */
+    public static long allocatedBytes(Path path) throws IOException {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment state = arena.allocate(Calls.STATE);
+            MemorySegment found = arena.allocate(STATX_BYTES, Long.BYTES);
+            int failed =
+                    (int)
+                            Calls.STATX.invokeExact(
+                                    state,
+                                    AT_FDCWD,
+                                    arena.allocateFrom(path.toString()),
+                                    0,
+                                    STATX_BLOCKS,
+                                    found);
+            if (failed != 0) {
+                throw new IOException("statx of " + path + " failed: errno " + errno(state));
+            }
+            return found.get(ValueLayout.JAVA_LONG, STX_BLOCKS_OFFSET) * BLOCK_BYTES;
+        } catch (IOException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static Outcome fallocate(Path path, int mode, long position, long bytes)
@@ -127,6 +160,12 @@ public final class FileSpace {
                 LINKER.downcallHandle(
                         LINKER.defaultLookup().findOrThrow("close"),
                         FunctionDescriptor.of(INT, INT));
+        static final MethodHandle STATX =
+                LINKER.downcallHandle(
+                        LINKER.defaultLookup().findOrThrow("statx"),
+                        FunctionDescriptor.of(
+                                INT, INT, ValueLayout.ADDRESS, INT, INT, ValueLayout.ADDRESS),
+                        Linker.Option.captureCallState("errno"));
         static final MethodHandle FALLOCATE =
                 LINKER.downcallHandle(
                         LINKER.defaultLookup().findOrThrow("fallocate"),

@@ -26,7 +26,12 @@ class FileSpaceTest {
         Files.write(file, bytes);
         assumeTrue(FileSpace.reserve(file, 0, 1 << 20) == FileSpace.Outcome.DONE);
         assertThat(Files.readAllBytes(file)).isEqualTo(bytes);
+        long allocated = FileSpace.allocatedBytes(file);
+        assertThat(allocated).isGreaterThanOrEqualTo(1 << 20);
+        assertThat(FileSpace.reserve(file, 0, 1 << 20)).isEqualTo(FileSpace.Outcome.DONE);
+        assertThat(FileSpace.allocatedBytes(file)).as("once").isEqualTo(allocated);
         assertThat(FileSpace.punch(file, 4096, 4096)).isEqualTo(FileSpace.Outcome.DONE);
+        assertThat(FileSpace.allocatedBytes(file)).isEqualTo(allocated - 4096);
         bytes[5000] = 0;
         assertThat(Files.readAllBytes(file)).isEqualTo(bytes);
     }

@@ -171,6 +171,11 @@ class ChannelDeviceFiles implements DeviceFiles {
         }
 
         @Override
+        public long allocatedBytes() throws IOException {
+            return Files.isRegularFile(path) ? FileSpace.allocatedBytes(path) : sizeBytes();
+        }
+
+        @Override
         public long roomBytes() throws IOException {
             if (!Files.isRegularFile(path)) {
                 return Long.MAX_VALUE;

@@ -77,6 +77,11 @@ public final class DataFile implements AutoCloseable {
         device.unreserve(firstBlock * BLOCK_BYTES, count * BLOCK_BYTES);
     }
 
+    /** See {@link DeviceFile#allocatedBytes}. */
+    public long allocatedBytes() throws IOException {
+        return device.allocatedBytes();
+    }
+
     /** See {@link DeviceFile#roomBytes}. */
     public long roomBytes() throws IOException {
         return device.roomBytes();

@@ -35,6 +35,11 @@ public interface DeviceFile extends AutoCloseable {
     /** Gives back the space of a range whose content nobody needs. */
     default void unreserve(long position, long bytes) throws IOException {}
 
+    /** Space that is kept for it now, bytes. */
+    default long allocatedBytes() throws IOException {
+        return sizeBytes();
+    }
+
     /** Space left in the file system below, bytes; MAX_VALUE if there is none below. */
     default long roomBytes() throws IOException {
         return Long.MAX_VALUE;

@@ -77,6 +77,11 @@ public final class PgSlot implements PgOutputs {
     }
 
     @Override
+    public boolean isGrowing() {
+        return disk.store().isGrowing();
+    }
+
+    @Override
     public boolean isFlushing() {
         return disk.store().isFlushing();
     }

@@ -18,6 +18,9 @@ public interface PgOutputs {
     /** See {@link io.cairn.dataserver.store.DiskStore#overwrites}. */
     boolean overwrites(DataOp op);
 
+    /** See {@link io.cairn.dataserver.store.DiskStore#isGrowing}. */
+    boolean isGrowing();
+
     /** See {@link io.cairn.dataserver.store.DiskStore#isFlushing}. */
     boolean isFlushing();
 

@@ -87,7 +87,10 @@ final class Primary {
         long sequence = log.lastSequence() + 1;
         PgLogEntry entry = new PgLogEntry(epoch, sequence, op, payload);
         if (!out.appendIfRoom(entry)) {
-            answer.fail(noSpace());
+            answer.fail(
+                    out.isGrowing()
+                            ? RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "the disk is growing")
+                            : noSpace());
             return;
         }
         payload.retain();
@@ -343,6 +346,7 @@ final class Primary {
 
     void tick(long nowNanos) {
         this.nowNanos = nowNanos;
+        ledger.tick(nowNanos);
         if (!sending()) {
             peering.tick(nowNanos);
             return;

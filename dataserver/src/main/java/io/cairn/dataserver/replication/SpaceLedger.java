@@ -12,8 +12,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p>The disk's last word may be old, as other servers write to it too. So each has at most a window
  * of the disk's space in flight to it, which shrinks with the space, and admits nothing that the
  * windows of all others could need: what arrives after the disk has become short is at most a
- * window of each server, because every answer after that says so. A server with nothing in flight
- * to a disk hears nothing of it, and begins with the smallest window.
+ * window of each server, because every answer after that says so. A server that has heard nothing
+ * of a disk for a while begins with the smallest window. The clock is the caller's.
  */
 public final class SpaceLedger {
     /** A request of the size that clients cut theirs to, with its edges. */
@@ -21,6 +21,9 @@ public final class SpaceLedger {
 
     /** The window, as a share of the space that the disk reported. */
     private static final int MIN_WINDOWS = 64;
+
+    /** After which the disk's word is old. */
+    private static final long SILENCE_NANOS = 1_000_000_000L;
 
     /** All windows together are at most an eighth of the space. */
     private static final int WINDOWS_PER_SERVER = 8;
@@ -32,6 +35,7 @@ public final class SpaceLedger {
     private volatile long logShareBytes = Long.MAX_VALUE;
     private volatile long memoryShareBytes = Long.MAX_VALUE;
     private volatile int servers = 1;
+    private volatile long nowNanos;
 
     /**
      * @param reserveBytes kept back on every disk for what other servers have in flight to it
@@ -46,7 +50,12 @@ public final class SpaceLedger {
     public void report(int disk, long admissibleBytes) {
         Account a = account(disk);
         a.admissible = admissibleBytes;
-        a.heard = a.inFlight.get() > 0; // else nothing may be heard for long
+        a.reportedNanos = nowNanos;
+    }
+
+    /** To be told several times a second. */
+    void tick(long now) {
+        nowNanos = now;
     }
 
     /** The number of servers that may write to a disk, this one among them. */
@@ -75,7 +84,8 @@ public final class SpaceLedger {
 
     private long window(Account a) {
         long share = a.admissible / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * servers);
-        return a.heard ? Math.max(MIN_WINDOW, share) : MIN_WINDOW;
+        boolean old = nowNanos - a.reportedNanos > SILENCE_NANOS;
+        return old ? MIN_WINDOW : Math.max(MIN_WINDOW, share);
     }
 
     /**
@@ -162,10 +172,7 @@ public final class SpaceLedger {
     void charge(int[] disks, long bytes) {
         inFlight.addAndGet(bytes);
         for (int disk : disks) {
-            Account a = account(disk);
-            if (a.inFlight.addAndGet(bytes) == 0) {
-                a.heard = false;
-            }
+            account(disk).inFlight.addAndGet(bytes);
         }
     }
 
@@ -187,7 +194,6 @@ public final class SpaceLedger {
         private final AtomicLong inFlight = new AtomicLong();
         private volatile long admissible;
 
-        /** Something was reported while something was in flight, and is still. */
-        private volatile boolean heard;
+        private volatile long reportedNanos;
     }
 }

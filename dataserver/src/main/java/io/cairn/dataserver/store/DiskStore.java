@@ -51,6 +51,11 @@ public interface DiskStore extends AutoCloseable {
         return false;
     }
 
+    /** Whether a write that finds no room will find some soon. */
+    default boolean isGrowing() {
+        return false;
+    }
+
     /** Whether operations in the log may need space until they are flushed. */
     default boolean isFlushing() {
         return false;
@@ -114,7 +119,9 @@ public interface DiskStore extends AutoCloseable {
     List<Integer> pgs();
 
     /**
-     * Bytes that may still be admitted for new writes: after headroom and all that is in the WAL.
+     * Bytes that may still be admitted for new writes: after headroom and all that is in the WAL,
+     * and with what the file system below is expected to give. {@link #appendIfRoom} has the last
+     * word.
      */
     long admissibleBytes();
 

@@ -15,6 +15,7 @@ import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.wal.PayloadReader;
 import io.cairn.dataserver.wal.Wal;
@@ -92,14 +93,19 @@ public final class LocalDiskStore implements DiskStore {
         if (runtime.background()) {
             flushThread.start();
             keeping.scheduleWithFixedDelay(
-                    this::keepSpace, KEEP_MILLIS, KEEP_MILLIS, TimeUnit.MILLISECONDS);
+                    () -> keepSpace(runtime.fatal()), KEEP_MILLIS, KEEP_MILLIS, TimeUnit.MILLISECONDS);
         }
     }
 
-    private void keepSpace() {
+    private void keepSpace(FatalHandler fatal) {
         try {
             keeper.step();
         } catch (IOException | RuntimeException e) { // or it would never be called again
+            if (data.isFenced()) {
+                keeping.shutdown();
+                fatal.fatal("keeping space for " + config.data() + " failed", e);
+                return;
+            }
             LOG.warn("disk {}: the space of its file systems cannot be seen now", uuid, e);
         }
     }
@@ -159,6 +165,11 @@ public final class LocalDiskStore implements DiskStore {
     public boolean overwrites(DataOp op) {
         PgStore store = pgs.get(op.pg());
         return store != null && op.type() == DataOpType.WRITE && store.overwrites(op);
+    }
+
+    @Override
+    public boolean isGrowing() {
+        return space.isGrowing();
     }
 
     @Override
@@ -375,7 +386,7 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public long admissibleBytes() {
-        return space.admissibleBytes();
+        return space.toldBytes();
     }
 
     @Override

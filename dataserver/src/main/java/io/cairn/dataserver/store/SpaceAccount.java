@@ -22,10 +22,10 @@ final class SpaceAccount {
     private static final long MAX_SHORTAGE_BYTES = 256L << 20;
 
     /**
-     * What the index may take for an operation and for each of its blocks: the new version of two
-     * groups of blocks, and as much again while RocksDB compacts.
+     * What the index may take for an operation and for each of its blocks: the new versions of two
+     * groups of blocks. What RocksDB needs to compact them is of the minimum that stays free.
      */
-    private static final long INDEX_BYTES_OF_OPERATION = 4096;
+    private static final long INDEX_BYTES_OF_OPERATION = 2048;
 
     private static final long INDEX_BYTES_OF_BLOCK = 32;
 
@@ -35,6 +35,7 @@ final class SpaceAccount {
     private final AtomicLong promisedOps = new AtomicLong();
     private volatile boolean fileSystemFull;
     private volatile boolean growing;
+    private volatile long expectedBytes;
     private volatile long roomBytes = Long.MAX_VALUE;
 
     SpaceAccount(BlockAllocator allocator, long headroomBytes) {
@@ -144,6 +145,24 @@ final class SpaceAccount {
     /** Whether the file system has room for more of the data file than is kept now. */
     void growing(boolean more) {
         growing = more;
+    }
+
+    /**
+     * What will be kept besides when it is needed, as far as can be seen: primaries may count on it,
+     * and wait for it if it comes late.
+     */
+    void expected(long bytes) {
+        expectedBytes = bytes;
+    }
+
+    /** Whether more is expected. */
+    boolean isGrowing() {
+        return expectedBytes > 0;
+    }
+
+    /** What primaries are told: what can be promised now, and what is expected. */
+    long toldBytes() {
+        return fileSystemFull ? 0 : admissibleBytes() + expectedBytes;
     }
 
     /** Whether it is time to save space: little can be promised, and there is no more to come. */

@@ -28,6 +28,11 @@ final class SpaceKeeper {
     /** The most that is kept ahead of need, if a slab is not more. */
     private static final long MAX_AHEAD_BYTES = 256L << 20;
 
+    /** Where the file system has so much, a share of it is expected to be had when it is needed. */
+    private static final long PLENTY_BYTES = 512L << 20;
+
+    private static final int EXPECTED_SHARE = 8;
+
     private static final long MAX_SLAB_BYTES = 1L << 30;
     private static final int SLABS = 64;
 
@@ -44,6 +49,7 @@ final class SpaceKeeper {
     private final int slabRegions;
     private @Nullable FileStore indexFileSystem;
     private boolean full;
+    private boolean filledHoles;
 
     /** The file system keeps no space: what it has left is counted instead. */
     private volatile boolean counting;
@@ -62,46 +68,78 @@ final class SpaceKeeper {
     }
 
     /**
-     * At opening, when the allocator knows the blocks in use: their regions are asked for again,
-     * which is quick where they have their space, and fills the holes of a data file that was made
-     * by a version that kept none.
+     * At opening, when the allocator knows the blocks in use. Nothing on disk says which regions are
+     * kept but the file's own block map, so they are asked for again: those in use, which fills the
+     * holes of a data file that was made by a version that kept none, and then those that turn out
+     * to have their space already.
      */
     void begin() throws IOException {
         if (data.roomBytes() == Long.MAX_VALUE) {
             allocator.back(0, allocator.regions());
         }
+        keepUsed();
+        keepOwn();
+        step();
+    }
+
+    private void keepUsed() throws IOException {
         long missing = 0;
-        boolean took = false;
         int region = 0;
         while (region < allocator.regions() && !counting) {
-            long room = data.roomBytes();
-            boolean ample = room - MAX_SLAB_BYTES >= 2 * config.minimumFreeBytes();
-            int most = ample ? (int) (MAX_SLAB_BYTES / REGION_BYTES) : 1;
             int end = region;
             while (end < allocator.regions()
-                    && end - region < most
+                    && end - region < MAX_SLAB_BYTES / REGION_BYTES
                     && allocator.isInUse(end)
                     && !allocator.isBacked(end)) {
                 end++;
             }
-            if (end > region) {
-                // Holes are not filled with the last of what is left.
-                boolean mayTake = !took || room >= config.minimumFreeBytes();
-                if (!mayTake || !keep(region, end - region)) {
-                    missing += end - region;
-                }
-                took |= room - data.roomBytes() >= REGION_BYTES / 2;
+            boolean ample = data.roomBytes() - MAX_SLAB_BYTES >= 2 * config.minimumFreeBytes();
+            if (ample && end > region) {
+                missing += keep(region, end - region) ? 0 : end - region;
+            }
+            for (int r = region; !ample && r < end; r++) {
+                missing += keepScarce(r) ? 0 : 1;
             }
             region = Math.max(end, region + 1);
         }
-        if (missing > 0 && !counting) {
+        if (missing > 0) {
             LOG.warn(
                     "{}: its file system has no room for the unused parts of {} MiB that are in"
                             + " use; what is deleted there makes no space until it has",
                     config.data(),
                     missing * REGION_BYTES >> 20);
         }
-        step();
+    }
+
+    /** Holes are not filled with the last of what the file system has. */
+    private boolean keepScarce(int region) throws IOException {
+        if (filledHoles && data.roomBytes() < config.minimumFreeBytes()) {
+            return false;
+        }
+        long before = data.allocatedBytes();
+        boolean kept = keep(region, 1);
+        filledHoles |= data.allocatedBytes() > before;
+        return kept;
+    }
+
+    /**
+     * Regions that were kept when the disk was closed and have nothing yet: what is in the log may
+     * need them, however full the file system is. They follow those in use.
+     */
+    private void keepOwn() throws IOException {
+        boolean own = !counting;
+        for (int r = firstUnbacked(); own && r >= 0 && !allocator.isInUse(r); r = firstUnbacked()) {
+            long first = (long) r * BlockAllocator.REGION_BLOCKS;
+            int blocks = allocator.regionBlocks(r);
+            long before = data.allocatedBytes();
+            own = data.reserve(first, blocks) == FileSpace.Outcome.DONE;
+            own &= data.allocatedBytes() - before < (long) blocks * BLOCK / 2;
+            if (own) {
+                allocator.back(r, 1);
+            } else {
+                data.unreserve(first, blocks);
+            }
+        }
     }
 
     /** Keeps more if less than what should be ahead is left; looks how full file systems are. */
@@ -120,7 +158,12 @@ final class SpaceKeeper {
         if (counting) {
             space.room(Math.max(0, room - config.minimumFreeBytes()));
         }
-        space.growing(!full && allocator.unbackedBlocks() > 0 && grantable(room) > 0);
+        long more =
+                full || counting
+                        ? 0
+                        : Math.min(grantable(room), allocator.unbackedBlocks() * BLOCK);
+        space.growing(more > 0);
+        space.expected(more < PLENTY_BYTES ? 0 : more / EXPECTED_SHARE);
     }
 
     /** What should be known of the disk's space, for the administrator. Any thread. */
@@ -190,6 +233,7 @@ final class SpaceKeeper {
             blocks += allocator.regionBlocks(r);
             unused &= !allocator.isInUse(r);
         }
+        long before = data.allocatedBytes();
         FileSpace.Outcome outcome = data.reserve(first, blocks);
         if (outcome == FileSpace.Outcome.UNSUPPORTED) {
             count();
@@ -203,6 +247,9 @@ final class SpaceKeeper {
         }
         full = !kept;
         if (kept) {
+            if (data.allocatedBytes() > before) {
+                data.force(); // or a power cut could give it to somebody else
+            }
             allocator.back(region, count);
         }
         return kept;

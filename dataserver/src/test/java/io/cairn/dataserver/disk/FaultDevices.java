@@ -326,6 +326,11 @@ public final class FaultDevices implements DeviceFiles {
         }
 
         @Override
+        public long allocatedBytes() throws IOException {
+            return open().allocatedBytes();
+        }
+
+        @Override
         public long roomBytes() throws IOException {
             return open().roomBytes();
         }
@@ -483,6 +488,12 @@ public final class FaultDevices implements DeviceFiles {
                 for (int p = first; p < end; p++) {
                     dirty.add(p);
                 }
+            }
+        }
+
+        long allocatedBytes() {
+            synchronized (FaultDevices.this) {
+                return limit == null ? current.length : (long) allocated.cardinality() * PAGE;
             }
         }
 

@@ -252,6 +252,10 @@ class PrimaryTest {
         assertThat(out.takePrepares()).isEmpty();
         assertThat(ledger.inFlightBytes()).isZero();
 
+        out.growing = true;
+        Answer waits = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(waits.refusal().advice()).as("there will be room").isEqualTo(Advice.RETRY);
+
         out.room = true;
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         out.sync(replica);

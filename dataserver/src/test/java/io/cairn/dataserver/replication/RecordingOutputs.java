@@ -22,6 +22,7 @@ final class RecordingOutputs implements PgOutputs {
     boolean overwrites;
 
     boolean flushing;
+    boolean growing;
 
     RecordingOutputs(SimStore store) {
         this.store = store;
@@ -62,6 +63,11 @@ final class RecordingOutputs implements PgOutputs {
     @Override
     public boolean overwrites(DataOp op) {
         return overwrites;
+    }
+
+    @Override
+    public boolean isGrowing() {
+        return growing;
     }
 
     @Override

@@ -336,6 +336,11 @@ final class ReplicationSim {
         }
 
         @Override
+        public boolean isGrowing() {
+            return false;
+        }
+
+        @Override
         public boolean isFlushing() {
             return false;
         }

@@ -45,7 +45,11 @@ class SharedDiskModelTest {
         }
         int largest = random.nextBoolean() ? 64 << 10 : 1 << 20; // as clients cut their requests
         int refusals = 0;
+        long now = 0;
         while (refusals < 2000) {
+            now += 20_000_000;
+            long time = now;
+            servers.forEach(each -> each.ledger.tick(time));
             Server s = servers.get(random.nextInt(count));
             switch (random.nextInt(4)) {
                 case 0 -> {

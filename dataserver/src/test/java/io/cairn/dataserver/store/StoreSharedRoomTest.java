@@ -153,6 +153,36 @@ class StoreSharedRoomTest {
         }
     }
 
+    /** Regions that are kept and have nothing yet are not in the index. */
+    @Test
+    void whatIsInTheLogFindsItsSpaceAfterARestartOnAFullFileSystem() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
+        try (Writer a = writer("a", 96 * MIB, room)) {
+            while (a.keptBytes() < 3L * REGION) {
+                assertThat(a.write(28 << 10)).isTrue();
+                a.h.store().keeper().step();
+            }
+            a.flush();
+            long kept = a.keptBytes();
+            long little = 256 << 10; // for what is not the data file
+            room.leave(little);
+            for (int i = 0; i < 20; i++) {
+                assertThat(a.write(PAGE)).isTrue();
+            }
+            a.h.awaitDurable();
+            a.h.crash(true);
+            a.h.open();
+            a.h.adoptRecovered();
+            a.sequence = a.h.model(0).last();
+            assertThat(a.keptBytes()).isEqualTo(kept);
+            a.flush();
+            assertThat(a.write(28 << 10)).isTrue();
+            a.flush();
+            a.check();
+            assertThat(room.leftBytes()).isLessThanOrEqualTo(little);
+        }
+    }
+
     @Test
     void whatOthersTakeOfTheFileSystemIsNotPromised() throws Exception {
         FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
