@@ -23,8 +23,7 @@ class SharedFileSystemTest {
     void serversThatShareAFileSystemPromiseWhatItHas() throws IOException {
         Path base = Files.createTempDirectory("cairn-shared-disk");
         try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), "ext4", "500M");
-                Cluster cluster =
-                        Cluster.temporary("--capacity", "1GiB", "--wal-size", "64MiB")) {
+                Cluster cluster = Cluster.temporary("--capacity", "1GiB", "--wal-size", "64MiB")) {
             for (String part : new String[] {"data-1", "data-2", "data-3"}) {
                 Path place = Files.createDirectory(disk.mountPoint().resolve(part));
                 Path folder = Files.createDirectories(cluster.state().resolve(part));
@@ -91,8 +90,6 @@ class SharedFileSystemTest {
 
     private static void check(Cluster cluster, Path sums) {
         Shell.Result checked = Shell.run("sha256sum", "--quiet", "-c", sums.toString());
-        assertThat(checked.exitCode())
-                .as(checked.out() + checked.err() + cluster.logs())
-                .isZero();
+        assertThat(checked.exitCode()).as(checked.out() + checked.err() + cluster.logs()).isZero();
     }
 }

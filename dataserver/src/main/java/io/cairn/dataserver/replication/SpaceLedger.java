@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * sequence, because every replica must take an operation that has one. Any thread; shared by all
  * PGs of a server.
  *
- * <p>The disk's last word may be old, as other servers write to it too. So each has at most a window
- * of the disk's space in flight to it, which shrinks with the space, and admits nothing that the
- * windows of all others could need: what arrives after the disk has become short is at most a
+ * <p>The disk's last word may be old, as other servers write to it too. So each has at most a
+ * window of the disk's space in flight to it, which shrinks with the space, and admits nothing that
+ * the windows of all others could need: what arrives after the disk has become short is at most a
  * window of each server, because every answer after that says so. A server that has heard nothing
  * of a disk for a while begins with the smallest window. The clock is the caller's.
  */

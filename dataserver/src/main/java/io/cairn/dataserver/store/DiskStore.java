@@ -190,8 +190,9 @@ public interface DiskStore extends AutoCloseable {
     /**
      * Bytes of the disk and its WAL.
      *
-     * @param freeBytes not in use, and kept for this disk by the file system below or to be had from
-     *     it as far as is known: with {@code usedBytes} less than the capacity where that has less
+     * @param freeBytes not in use, and kept for this disk by the file system below or to be had
+     *     from it as far as is known: with {@code usedBytes} less than the capacity where that has
+     *     less
      */
     record DiskUsage(
             long capacityBytes,

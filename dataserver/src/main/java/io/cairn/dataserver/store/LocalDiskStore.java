@@ -93,7 +93,10 @@ public final class LocalDiskStore implements DiskStore {
         if (runtime.background()) {
             flushThread.start();
             keeping.scheduleWithFixedDelay(
-                    () -> keepSpace(runtime.fatal()), KEEP_MILLIS, KEEP_MILLIS, TimeUnit.MILLISECONDS);
+                    () -> keepSpace(runtime.fatal()),
+                    KEEP_MILLIS,
+                    KEEP_MILLIS,
+                    TimeUnit.MILLISECONDS);
         }
     }
 

@@ -125,8 +125,7 @@ final class SpaceAccount {
 
     /** What the index may grow by when all operations in the WAL are flushed. */
     long promisedIndexBytes() {
-        return promisedOps.get() * INDEX_BYTES_OF_OPERATION
-                + promised.get() * INDEX_BYTES_OF_BLOCK;
+        return promisedOps.get() * INDEX_BYTES_OF_OPERATION + promised.get() * INDEX_BYTES_OF_BLOCK;
     }
 
     /** Whether the file system of the index is too full to admit anything. */
@@ -148,8 +147,8 @@ final class SpaceAccount {
     }
 
     /**
-     * What will be kept besides when it is needed, as far as can be seen: primaries may count on it,
-     * and wait for it if it comes late.
+     * What will be kept besides when it is needed, as far as can be seen: primaries may count on
+     * it, and wait for it if it comes late.
      */
     void expected(long bytes) {
         expectedBytes = bytes;

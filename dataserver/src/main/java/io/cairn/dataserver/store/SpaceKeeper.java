@@ -68,10 +68,10 @@ final class SpaceKeeper {
     }
 
     /**
-     * At opening, when the allocator knows the blocks in use. Nothing on disk says which regions are
-     * kept but the file's own block map, so they are asked for again: those in use, which fills the
-     * holes of a data file that was made by a version that kept none, and then those that turn out
-     * to have their space already.
+     * At opening, when the allocator knows the blocks in use. Nothing on disk says which regions
+     * are kept but the file's own block map, so they are asked for again: those in use, which fills
+     * the holes of a data file that was made by a version that kept none, and then those that turn
+     * out to have their space already.
      */
     void begin() throws IOException {
         if (data.roomBytes() == Long.MAX_VALUE) {

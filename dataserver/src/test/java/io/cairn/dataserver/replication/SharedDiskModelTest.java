@@ -8,8 +8,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Servers that write to one disk until it is full, each knowing only what the disk answered it last:
- * together they never send more than it has, so that none of them has to wait for it.
+ * Servers that write to one disk until it is full, each knowing only what the disk answered it
+ * last: together they never send more than it has, so that none of them has to wait for it.
  */
 class SharedDiskModelTest {
     private static final int[] DISK = {1};

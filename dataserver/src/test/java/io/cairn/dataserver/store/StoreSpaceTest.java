@@ -74,13 +74,7 @@ class StoreSpaceTest {
                         .add(new ModelPg.Op(e, 5000, 0, new byte[0], 0, new long[] {5000}));
             }
             for (int pg = 0; pg < 2; pg++) {
-                h.append(
-                        pg,
-                        Ops.noop(pg, h.epoch(), h.model(pg).last() + 1),
-                        0,
-                        0,
-                        new byte[0],
-                        0);
+                h.append(pg, Ops.noop(pg, h.epoch(), h.model(pg).last() + 1), 0, 0, new byte[0], 0);
             }
             flush(h);
             flush(h);
@@ -98,8 +92,7 @@ class StoreSpaceTest {
         byte[] payload = new byte[PAGE];
         h.random.nextBytes(payload);
         ModelPg m = h.model(pg);
-        PgLogEntry e =
-                Ops.write(pg, h.epoch(), m.last() + 1, inode, 0, 0, payload, 0, List.of());
+        PgLogEntry e = Ops.write(pg, h.epoch(), m.last() + 1, inode, 0, 0, payload, 0, List.of());
         if (!h.store().appendIfRoom(e, () -> {})) {
             return false;
         }
@@ -137,8 +130,7 @@ class StoreSpaceTest {
 
     private static boolean overwrites(StoreHarness h, int offset, int length) {
         return h.store()
-                .overwrites(
-                        Ops.write(0, 1, 1, 1, 0, offset, new byte[length], 0, List.of()).op());
+                .overwrites(Ops.write(0, 1, 1, 1, 0, offset, new byte[length], 0, List.of()).op());
     }
 
     @Test
