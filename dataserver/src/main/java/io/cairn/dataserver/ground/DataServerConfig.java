@@ -81,8 +81,9 @@ public record DataServerConfig(
                 ByteSize maxInFlight,
         @Key(
                         value =
-                                "Space of every disk that is left, at least, for what other servers have"
-                                        + " in flight to it; as much again is left for overwrites.",
+                                "Space of every disk that is left, at least, for what other servers"
+                                        + " have in flight to it; as much again is left for"
+                                        + " overwrites.",
                         defaultValue = "4MiB",
                         min = "0B",
                         max = "16GiB")
@@ -110,8 +111,8 @@ public record DataServerConfig(
     public record DiskTable(
             @Key(
                             value =
-                                    "The data file, whose space the file system keeps ahead of need, or a raw"
-                                            + " block device: where chunks end up (HDD).",
+                                    "The data file, whose space is kept ahead of need, or a raw block"
+                                            + " device: where chunks end up (HDD).",
                             example = "/var/lib/cairn/data-1/disk/data")
                     Path data,
             @Key(
@@ -143,8 +144,9 @@ public record DataServerConfig(
                     ByteSize walSegment,
             @Key(
                             value =
-                                    "Free space below which the file system of the index admits no writes;"
-                                            + " twice as much stays free where the data file is.",
+                                    "Free space below which the file system of the index admits no"
+                                            + " writes; twice as much stays free where the data file"
+                                            + " is.",
                             defaultValue = "64MiB",
                             min = "0B")
                     ByteSize minimumFree,

@@ -214,7 +214,7 @@ final class SpaceKeeper {
             full = true;
             return false;
         }
-        int most = (int) Math.clamp(grantable / AHEAD_SHARE / REGION_BYTES, 1, slabRegions);
+        int most = Math.clamp(grantable / AHEAD_SHARE / REGION_BYTES, 1, slabRegions);
         int count = 1;
         while (count < most
                 && region + count < allocator.regions()
