@@ -92,11 +92,12 @@ public final class LocalDiskStore implements DiskStore {
                         Thread.ofPlatform().name(name + "-space").daemon().factory());
         if (runtime.background()) {
             flushThread.start();
-            keeping.scheduleWithFixedDelay(
-                    () -> keepSpace(runtime.fatal()),
-                    KEEP_MILLIS,
-                    KEEP_MILLIS,
-                    TimeUnit.MILLISECONDS);
+            var _ =
+                    keeping.scheduleWithFixedDelay(
+                            () -> keepSpace(runtime.fatal()),
+                            KEEP_MILLIS,
+                            KEEP_MILLIS,
+                            TimeUnit.MILLISECONDS);
         }
     }
 

@@ -107,7 +107,7 @@ final class SpaceKeeper {
                     "{}: its file system has no room for the unused parts of {} MiB that are in"
                             + " use; what is deleted there makes no space until it has",
                     config.data(),
-                    missing * REGION_BYTES >> 20);
+                    (missing * REGION_BYTES) >> 20);
         }
     }
 

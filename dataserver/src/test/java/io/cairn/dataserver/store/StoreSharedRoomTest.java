@@ -117,8 +117,9 @@ class StoreSharedRoomTest {
                 Writer b = writer("b", 48 * MIB, room)) {
             boolean more = true;
             while (more) {
-                more = a.write(28 << 10) & b.write(28 << 10);
-                more |= a.write(PAGE) | b.write(PAGE);
+                boolean inA = a.write(28 << 10) || a.write(PAGE);
+                boolean inB = b.write(28 << 10) || b.write(PAGE);
+                more = inA || inB;
             }
             a.flush();
             b.flush();
