@@ -78,11 +78,16 @@ class StoreSharedRoomTest {
         }
 
         void restart() throws Exception {
+            reopen();
+            check();
+        }
+
+        void reopen() throws Exception {
             h.crash(true);
+            h.fatal.clear(); // the power was off
             h.open();
             h.adoptRecovered();
             sequence = h.model(0).last();
-            check();
         }
 
         void deleteHalf() {
@@ -171,10 +176,7 @@ class StoreSharedRoomTest {
                 assertThat(a.write(PAGE)).isTrue();
             }
             a.h.awaitDurable();
-            a.h.crash(true);
-            a.h.open();
-            a.h.adoptRecovered();
-            a.sequence = a.h.model(0).last();
+            a.reopen();
             assertThat(a.keptBytes()).isEqualTo(kept);
             a.flush();
             assertThat(a.write(28 << 10)).isTrue();
