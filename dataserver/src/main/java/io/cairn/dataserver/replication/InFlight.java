@@ -15,23 +15,32 @@ final class InFlight {
     private static final int[] NOBODY = {};
 
     final PgLogEntry entry;
-    private final SpaceLedger ledger;
-    private final int[] disks;
+    private final PgSpace space;
+    private final int[] backups;
+
+    /** One bit for each backup that has not acknowledged it. */
+    private int missing;
+
     private @Nullable OpAnswer answer;
     private @Nullable List<OpAnswer> joined;
 
-    /** Takes over one reference of the entry's payload. */
-    InFlight(PgLogEntry entry, SpaceLedger ledger, int[] disks, @Nullable OpAnswer answer) {
+    /**
+     * Takes over one reference of the entry's payload.
+     *
+     * @param backups disks that it may need space of, 31 at most
+     */
+    InFlight(PgLogEntry entry, PgSpace space, int[] backups, @Nullable OpAnswer answer) {
         this.entry = entry;
-        this.ledger = ledger;
-        this.disks = disks;
+        this.space = space;
+        this.backups = backups;
         this.answer = answer;
-        ledger.charge(disks, chargeBytes(entry.op()));
+        missing = (1 << backups.length) - 1;
+        space.charge(backups, chargeBytes(entry.op()));
     }
 
     /** An operation of the past, which nobody here waits for. */
-    static InFlight resent(PgLogEntry entry, SpaceLedger ledger) {
-        return new InFlight(entry, ledger, NOBODY, null);
+    static InFlight resent(PgLogEntry entry, PgSpace space) {
+        return new InFlight(entry, space, NOBODY, null);
     }
 
     /** What an operation may take on a disk: its blocks, those it cuts, and its head in the WAL. */
@@ -47,6 +56,17 @@ final class InFlight {
                 joined = new ArrayList<>(2);
             }
             joined.add(another);
+        }
+    }
+
+    /** The disk has it durably. */
+    void acknowledged(int disk) {
+        for (int i = 0; i < backups.length; i++) {
+            int bit = 1 << i;
+            if (backups[i] == disk && (missing & bit) != 0) {
+                missing &= ~bit;
+                space.acknowledged(disk, chargeBytes(entry.op()));
+            }
         }
     }
 
@@ -72,7 +92,10 @@ final class InFlight {
 
     private void release() {
         entry.payload().release();
-        ledger.release(disks, chargeBytes(entry.op()));
+        for (int disk : backups) {
+            acknowledged(disk);
+        }
+        space.release(chargeBytes(entry.op()));
     }
 
     boolean overlaps(DataOp read) {

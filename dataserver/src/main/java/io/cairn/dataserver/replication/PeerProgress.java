@@ -20,6 +20,9 @@ final class PeerProgress {
     /** Durable there and equal to the primary's history, up to here. */
     long durable;
 
+    /** Up to here the space of what it has is no longer counted as in flight to it. */
+    long settled;
+
     /** Sequence to send next; everything between durable and this is in flight. */
     long next;
 

@@ -167,6 +167,7 @@ final class Peering {
             peer.next = common + 1;
             peer.lost = false;
             peer.progressNanos = primary.nowNanos();
+            primary.settle(peer);
         }
         primary.become(PgState.RESENDING, "members answered");
         primary.appendNoop();

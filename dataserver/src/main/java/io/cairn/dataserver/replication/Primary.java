@@ -9,6 +9,7 @@ import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ final class Primary {
     private final PgLimits limits;
     private final PgOutputs out;
     private final SpaceLedger ledger;
+    private final PgSpace space;
     private final PgLog log;
     private final SessionWindows windows;
     private final InFlightRing ring;
@@ -28,6 +30,7 @@ final class Primary {
     private final List<WaitingRead> waitingReads = new ArrayList<>();
     private final Peering peering;
     private int[] members = {};
+    private int[] backups = {};
     private long epoch;
     private long mapEpoch;
     private long nowNanos;
@@ -41,6 +44,7 @@ final class Primary {
         this.limits = limits;
         this.out = out;
         this.ledger = ledger;
+        this.space = new PgSpace(ledger);
         this.log = log;
         windows = new SessionWindows(limits.maxNumbersPerSession());
         windows.restore(out.logState().answered());
@@ -55,6 +59,7 @@ final class Primary {
         this.epoch = epoch;
         this.mapEpoch = mapEpoch;
         this.members = members;
+        this.backups = Arrays.copyOfRange(members, 1, members.length);
         this.nowNanos = nowNanos;
         peers.clear();
         for (int i = 1; i < members.length; i++) {
@@ -94,7 +99,7 @@ final class Primary {
             return;
         }
         payload.retain();
-        appended(new InFlight(entry, ledger, members, answer));
+        appended(new InFlight(entry, space, backups, answer));
     }
 
     /** Handles a number seen before; returns false if it is new. */
@@ -154,7 +159,7 @@ final class Primary {
         if (ring.size() >= limits.maxInFlightOps()
                 || ring.bytes() >= limits.maxInFlightBytes()
                 || !ledger.withinBound(ring.bytes(), bytes)
-                || !ledger.withinWindow(members, ring.bytes(), bytes)
+                || (op.type() == DataOpType.WRITE && !space.withinWindow(backups, bytes))
                 || (op.session() != 0 && windows.full(op.session()))) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
         }
@@ -290,11 +295,11 @@ final class Primary {
                         DataOp.noop(pg, mapEpoch),
                         Unpooled.EMPTY_BUFFER);
         out.append(entry);
-        appended(InFlight.resent(entry, ledger));
+        appended(InFlight.resent(entry, space));
     }
 
     InFlight resent(PgLogEntry entry) {
-        return InFlight.resent(entry, ledger);
+        return InFlight.resent(entry, space);
     }
 
     /** The store dropped what came after: nobody may be told it was done. */
@@ -326,8 +331,20 @@ final class Primary {
         ledger.report(disk, admissibleBytes);
         if (peer != null && peer.history != null && sending()) {
             peer.advance(Math.min(durable, log.lastSequence()), nowNanos);
+            settle(peer);
             advance();
         }
+    }
+
+    /** What the backup has is part of what it said last of its space. */
+    void settle(PeerProgress peer) {
+        for (long s = Math.max(peer.settled + 1, ring.first()); s <= peer.durable; s++) {
+            InFlight op = ring.get(s);
+            if (op != null) {
+                op.acknowledged(peer.disk);
+            }
+        }
+        peer.settled = peer.durable;
     }
 
     void prepareGap(int disk, long have) {

@@ -5,15 +5,16 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The free space of each disk of the cluster, as this server knows it: what the disk reported last,
- * less what this server has in flight to it. Writes are admitted against it before they get a
+ * less what this server has in flight to it that the disk has not acknowledged. Writes are admitted against it before they get a
  * sequence, because every replica must take an operation that has one. Any thread; shared by all
  * PGs of a server.
  *
  * <p>The disk's last word may be old, as other servers write to it too. So each has at most a
  * window of the disk's space in flight to it, which shrinks with the space, and admits nothing that
  * the windows of all others could need: what arrives after the disk has become short is at most a
- * window of each server, because every answer after that says so. A server that has heard nothing
- * of a disk for a while begins with the smallest window. The clock is the caller's.
+ * window of each server, because every answer after that says so. What others could have written
+ * since the disk's last word is not counted on: a server that has heard nothing of a disk for long
+ * begins with the smallest window. The clock is the caller's.
  */
 public final class SpaceLedger {
     /** A request of the size that clients cut theirs to, with its edges. */
@@ -22,8 +23,8 @@ public final class SpaceLedger {
     /** The window, as a share of the space that the disk reported. */
     private static final int MIN_WINDOWS = 64;
 
-    /** After which the disk's word is old. */
-    private static final long SILENCE_NANOS = 1_000_000_000L;
+    /** More than others write to a disk in a second: 2 GiB, of fast SSDs. */
+    private static final long BYTES_PER_SECOND = 2L << 30;
 
     /** All windows together are at most an eighth of the space. */
     private static final int WINDOWS_PER_SERVER = 8;
@@ -64,28 +65,23 @@ public final class SpaceLedger {
     }
 
     /**
-     * Whether so many bytes more in flight are within this server's window of each disk; with
+     * Whether so many bytes more in flight are within this server's window of the disk; with
      * nothing in flight to it they always are. A placement group may have as much of it as is left
      * for all others, as in {@link #withinBound}.
      *
-     * @param pgBytes in flight of the placement group that asks
+     * @param pgBytes in flight to the disk of the placement group that asks
      */
-    public boolean withinWindow(int[] disks, long pgBytes, long bytes) {
-        for (int disk : disks) {
-            Account a = account(disk);
-            long before = a.inFlight.get();
-            long left = window(a) - before;
-            if (before > 0 && (bytes > left || (pgBytes > 0 && pgBytes + bytes > left))) {
-                return false;
-            }
-        }
-        return true;
+    boolean withinWindow(int disk, long pgBytes, long bytes) {
+        Account a = account(disk);
+        long before = a.inFlight.get();
+        long left = window(a) - before;
+        return before == 0 || (bytes <= left && (pgBytes == 0 || pgBytes + bytes <= left));
     }
 
     private long window(Account a) {
-        long share = a.admissible / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * servers);
-        boolean old = nowNanos - a.reportedNanos > SILENCE_NANOS;
-        return old ? MIN_WINDOW : Math.max(MIN_WINDOW, share);
+        double seconds = Math.max(0, nowNanos - a.reportedNanos) / 1e9;
+        long sure = a.admissible - (long) (seconds * BYTES_PER_SECOND);
+        return Math.max(MIN_WINDOW, sure / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * servers));
     }
 
     /**
@@ -169,15 +165,14 @@ public final class SpaceLedger {
         return a.admissible - a.inFlight.get();
     }
 
-    void charge(int[] disks, long bytes) {
+    /** Uncommitted operations have so many bytes more. */
+    void chargeTotal(long bytes) {
         inFlight.addAndGet(bytes);
-        for (int disk : disks) {
-            account(disk).inFlight.addAndGet(bytes);
-        }
     }
 
-    void release(int[] disks, long bytes) {
-        charge(disks, -bytes);
+    /** What the disk has not acknowledged has so many bytes more. */
+    void charge(int disk, long bytes) {
+        account(disk).inFlight.addAndGet(bytes);
     }
 
     /** Bytes of uncommitted operations of this server. */
@@ -193,7 +188,6 @@ public final class SpaceLedger {
     private static final class Account {
         private final AtomicLong inFlight = new AtomicLong();
         private volatile long admissible;
-
         private volatile long reportedNanos;
     }
 }

@@ -304,6 +304,52 @@ class PrimaryTest {
         assertThat(submit(Ops.write(7, 4, 1, 0, 4096)).failure).isNotNull();
     }
 
+    /** Else the files of a stuck server would take the windows of all others. */
+    @Test
+    void whatABackupHasIsNoLongerInFlightToItThoughAnotherIsStuck() {
+        submit(Ops.write(7, 1, 1, 0, 500 << 10));
+        out.sync(replica);
+        assertThat(ledger.withinWindow(2, 0, 1 << 20)).isFalse();
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(2, 3, 2, 1 << 20); // said twice
+        assertThat(ledger.withinWindow(2, 0, 1 << 20)).isTrue();
+        assertThat(ledger.withinWindow(3, 0, 1 << 20)).as("the stuck one").isFalse();
+        assertThat(ledger.inFlightBytes()).isEqualTo(504 << 10);
+
+        replica.onMap(4, 4, new int[] {1, 2, 3});
+        replica.onPeerHistory(2, 4, historyUpTo(2), 1 << 20);
+        replica.onPeerHistory(3, 4, historyUpTo(2), 1 << 20);
+        assertThat(ledger.withinWindow(3, 0, 1 << 20)).as("its history has it").isTrue();
+        replica.close("it stops");
+        assertThat(ledger.inFlightBytes()).isZero();
+    }
+
+    @Test
+    void aFullWindowTakesDeletions() {
+        SpaceLedger wide = new SpaceLedger(0, 64 << 20);
+        PgReplica other =
+                new PgReplica(
+                        Ops.PG,
+                        1,
+                        PgLimits.DEFAULT,
+                        new RecordingOutputs(new SimStore(Ops.PG)),
+                        wide);
+        other.onMap(3, 3, new int[] {1, 2});
+        other.onPeerHistory(2, 3, EMPTY, 64 << 20);
+        other.onDurable(3, 1);
+        other.onPrepareReply(2, 3, 1, 64 << 20);
+        for (int n = 1; n <= 2; n++) {
+            Answer answer = new Answer();
+            other.onOperation(
+                    Ops.write(7, n, 1, 0, 1 << 20), Unpooled.EMPTY_BUFFER, answer);
+            assertThat(answer.answers).isEqualTo(n - 1);
+        }
+        Answer deleted = new Answer();
+        other.onOperation(
+                DataOp.deleteInodes(Ops.PG, 0, 1, 1), Unpooled.EMPTY_BUFFER, deleted);
+        assertThat(deleted.failure).isNull();
+    }
+
     @Test
     void tooMuchInFlightIsRetriedLater() {
         for (int n = 1; n <= 8; n++) {

@@ -68,7 +68,8 @@ class SharedDiskModelTest {
                     if (!s.answered.isEmpty()) {
                         int[] answer = s.answered.removeFirst();
                         s.ledger.report(1, (long) answer[1] << 12);
-                        s.ledger.release(DISK, answer[0]);
+                        s.ledger.charge(1, -answer[0]);
+                        s.ledger.chargeTotal(-answer[0]);
                     }
                 }
             }
@@ -79,11 +80,12 @@ class SharedDiskModelTest {
     private static boolean send(Server s, Random random, int largest) {
         int bytes = (1 + random.nextInt(largest / 4096)) * 4096;
         if (!s.ledger.withinBound(0, bytes)
-                || !s.ledger.withinWindow(DISK, 0, bytes)
+                || !s.ledger.withinWindow(1, 0, bytes)
                 || !s.ledger.fits(DISK, bytes)) {
             return false;
         }
-        s.ledger.charge(DISK, bytes);
+        s.ledger.charge(1, bytes);
+        s.ledger.chargeTotal(bytes);
         s.sent.add(bytes);
         return true;
     }
