@@ -5,9 +5,9 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * The free space of each disk of the cluster, as this server knows it: what the disk reported last,
- * less what this server has in flight to it that the disk has not acknowledged. Writes are admitted against it before they get a
- * sequence, because every replica must take an operation that has one. Any thread; shared by all
- * PGs of a server.
+ * less what this server has in flight to it that the disk has not acknowledged. Writes are admitted
+ * against it before they get a sequence, because every replica must take an operation that has one.
+ * Any thread; shared by all PGs of a server.
  *
  * <p>The disk's last word may be old, as other servers write to it too. So each has at most a
  * window of the disk's space in flight to it, which shrinks with the space, and admits nothing that

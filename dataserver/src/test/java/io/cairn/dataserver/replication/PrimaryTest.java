@@ -340,13 +340,11 @@ class PrimaryTest {
         other.onPrepareReply(2, 3, 1, 64 << 20);
         for (int n = 1; n <= 2; n++) {
             Answer answer = new Answer();
-            other.onOperation(
-                    Ops.write(7, n, 1, 0, 1 << 20), Unpooled.EMPTY_BUFFER, answer);
+            other.onOperation(Ops.write(7, n, 1, 0, 1 << 20), Unpooled.EMPTY_BUFFER, answer);
             assertThat(answer.answers).isEqualTo(n - 1);
         }
         Answer deleted = new Answer();
-        other.onOperation(
-                DataOp.deleteInodes(Ops.PG, 0, 1, 1), Unpooled.EMPTY_BUFFER, deleted);
+        other.onOperation(DataOp.deleteInodes(Ops.PG, 0, 1, 1), Unpooled.EMPTY_BUFFER, deleted);
         assertThat(deleted.failure).isNull();
     }
 
