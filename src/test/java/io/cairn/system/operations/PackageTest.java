@@ -55,6 +55,25 @@ class PackageTest {
         assertThat(out).isEqualTo(Cluster.cairn("version").ok().out());
     }
 
+    /** The recorded run has a mount that was worked on: much more than what commands load. */
+    @Test
+    void recordsHowServersWorkOnceAndLeavesNothingElse() {
+        run(
+                """
+                target=/opt/cairn/cli/target
+                cp -a /opt/cairn $b/recorded
+                target=$b/recorded/cli/target
+                ip link set lo up
+                $b/recorded/cairn training
+                [ $(stat -c %s $target/servers.aot) -gt $((3 * $(stat -c %s $target/commands.aot) / 2)) ]
+                [ -z "$(ls $target | grep -E 'training|log|part')" ]
+                cp -p $target/servers.aot $b/before
+                $b/recorded/cairn training
+                [ ! $target/servers.aot -nt $b/before ]
+                rm -r $b/recorded
+                """);
+    }
+
     /** Each file of another's name in lib, with version and licence. */
     @Test
     void everyJarOfOthersIsNamedWithItsLicence() throws IOException {
