@@ -92,11 +92,11 @@ class FileSystemTest {
                 objects; git fsck --strict; git gc -q; git fsck --strict
                 diff -r --exclude=.git ../origin .
                 """;
-        assertThat(Shell.bash(script.formatted(w, 3 * SCALE)).ok().out().lines())
+        assertThat(Shell.bash(script.formatted(w, 2 * SCALE)).ok().out().lines())
                 .as("objects of the origin and of its clone")
                 .hasSize(2)
                 .allSatisfy(
-                        count -> assertThat(Integer.parseInt(count)).isGreaterThan(300 * SCALE));
+                        count -> assertThat(Integer.parseInt(count)).isGreaterThan(200 * SCALE));
     }
 
     @Test
@@ -223,7 +223,7 @@ class FileSystemTest {
 
     @Test
     void manyFilesInOneDirectory() throws IOException {
-        int count = 4_000 * SCALE;
+        int count = 2_000 * SCALE;
         Path w = cluster.work("many");
         Shell.run(
                         "python3",
