@@ -8,9 +8,7 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchRule;
-import com.tngtech.archunit.lang.CompositeArchRule;
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -28,7 +26,7 @@ class ArchitectureTest {
     private static final String CLI = "io.cairn.cli..";
 
     /** Our classes without the tests, from folders or, in a packaged build, from jars. */
-    private static final JavaClasses OURS =
+    static final JavaClasses OURS =
             new ClassFileImporter()
                     .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
                     .withImportOption(location -> !location.contains("-tests.jar"))
@@ -44,21 +42,6 @@ class ArchitectureTest {
     static final ArchRule clientUsesOnlyCommon = nothingIn(CLIENT, MDS, DATASERVER, FUSE, CLI);
 
     static final ArchRule fuseUsesOnlyClientAndCommon = nothingIn(FUSE, MDS, DATASERVER, CLI);
-
-    /** From the door to the ground. Rooms of one floor do not use each other. */
-    private static final List<List<String>> DATASERVER_FLOORS =
-            List.of(
-                    List.of("io.cairn.dataserver"),
-                    List.of("io.cairn.dataserver.service", "io.cairn.dataserver.mdslink"),
-                    List.of("io.cairn.dataserver.pg"),
-                    List.of("io.cairn.dataserver.replication"),
-                    List.of("io.cairn.dataserver.store"),
-                    List.of("io.cairn.dataserver.chunk"),
-                    List.of("io.cairn.dataserver.wal"),
-                    List.of("io.cairn.dataserver.disk"),
-                    List.of("io.cairn.dataserver.ground"));
-
-    static final ArchRule dataServerImportsPointDown = importsPointDown(DATASERVER_FLOORS);
 
     /** Packages, not modules: those Maven keeps apart anyway. */
     static final ArchRule packagesHaveNoCycles =
@@ -146,13 +129,6 @@ class ArchitectureTest {
         }
     }
 
-    @Test
-    void everyRoomOfTheDataServerHasItsFloor() {
-        assertThat(OURS.stream().map(JavaClass::getPackageName))
-                .filteredOn(name -> (name + ".").startsWith("io.cairn.dataserver."))
-                .containsOnlyElementsOf(DATASERVER_FLOORS.stream().flatMap(List::stream).toList());
-    }
-
     @TestFactory
     Stream<DynamicTest> rules() {
         return Arrays.stream(ArchitectureTest.class.getDeclaredFields())
@@ -160,22 +136,6 @@ class ArchitectureTest {
                 .map(field ->
                         DynamicTest.dynamicTest(
                                 field.getName(), () -> ((ArchRule) field.get(null)).check(OURS)));
-    }
-
-    private static ArchRule importsPointDown(List<List<String>> floors) {
-        List<ArchRule> rules = new ArrayList<>();
-        List<String> above = new ArrayList<>();
-        for (List<String> floor : floors) {
-            above.addAll(floor);
-            for (String room : floor) {
-                String[] forbidden =
-                        above.stream().filter(r -> !r.equals(room)).toArray(String[]::new);
-                if (forbidden.length > 0) {
-                    rules.add(nothingIn(room, forbidden));
-                }
-            }
-        }
-        return CompositeArchRule.of(rules);
     }
 
     private static ArchRule nothingIn(String where, String... of) {
