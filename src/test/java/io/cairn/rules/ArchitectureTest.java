@@ -11,6 +11,8 @@ import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
@@ -127,6 +129,21 @@ class ArchitectureTest {
                     .as(module)
                     .anyMatch(name -> (name + ".").startsWith(module.replace("..", ".")));
         }
+    }
+
+    /** Nor does one of a protocol have the name of one of ours. */
+    @Test
+    void noTwoClassesHaveOneName() {
+        Map<String, List<String>> byName =
+                OURS.stream()
+                        .filter(JavaClass::isTopLevelClass)
+                        .filter(c -> !c.getSimpleName().equals("package-info"))
+                        .collect(
+                                Collectors.groupingBy(
+                                        JavaClass::getSimpleName,
+                                        Collectors.mapping(
+                                                JavaClass::getName, Collectors.toList())));
+        assertThat(byName.values()).filteredOn(classes -> classes.size() > 1).isEmpty();
     }
 
     @TestFactory

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Method;
@@ -14,7 +15,6 @@ import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.dataserver.TestCluster.Result;
-import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.ground.DataServerMeter;
 import java.io.IOException;
@@ -336,7 +336,7 @@ class DataServersTest {
                 .isInstanceOf(DataServerException.class)
                 .hasMessageContaining(cluster.stateDir(0) + " is in use");
         cluster.kill(0);
-        try (FakeMds other = new FakeMds(IdentityDirectory.randomId());
+        try (FakeMds other = new FakeMds(Uuids.random());
                 DataServer server =
                         DataServer.start(
                                 TestCluster.config(cluster.stateDir(0), List.of(other.address())),

@@ -17,6 +17,7 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
@@ -24,7 +25,6 @@ import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.pg.Messages;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -135,9 +135,9 @@ final class FakeMds implements AutoCloseable {
                 request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, elsewhere));
             } else if (request.method() == Method.REGISTER_SERVER_VALUE) {
                 request.reply(
-                        register(Messages.parse(RegisterServerRequest.parser(), request.head())));
+                        register(Heads.parse(RegisterServerRequest.parser(), request.head())));
             } else if (request.method() == Method.HEARTBEAT_VALUE) {
-                HeartbeatRequest r = Messages.parse(HeartbeatRequest.parser(), request.head());
+                HeartbeatRequest r = Heads.parse(HeartbeatRequest.parser(), request.head());
                 if (silent) {
                     request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "silent"));
                 } else {

@@ -14,6 +14,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.jmx.JmxConfig;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
@@ -29,7 +30,6 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.FaultDevices;
-import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.netty.buffer.ByteBuf;
@@ -54,7 +54,7 @@ import org.jspecify.annotations.Nullable;
 /** Three data servers on loopback with disks in memory, a fake metadata service, and a client. */
 final class TestCluster implements AutoCloseable {
     static final int SERVERS = 3;
-    static final ByteString CLUSTER = IdentityDirectory.randomId();
+    static final ByteString CLUSTER = Uuids.random();
     static final Duration PATIENCE = Duration.ofSeconds(30);
 
     final FakeMds mds;

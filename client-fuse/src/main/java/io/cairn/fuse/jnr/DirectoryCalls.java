@@ -48,9 +48,9 @@ final class DirectoryCalls {
     private final CairnClient client;
     private final Calls calls;
     private final Paths paths;
-    private final OpenFiles open;
+    private final HandleNumbers open;
 
-    DirectoryCalls(CairnClient client, Calls calls, Paths paths, OpenFiles open) {
+    DirectoryCalls(CairnClient client, Calls calls, Paths paths, HandleNumbers open) {
         this.client = client;
         this.calls = calls;
         this.paths = paths;

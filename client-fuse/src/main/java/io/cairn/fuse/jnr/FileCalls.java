@@ -26,7 +26,7 @@ final class FileCalls {
     private final CairnClient client;
     private final Calls calls;
     private final Paths paths;
-    private final OpenFiles open;
+    private final HandleNumbers open;
     private final RequestBuffers buffers;
     private final JnrOptions options;
 
@@ -34,7 +34,7 @@ final class FileCalls {
             CairnClient client,
             Calls calls,
             Paths paths,
-            OpenFiles open,
+            HandleNumbers open,
             RequestBuffers buffers,
             JnrOptions options) {
         this.client = client;

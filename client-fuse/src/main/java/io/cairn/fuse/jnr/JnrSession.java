@@ -33,7 +33,7 @@ public final class JnrSession extends Serving {
         this.libFuse = LibFuse2.load();
         Calls calls = new Calls(libFuse, meters, options.debug());
         Paths paths = new Paths(client, calls, rootInode);
-        OpenFiles open = new OpenFiles();
+        HandleNumbers open = new HandleNumbers();
         RequestBuffers buffers = new RequestBuffers(MAX_IO_BYTES);
         new NameCalls(client, calls, paths).enter(table);
         new AttributeCalls(client, calls, paths).enter(table);

@@ -84,7 +84,7 @@ final class OpenDirectories {
     private static Attr changed(Attr attr, SetAttrOp change) {
         Attr.Builder now = attr.toBuilder();
         if (change.hasMode()) {
-            now.setMode((attr.getMode() & ~07777) | Mode.permissions(change.getMode()));
+            now.setMode(Mode.type(attr.getMode()) | Mode.permissions(change.getMode()));
         }
         if (change.hasUid()) {
             now.setUid(change.getUid());

@@ -6,7 +6,7 @@ import java.util.UUID;
 
 /**
  * The ids of clusters, servers, disks and clients as they travel: the 16 bytes of a UUID, most
- * significant first. Stateless.
+ * significant first. Formats on disk have its two halves in their own byte order. Stateless.
  */
 public final class Uuids {
     public static final int BYTES = 16;
@@ -34,5 +34,16 @@ public final class Uuids {
         }
         ByteBuffer bytes = id.asReadOnlyByteBuffer();
         return new UUID(bytes.getLong(), bytes.getLong());
+    }
+
+    /** Puts the two halves at the index, the most significant first, in the buffer's byte order. */
+    public static void put(ByteBuffer to, int index, UUID uuid) {
+        to.putLong(index, uuid.getMostSignificantBits());
+        to.putLong(index + Long.BYTES, uuid.getLeastSignificantBits());
+    }
+
+    /** What {@link #put} has put. */
+    public static UUID get(ByteBuffer from, int index) {
+        return new UUID(from.getLong(index), from.getLong(index + Long.BYTES));
     }
 }

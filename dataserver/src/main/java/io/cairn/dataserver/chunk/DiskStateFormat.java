@@ -1,5 +1,6 @@
 package io.cairn.dataserver.chunk;
 
+import io.cairn.common.map.Uuids;
 import java.nio.ByteBuffer;
 import java.util.UUID;
 
@@ -29,13 +30,13 @@ public final class DiskStateFormat {
     public record DiskState(UUID disk, long trimLsn, int walSegments) {}
 
     static byte[] encode(DiskState s) {
-        return IndexValue.seal(
+        ByteBuffer b =
                 IndexValue.allocate(BYTES)
                         .putInt(VERSION_OFFSET, VERSION)
                         .putInt(WAL_SEGMENTS_OFFSET, s.walSegments())
-                        .putLong(DISK_OFFSET, s.disk().getMostSignificantBits())
-                        .putLong(DISK_OFFSET + 8, s.disk().getLeastSignificantBits())
-                        .putLong(TRIM_LSN_OFFSET, s.trimLsn()));
+                        .putLong(TRIM_LSN_OFFSET, s.trimLsn());
+        Uuids.put(b, DISK_OFFSET, s.disk());
+        return IndexValue.seal(b);
     }
 
     static DiskState decode(byte[] value) {
@@ -45,7 +46,7 @@ public final class DiskStateFormat {
             throw new IndexDamagedException("disk state has version " + version);
         }
         return new DiskState(
-                new UUID(b.getLong(DISK_OFFSET), b.getLong(DISK_OFFSET + 8)),
+                Uuids.get(b, DISK_OFFSET),
                 b.getLong(TRIM_LSN_OFFSET),
                 b.getInt(WAL_SEGMENTS_OFFSET));
     }

@@ -3,6 +3,7 @@ package io.cairn.dataserver.disk;
 import com.google.protobuf.ByteString;
 import io.cairn.common.file.Durable;
 import io.cairn.common.file.InUseException;
+import io.cairn.common.map.Uuids;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -11,7 +12,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HexFormat;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,8 +19,6 @@ import org.jspecify.annotations.Nullable;
  * and {@code lock}, held while a process serves from here. Any thread.
  */
 public final class IdentityDirectory implements AutoCloseable {
-    public static final int ID_BYTES = 16;
-
     private final Path directory;
     private final FileChannel lockFile;
     private final ByteString serverUuid;
@@ -31,7 +29,7 @@ public final class IdentityDirectory implements AutoCloseable {
         this.lockFile = lockFile;
         ByteString known = read("server-uuid");
         if (known == null) {
-            known = randomId();
+            known = Uuids.random();
             write("server-uuid", known);
         }
         serverUuid = known;
@@ -78,20 +76,6 @@ public final class IdentityDirectory implements AutoCloseable {
         }
     }
 
-    /** 16 random bytes. */
-    public static ByteString randomId() {
-        return bytes(UUID.randomUUID());
-    }
-
-    /** The 16 bytes of an id, big-endian. */
-    public static ByteString bytes(UUID uuid) {
-        return ByteString.copyFrom(
-                java.nio.ByteBuffer.allocate(ID_BYTES)
-                        .putLong(uuid.getMostSignificantBits())
-                        .putLong(uuid.getLeastSignificantBits())
-                        .flip());
-    }
-
     /** Made at the first start. */
     public ByteString serverUuid() {
         return serverUuid;
@@ -134,7 +118,7 @@ public final class IdentityDirectory implements AutoCloseable {
         }
         try {
             byte[] id = HexFormat.of().parseHex(Files.readString(file).strip());
-            if (id.length == ID_BYTES) {
+            if (id.length == Uuids.BYTES) {
                 return ByteString.copyFrom(id);
             }
         } catch (IllegalArgumentException e) {

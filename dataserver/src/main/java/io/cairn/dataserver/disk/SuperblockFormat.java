@@ -1,9 +1,9 @@
 package io.cairn.dataserver.disk;
 
+import io.cairn.common.map.Uuids;
 import io.cairn.dataserver.disk.Superblock.State;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.UUID;
 import java.util.zip.CRC32C;
 
 /**
@@ -43,8 +43,8 @@ public final class SuperblockFormat {
         b.putLong(MAGIC_OFFSET, MAGIC);
         b.putInt(VERSION_OFFSET, VERSION);
         b.putInt(STATE_OFFSET, superblock.state().ordinal());
-        putUuid(b, DISK_OFFSET, superblock.disk());
-        putUuid(b, CLUSTER_OFFSET, superblock.cluster());
+        Uuids.put(b, DISK_OFFSET, superblock.disk());
+        Uuids.put(b, CLUSTER_OFFSET, superblock.cluster());
         b.putLong(CAPACITY_OFFSET, superblock.capacityBytes());
         b.putInt(CRC_OFFSET, crc(b));
         return b;
@@ -58,7 +58,7 @@ public final class SuperblockFormat {
     /** Throws DiskOpenException saying what is wrong with the block. */
     public static Superblock decode(ByteBuffer block, String where) throws DiskOpenException {
         ByteBuffer b = block.order(ByteOrder.LITTLE_ENDIAN);
-        if (b.limit() < CRC_OFFSET + 4 || isBlank(b)) {
+        if (b.limit() < CRC_OFFSET + Integer.BYTES || isBlank(b)) {
             throw new DiskOpenException(where + " is not a superblock of Cairn");
         }
         if (b.getInt(CRC_OFFSET) != crc(b)) {
@@ -74,8 +74,8 @@ public final class SuperblockFormat {
         }
         return new Superblock(
                 b.getInt(STATE_OFFSET) == 1 ? State.READY : State.FORMATTING,
-                uuid(b, DISK_OFFSET),
-                uuid(b, CLUSTER_OFFSET),
+                Uuids.get(b, DISK_OFFSET),
+                Uuids.get(b, CLUSTER_OFFSET),
                 b.getLong(CAPACITY_OFFSET));
     }
 
@@ -83,14 +83,5 @@ public final class SuperblockFormat {
         CRC32C crc = new CRC32C();
         crc.update(b.slice(0, CRC_OFFSET));
         return (int) crc.getValue();
-    }
-
-    private static void putUuid(ByteBuffer b, int at, UUID uuid) {
-        b.putLong(at, uuid.getMostSignificantBits());
-        b.putLong(at + 8, uuid.getLeastSignificantBits());
-    }
-
-    private static UUID uuid(ByteBuffer b, int at) {
-        return new UUID(b.getLong(at), b.getLong(at + 8));
     }
 }

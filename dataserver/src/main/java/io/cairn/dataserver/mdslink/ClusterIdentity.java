@@ -71,7 +71,7 @@ public final class ClusterIdentity {
                                 loops,
                                 () -> hello,
                                 (peer, address) -> {
-                                    if (peer.getClusterId().size() == IdentityDirectory.ID_BYTES) {
+                                    if (peer.getClusterId().size() == Uuids.BYTES) {
                                         answer.complete(peer.getClusterId());
                                     }
                                     return null;

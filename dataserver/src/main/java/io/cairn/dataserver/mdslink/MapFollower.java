@@ -1,16 +1,14 @@
 package io.cairn.dataserver.mdslink;
 
-import com.google.protobuf.InvalidProtocolBufferException;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.rpc.Heads;
 import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufInputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -47,11 +45,9 @@ public final class MapFollower {
     /** The metadata service sent a map without being asked. */
     public void pushed(ByteBuf head) {
         try {
-            update(MapUpdate.parseFrom(new ByteBufInputStream(head)));
-        } catch (InvalidProtocolBufferException e) {
+            update(Heads.parse(MapUpdate.parser(), head));
+        } catch (FsException e) {
             LOG.warn("The metadata service pushed something that is no map: {}", e.getMessage());
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
         }
     }
 

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.mdslink;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
 import io.cairn.dataserver.disk.IdentityDirectory;
@@ -12,7 +13,7 @@ import io.cairn.dataserver.ground.DataServerException;
  */
 public final class ServerIdentity {
     private final IdentityDirectory state;
-    private final ByteString incarnation = IdentityDirectory.randomId();
+    private final ByteString incarnation = Uuids.random();
     private volatile int serverId;
 
     public ServerIdentity(IdentityDirectory state) {

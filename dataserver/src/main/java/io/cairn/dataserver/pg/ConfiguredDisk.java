@@ -1,11 +1,11 @@
 package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
-import io.cairn.dataserver.disk.IdentityDirectory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,7 +97,7 @@ public final class ConfiguredDisk {
         if (known == null || disk != null) {
             return;
         }
-        ByteString uuid = IdentityDirectory.bytes(known);
+        ByteString uuid = Uuids.bytes(known);
         for (Disk d : map.getDisksList()) {
             if (d.getUuid().equals(uuid)) {
                 id = d.getId();

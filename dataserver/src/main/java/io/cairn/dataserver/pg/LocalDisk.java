@@ -2,11 +2,11 @@ package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.disk.FatalHandler;
-import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.store.DiskStore;
 
 /**
@@ -37,7 +37,7 @@ public final class LocalDisk implements AutoCloseable {
 
     /** Identity of the disk, 16 bytes. */
     public ByteString uuid() {
-        return IdentityDirectory.bytes(store.uuid());
+        return Uuids.bytes(store.uuid());
     }
 
     public DiskStore store() {

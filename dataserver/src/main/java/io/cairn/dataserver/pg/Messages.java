@@ -1,11 +1,7 @@
 package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.protobuf.Parser;
 import io.cairn.common.data.DataOpFormat;
-import io.cairn.common.errno.Errno;
-import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.FetchedOp;
 import io.cairn.common.proto.PgEpochStart;
 import io.cairn.common.proto.PgFetchOpsReply;
@@ -14,7 +10,6 @@ import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.replication.PgHistory;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,15 +17,6 @@ import java.util.List;
 /** Translates between the protobuf messages of members and the types of replication. Stateless. */
 public final class Messages {
     private Messages() {}
-
-    /** Throws FsException EPROTO when the bytes are no such message. */
-    public static <M> M parse(Parser<M> parser, ByteBuf head) {
-        try {
-            return parser.parseFrom(new ByteBufInputStream(head.duplicate()));
-        } catch (InvalidProtocolBufferException e) {
-            throw new FsException(Errno.EPROTO, "not a valid message: " + e.getMessage());
-        }
-    }
 
     /** The history of a member. */
     public static PgPeerQueryReply reply(long pgEpoch, PgHistory history, long admissibleBytes) {

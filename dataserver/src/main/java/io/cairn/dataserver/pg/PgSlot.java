@@ -10,6 +10,7 @@ import io.cairn.common.proto.PgFetchOpsRequest;
 import io.cairn.common.proto.PgPeerQueryReply;
 import io.cairn.common.proto.PgPeerQueryRequest;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDamagedException;
@@ -238,7 +239,7 @@ public final class PgSlot implements PgOutputs {
                         peerFailed(to, pgEpoch, status);
                         return;
                     }
-                    PgPeerQueryReply reply = Messages.parse(PgPeerQueryReply.parser(), head);
+                    PgPeerQueryReply reply = Heads.parse(PgPeerQueryReply.parser(), head);
                     later(() ->
                             replica.onPeerHistory(
                                     to,
@@ -269,7 +270,7 @@ public final class PgSlot implements PgOutputs {
                         peerFailed(to, pgEpoch, status);
                         return;
                     }
-                    PgFetchOpsReply reply = Messages.parse(PgFetchOpsReply.parser(), head);
+                    PgFetchOpsReply reply = Heads.parse(PgFetchOpsReply.parser(), head);
                     List<PgLogEntry> entries = Messages.entries(reply);
                     later(() -> replica.onFetched(to, pgEpoch, entries));
                 });

@@ -11,9 +11,9 @@ import io.cairn.common.proto.DeleteInodesReply;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.TruncateInodeReply;
 import io.cairn.common.proto.TruncateInodeRequest;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.dataserver.ground.DataServerMeters;
-import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
@@ -36,7 +36,7 @@ final class MdsService {
     }
 
     void deleteInodes(RpcRequest request) {
-        DeleteInodesRequest r = Messages.parse(DeleteInodesRequest.parser(), request.head());
+        DeleteInodesRequest r = Heads.parse(DeleteInodesRequest.parser(), request.head());
         long[] inodes = r.getInodesList().stream().mapToLong(Long::longValue).toArray();
         if (inodes.length == 0 || inodes.length > DeleteInodesFormat.MAX_INODES) {
             throw new FsException(Errno.EINVAL, "a deletion of " + inodes.length + " inodes");
@@ -53,7 +53,7 @@ final class MdsService {
     }
 
     void truncateInode(RpcRequest request) {
-        TruncateInodeRequest r = Messages.parse(TruncateInodeRequest.parser(), request.head());
+        TruncateInodeRequest r = Heads.parse(TruncateInodeRequest.parser(), request.head());
         ByteBuf payload = Unpooled.buffer(TruncateInodeFormat.LENGTH);
         TruncateInodeFormat.encode(
                 new TruncateInode(

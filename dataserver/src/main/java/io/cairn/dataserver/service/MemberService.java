@@ -12,6 +12,7 @@ import io.cairn.common.proto.PgCommitRequest;
 import io.cairn.common.proto.PgFetchOpsRequest;
 import io.cairn.common.proto.PgPeerQueryRequest;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.ground.DataServerMeters;
@@ -116,7 +117,7 @@ final class MemberService {
     }
 
     void query(RpcRequest request) {
-        PgPeerQueryRequest r = Messages.parse(PgPeerQueryRequest.parser(), request.head());
+        PgPeerQueryRequest r = Heads.parse(PgPeerQueryRequest.parser(), request.head());
         withSlot(
                 request,
                 r.getPg(),
@@ -141,7 +142,7 @@ final class MemberService {
     }
 
     void fetch(RpcRequest request) {
-        PgFetchOpsRequest r = Messages.parse(PgFetchOpsRequest.parser(), request.head());
+        PgFetchOpsRequest r = Heads.parse(PgFetchOpsRequest.parser(), request.head());
         int maxBytes = Math.clamp(r.getMaxBytes(), 1, MAX_FETCH_BYTES);
         withSlot(
                 request,
@@ -180,7 +181,7 @@ final class MemberService {
     }
 
     void commit(RpcRequest request) {
-        PgCommitRequest r = Messages.parse(PgCommitRequest.parser(), request.head());
+        PgCommitRequest r = Heads.parse(PgCommitRequest.parser(), request.head());
         withSlot(
                 request,
                 r.getPg(),

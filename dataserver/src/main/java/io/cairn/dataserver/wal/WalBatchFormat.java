@@ -1,5 +1,6 @@
 package io.cairn.dataserver.wal;
 
+import io.cairn.common.map.Uuids;
 import java.nio.ByteBuffer;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -50,8 +51,7 @@ public final class WalBatchFormat {
         b.putLong(SYNCED_LSN_OFFSET, h.syncedLsn());
         b.putInt(LENGTH_OFFSET, h.length());
         b.putInt(RECORDS_OFFSET, h.records());
-        b.putLong(DISK_OFFSET, disk.getMostSignificantBits());
-        b.putLong(DISK_OFFSET + 8, disk.getLeastSignificantBits());
+        Uuids.put(b, DISK_OFFSET, disk);
         b.putInt(CRC_OFFSET, crc(b, 0));
     }
 
@@ -60,8 +60,7 @@ public final class WalBatchFormat {
         if (b.limit() - at < BYTES
                 || b.getInt(at + MAGIC_OFFSET) != MAGIC
                 || b.getInt(at + CRC_OFFSET) != crc(b, at)
-                || b.getLong(at + DISK_OFFSET) != disk.getMostSignificantBits()
-                || b.getLong(at + DISK_OFFSET + 8) != disk.getLeastSignificantBits()) {
+                || !Uuids.get(b, at + DISK_OFFSET).equals(disk)) {
             return null;
         }
         return new Header(

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.wal;
 
+import io.cairn.common.map.Uuids;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.UUID;
@@ -49,8 +50,7 @@ public final class WalSegmentFormat {
         b.putLong(MAGIC_OFFSET, MAGIC);
         b.putInt(VERSION_OFFSET, VERSION);
         b.putInt(SEGMENT_BYTES_OFFSET, h.segmentBytes());
-        b.putLong(DISK_OFFSET, h.disk().getMostSignificantBits());
-        b.putLong(DISK_OFFSET + 8, h.disk().getLeastSignificantBits());
+        Uuids.put(b, DISK_OFFSET, h.disk());
         b.putLong(GENERATION_OFFSET, h.generation());
         b.putLong(SALT_OFFSET, h.salt());
         b.putLong(FIRST_LSN_OFFSET, h.firstLsn());
@@ -61,14 +61,14 @@ public final class WalSegmentFormat {
     /** Null if the page is not an intact header. */
     static @Nullable Header decode(ByteBuffer page) {
         ByteBuffer b = page.order(ByteOrder.LITTLE_ENDIAN);
-        if (b.limit() < CRC_OFFSET + 4
+        if (b.limit() < CRC_OFFSET + Integer.BYTES
                 || b.getLong(MAGIC_OFFSET) != MAGIC
                 || b.getInt(CRC_OFFSET) != Crc.of(b, 0, CRC_OFFSET)
                 || b.getInt(VERSION_OFFSET) != VERSION) {
             return null;
         }
         return new Header(
-                new UUID(b.getLong(DISK_OFFSET), b.getLong(DISK_OFFSET + 8)),
+                Uuids.get(b, DISK_OFFSET),
                 b.getInt(SEGMENT_BYTES_OFFSET),
                 b.getLong(GENERATION_OFFSET),
                 b.getLong(SALT_OFFSET),

@@ -254,7 +254,7 @@ public final class Reaper {
                                         return;
                                     }
                                     finished.subList(0, inodes.size()).clear();
-                                    metrics.deletions().increment(inodes.size());
+                                    metrics.deleted(inodes.size());
                                     windowCount += inodes.size();
                                     remove();
                                 },

@@ -246,7 +246,7 @@ public final class Truncator implements StateListener {
                                         remember(inode); // with the next tick
                                         return;
                                     }
-                                    metrics.truncations().increment();
+                                    metrics.truncated();
                                     listener.cutsApplied(inode, sequence); // to who asked since
                                     takeUp(inode); // there may be another
                                     takeHeard();

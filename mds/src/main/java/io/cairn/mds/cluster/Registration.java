@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.MapUpdate;
@@ -23,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  * epoch. Pure; one thread.
  */
 final class Registration {
-    private static final int UUID_BYTES = 16;
-
     /** Of a failure domain's label. */
     static final int MAX_LABEL_BYTES = 255;
 
@@ -38,13 +37,13 @@ final class Registration {
 
     /** Refuses what no map can hold: EINVAL. */
     static void check(RegisterServerRequest wanted) {
-        if (wanted.getServerUuid().size() != UUID_BYTES
-                || wanted.getIncarnation().size() != UUID_BYTES) {
+        if (wanted.getServerUuid().size() != Uuids.BYTES
+                || wanted.getIncarnation().size() != Uuids.BYTES) {
             throw new FsException(Errno.EINVAL, "server uuid and incarnation are 16 bytes");
         }
         Set<ByteString> uuids = new HashSet<>();
         for (DiskReport disk : wanted.getDisksList()) {
-            if (disk.getUuid().size() != UUID_BYTES || !uuids.add(disk.getUuid())) {
+            if (disk.getUuid().size() != Uuids.BYTES || !uuids.add(disk.getUuid())) {
                 throw new FsException(Errno.EINVAL, "disk uuids are 16 bytes, each another");
             }
         }

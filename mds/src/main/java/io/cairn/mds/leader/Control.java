@@ -92,7 +92,7 @@ public final class Control implements Executor, AutoCloseable {
             } catch (RuntimeException e) {
                 LOG.error("a task of the control thread failed", e);
                 failedTasks.incrementAndGet();
-                metrics.controlFailures().increment();
+                metrics.controlFailed();
             } catch (Throwable e) { // the executor would keep it to itself and end the task
                 failures.failed("the control thread failed", e);
             }

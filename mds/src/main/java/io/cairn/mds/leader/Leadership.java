@@ -1,5 +1,6 @@
 package io.cairn.mds.leader;
 
+import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberStatus;
@@ -11,7 +12,6 @@ import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletionException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -92,10 +92,10 @@ public final class Leadership implements MetaLogListener {
         }
     }
 
-    /** The duties of the term have been taken up: requests can be answered. */
-    public synchronized void open(Term taken) {
-        if (taken.equals(term)) {
-            opened = taken;
+    /** The duties of the term have begun: requests can be answered. */
+    public synchronized void open(Term begun) {
+        if (begun.equals(term)) {
+            opened = begun;
         }
     }
 
@@ -180,10 +180,7 @@ public final class Leadership implements MetaLogListener {
 
     /** What a client is told when an entry was not certainly committed. */
     public RpcStatus unavailable(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null
-                        ? failure.getCause()
-                        : failure;
+        Throwable cause = Causes.of(failure);
         if (cause instanceof LogUnavailableException e && !e.overloaded()) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
         }

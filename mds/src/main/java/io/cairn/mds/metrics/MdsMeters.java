@@ -57,23 +57,24 @@ public final class MdsMeters {
         }
     }
 
-    public Counter evictions() {
-        return evictions;
+    public void evicted() {
+        evictions.increment();
     }
 
-    public Counter appendRecalls() {
-        return appendRecalls;
+    public void appendRecalled() {
+        appendRecalls.increment();
     }
 
-    public Counter deletions() {
-        return deletions;
+    /** The data of so many inodes was deleted. */
+    public void deleted(int inodes) {
+        deletions.increment(inodes);
     }
 
-    public Counter truncations() {
-        return truncations;
+    public void truncated() {
+        truncations.increment();
     }
 
-    public Counter controlFailures() {
-        return controlFailures;
+    public void controlFailed() {
+        controlFailures.increment();
     }
 }

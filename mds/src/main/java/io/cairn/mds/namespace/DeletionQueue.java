@@ -1,9 +1,9 @@
 package io.cairn.mds.namespace;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.store.CorruptStateException;
 import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MessageRows;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateListener;
 import io.cairn.mds.store.StateTx;
@@ -68,10 +68,6 @@ final class DeletionQueue {
     }
 
     static DeletionRecord parse(byte[] value) {
-        try {
-            return DeletionRecord.parseFrom(value);
-        } catch (InvalidProtocolBufferException e) {
-            throw new CorruptStateException("a deletion record is damaged", e);
-        }
+        return MessageRows.parse(DeletionRecord.parser(), value, "a deletion record");
     }
 }

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.map.MapChecks;
 import io.cairn.mds.map.MapState;
@@ -16,8 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The first entry of a cluster, and every change of the cluster map. The applying thread only. */
 final class MapEntries {
-    private static final int CLUSTER_ID_BYTES = 16;
-
     private MapEntries() {}
 
     /** EEXIST where there is a cluster already. */
@@ -26,7 +25,7 @@ final class MapEntries {
         if (!tx.map.clusterId().isEmpty()) {
             throw new FsException(Errno.EEXIST, "the cluster has been formatted");
         }
-        if (clusterId.size() != CLUSTER_ID_BYTES) {
+        if (clusterId.size() != Uuids.BYTES) {
             throw new FsException(Errno.EINVAL, "a cluster id of " + clusterId.size() + " bytes");
         }
         MapState named = MapState.of(MapUpdate.newBuilder().setClusterId(clusterId).build());

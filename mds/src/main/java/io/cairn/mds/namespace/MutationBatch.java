@@ -1,6 +1,5 @@
 package io.cairn.mds.namespace;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MutateRequest;
@@ -8,7 +7,7 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.SessionRecord;
-import io.cairn.mds.store.CorruptStateException;
+import io.cairn.mds.store.MessageRows;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
@@ -90,11 +89,7 @@ final class MutationBatch {
         if (number < session.getAckedBelow() || answer == null) {
             return refusal(Errno.EINVAL, "number " + number + " was acknowledged before");
         }
-        try {
-            return MutationResult.parseFrom(answer);
-        } catch (InvalidProtocolBufferException e) {
-            throw new CorruptStateException("a kept answer is damaged", e);
-        }
+        return MessageRows.parse(MutationResult.parser(), answer, "a kept answer");
     }
 
     private MutationResult execute(Mutation mutation) {

@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
@@ -29,8 +30,6 @@ import io.cairn.mds.store.StateTx;
  * that come twice are answered like the first.
  */
 final class Sessions {
-    private static final int UUID_BYTES = 16;
-
     private Sessions() {}
 
     /** ESTALE where it never existed, has ended, or is refused. */
@@ -55,7 +54,7 @@ final class Sessions {
     /** The client's session if it has one, else a new one; EAGAIN for an id used before. */
     static ApplyReply.Builder open(StateTx tx, OpenSessionEntry entry) {
         ByteString uuid = entry.getClientUuid();
-        if (uuid.size() != UUID_BYTES) {
+        if (uuid.size() != Uuids.BYTES) {
             throw new FsException(Errno.EINVAL, "a client uuid of " + uuid.size() + " bytes");
         }
         byte[] present = tx.get(MetaKeys.of(MetaKeys.SESSION_OF, uuid));

@@ -2,6 +2,7 @@ package io.cairn.mds.raft;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.BindFailures;
+import io.cairn.common.errno.Causes;
 import io.cairn.common.file.Durable;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.ReplicatedState.Position;
@@ -142,10 +143,7 @@ public final class MetaLog implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             stateMachine.expectClose();
             server.close();
-            Throwable root = e;
-            while (root.getCause() != null) {
-                root = root.getCause();
-            }
+            Throwable root = Causes.root(e);
             if (String.valueOf(root.getMessage()).startsWith("bind(")
                     || root instanceof BindException) {
                 throw BindFailures.named("the Raft address", config.self().raftAddress(), root);
@@ -191,13 +189,9 @@ public final class MetaLog implements AutoCloseable {
         if (reply != null && reply.isSuccess()) {
             return RatisStateMachine.toCairn(reply.getMessage().getContent());
         }
-        @Nullable Throwable cause = failure;
-        if (cause == null && reply != null) {
-            cause = reply.getException();
-        }
-        while (cause instanceof CompletionException && cause.getCause() != null) {
-            cause = cause.getCause();
-        }
+        @Nullable Throwable thrown =
+                failure != null || reply == null ? failure : reply.getException();
+        @Nullable Throwable cause = thrown == null ? null : Causes.of(thrown);
         if (cause instanceof StateMachineException
                 && cause.getCause() instanceof IllegalArgumentException refused) {
             throw new CompletionException(refused);

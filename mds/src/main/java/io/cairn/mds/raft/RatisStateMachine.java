@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import com.google.protobuf.UnsafeByteOperations;
+import io.cairn.common.errno.Causes;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -251,10 +252,7 @@ final class RatisStateMachine extends BaseStateMachine {
 
     /** What was acknowledged is durable in the log: once the cause is gone, a start goes on. */
     private void failed(String what, Throwable cause) {
-        Throwable root = cause;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
+        Throwable root = Causes.root(cause);
         listener.failed(
                 what
                         + " ("

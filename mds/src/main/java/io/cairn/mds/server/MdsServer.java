@@ -45,7 +45,7 @@ public final class MdsServer implements AutoCloseable {
 
     /** Ends the process, or the test that stands for it. */
     @FunctionalInterface
-    public interface FatalHandler {
+    public interface ExitHandler {
         /** The server must not go on. Called at most once, on any thread; must return at once. */
         void fatal(String reason, Throwable cause);
     }
@@ -77,7 +77,7 @@ public final class MdsServer implements AutoCloseable {
             RocksMemory memory,
             Meters meters,
             NanoClock clock,
-            FatalHandler fatal)
+            ExitHandler fatal)
             throws IOException {
         MemberDirectory directory = MemberDirectory.open(logConfig(config), word);
         try {
@@ -270,10 +270,10 @@ public final class MdsServer implements AutoCloseable {
     /** Passes on the first failure that the process must not survive. */
     private static final class Failure implements Leadership.FailureHandler {
         private final int member;
-        private final FatalHandler fatal;
+        private final ExitHandler fatal;
         private final AtomicBoolean failed = new AtomicBoolean();
 
-        Failure(int member, FatalHandler fatal) {
+        Failure(int member, ExitHandler fatal) {
             this.member = member;
             this.fatal = fatal;
         }

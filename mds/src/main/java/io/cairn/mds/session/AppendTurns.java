@@ -268,7 +268,7 @@ public final class AppendTurns implements StateListener {
             return;
         }
         if (!again) {
-            metrics.appendRecalls().increment();
+            metrics.appendRecalled();
         }
         line.recalledFrom = holder;
         line.recalledNanos = now;

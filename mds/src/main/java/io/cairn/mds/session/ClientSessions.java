@@ -273,7 +273,7 @@ public final class ClientSessions {
                         "session {} was not renewed for {} s: evicted",
                         session.id(),
                         silentNanos / 1_000_000_000);
-                metrics.evictions().increment();
+                metrics.evicted();
             }
         }
         for (SessionRecord record : state.sessions()) {

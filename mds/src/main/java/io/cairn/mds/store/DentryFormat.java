@@ -18,31 +18,33 @@ public final class DentryFormat {
     static final byte VERSION = 1;
     static final int FIXED_BYTES = 18;
 
-    private static final int VERSION_AT = 0;
-    private static final int TYPE_AT = 1;
-    private static final int INODE_AT = 2;
-    private static final int SEQUENCE_AT = 10;
+    private static final int VERSION_OFFSET = 0;
+    private static final int TYPE_OFFSET = 1;
+    private static final int INODE_OFFSET = 2;
+    private static final int SEQUENCE_OFFSET = 10;
 
     private DentryFormat() {}
 
     static byte[] encode(Dentry dentry, ByteString name) {
         ByteBuffer out =
                 ByteBuffer.allocate(FIXED_BYTES + name.size()).order(ByteOrder.LITTLE_ENDIAN);
-        out.put(VERSION_AT, VERSION);
-        out.put(TYPE_AT, (byte) (dentry.type() >>> 12));
-        out.putLong(INODE_AT, dentry.inode());
-        out.putLong(SEQUENCE_AT, dentry.sequence());
+        out.put(VERSION_OFFSET, VERSION);
+        out.put(TYPE_OFFSET, (byte) (dentry.type() >>> 12));
+        out.putLong(INODE_OFFSET, dentry.inode());
+        out.putLong(SEQUENCE_OFFSET, dentry.sequence());
         name.copyTo(out.array(), FIXED_BYTES);
         return out.array();
     }
 
     public static Dentry decode(byte[] value) {
         ByteBuffer in = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
-        if (value.length < FIXED_BYTES || in.get(VERSION_AT) != VERSION) {
+        if (value.length < FIXED_BYTES || in.get(VERSION_OFFSET) != VERSION) {
             throw new CorruptStateException(value.length + " bytes that are no directory entry");
         }
         return new Dentry(
-                in.getLong(INODE_AT), in.getLong(SEQUENCE_AT), (in.get(TYPE_AT) & 0xf) << 12);
+                in.getLong(INODE_OFFSET),
+                in.getLong(SEQUENCE_OFFSET),
+                (in.get(TYPE_OFFSET) & 0xf) << 12);
     }
 
     /** Empty where the value was stored without a name. */

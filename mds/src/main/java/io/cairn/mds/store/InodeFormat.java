@@ -45,62 +45,63 @@ public final class InodeFormat {
     private static final int LEFTOVERS = 1;
     private static final int APPENDER = 2;
 
-    private static final int VERSION_AT = 0;
-    private static final int FLAGS_AT = 1;
-    private static final int TRUNCATIONS_AT = 2;
-    private static final int MODE_AT = 4;
-    private static final int NLINK_AT = 8;
-    private static final int UID_AT = 12;
-    private static final int GID_AT = 16;
-    private static final int RDEV_AT = 20;
-    private static final int SIZE_AT = 24;
-    private static final int SECONDS_AT = 32;
-    private static final int NANOS_AT = 64;
-    private static final int CHANGE_AT = 80;
-    private static final int OPENERS_AT = 88;
-    private static final int XATTR_BYTES_AT = 92;
-    private static final int XATTR_LIST_AT = 96;
-    private static final int POOL_AT = 100;
-    private static final int STRIPE_UNIT_AT = 104;
-    private static final int STRIPE_COUNT_AT = 108;
-    private static final int CHUNK_SIZE_AT = 112;
-    private static final int ZERO_AT = 116;
+    private static final int VERSION_OFFSET = 0;
+    private static final int FLAGS_OFFSET = 1;
+    private static final int TRUNCATIONS_OFFSET = 2;
+    private static final int MODE_OFFSET = 4;
+    private static final int NLINK_OFFSET = 8;
+    private static final int UID_OFFSET = 12;
+    private static final int GID_OFFSET = 16;
+    private static final int RDEV_OFFSET = 20;
+    private static final int SIZE_OFFSET = 24;
+    private static final int SECONDS_OFFSET = 32;
+    private static final int NANOS_OFFSET = 64;
+    private static final int CHANGE_OFFSET = 80;
+    private static final int OPENERS_OFFSET = 88;
+    private static final int XATTR_BYTES_OFFSET = 92;
+    private static final int XATTR_LIST_OFFSET = 96;
+    private static final int POOL_OFFSET = 100;
+    private static final int STRIPE_UNIT_OFFSET = 104;
+    private static final int STRIPE_COUNT_OFFSET = 108;
+    private static final int CHUNK_SIZE_OFFSET = 112;
+    private static final int ZERO_OFFSET = 116;
 
-    private static final int CEILING_AT = 120;
-    private static final int TRUNCATE_SEQUENCE_AT = 128;
-    private static final int TRUNCATION_LIST_AT = 136;
+    private static final int CEILING_OFFSET = 120;
+    private static final int TRUNCATE_SEQUENCE_OFFSET = 128;
+    private static final int TRUNCATION_LIST_OFFSET = 136;
+    private static final int TRUNCATION_SIZE_OFFSET = 8;
     private static final int TRUNCATION_BYTES = 16;
     private static final int APPENDER_BYTES = 8;
 
-    private static final int PARENT_AT = 120;
-    private static final int NEXT_SEQUENCE_AT = 128;
+    private static final int PARENT_OFFSET = 120;
+    private static final int NEXT_SEQUENCE_OFFSET = 128;
     private static final int DIRECTORY_BYTES = 136;
 
     private InodeFormat() {}
 
     static byte[] encode(Inode inode) {
         ByteBuffer out = ByteBuffer.allocate(length(inode)).order(ByteOrder.LITTLE_ENDIAN);
-        out.put(VERSION_AT, VERSION);
-        out.put(FLAGS_AT, (byte) flags(inode));
-        out.putShort(TRUNCATIONS_AT, (short) inode.truncations.size());
-        out.putInt(MODE_AT, inode.mode);
-        out.putInt(NLINK_AT, inode.nlink);
-        out.putInt(UID_AT, inode.uid);
-        out.putInt(GID_AT, inode.gid);
-        out.putInt(RDEV_AT, inode.rdev);
-        out.putLong(SIZE_AT, inode.size);
+        out.put(VERSION_OFFSET, VERSION);
+        out.put(FLAGS_OFFSET, (byte) flags(inode));
+        out.putShort(TRUNCATIONS_OFFSET, (short) inode.truncations.size());
+        out.putInt(MODE_OFFSET, inode.mode);
+        out.putInt(NLINK_OFFSET, inode.nlink);
+        out.putInt(UID_OFFSET, inode.uid);
+        out.putInt(GID_OFFSET, inode.gid);
+        out.putInt(RDEV_OFFSET, inode.rdev);
+        out.putLong(SIZE_OFFSET, inode.size);
         putTime(out, 0, inode.atime);
         putTime(out, 1, inode.mtime);
         putTime(out, 2, inode.ctime);
         putTime(out, 3, inode.btime);
-        out.putLong(CHANGE_AT, inode.change);
-        out.putInt(OPENERS_AT, inode.openers);
-        out.putInt(XATTR_BYTES_AT, inode.xattrBytes);
-        out.putInt(XATTR_LIST_AT, inode.xattrListBytes);
-        out.putInt(POOL_AT, inode.layout.getPool());
-        out.putInt(STRIPE_UNIT_AT, inode.layout.getStripeUnit());
-        out.putInt(STRIPE_COUNT_AT, inode.layout.getStripeCount());
-        out.putInt(CHUNK_SIZE_AT, inode.layout.getChunkSize());
+        out.putLong(CHANGE_OFFSET, inode.change);
+        out.putInt(OPENERS_OFFSET, inode.openers);
+        out.putInt(XATTR_BYTES_OFFSET, inode.xattrBytes);
+        out.putInt(XATTR_LIST_OFFSET, inode.xattrListBytes);
+        out.putInt(POOL_OFFSET, inode.layout.getPool());
+        out.putInt(STRIPE_UNIT_OFFSET, inode.layout.getStripeUnit());
+        out.putInt(STRIPE_COUNT_OFFSET, inode.layout.getStripeCount());
+        out.putInt(CHUNK_SIZE_OFFSET, inode.layout.getChunkSize());
         putTail(out, inode);
         return out.array();
     }
@@ -110,7 +111,7 @@ public final class InodeFormat {
     }
 
     private static int regularLength(int truncations, int flags) {
-        return TRUNCATION_LIST_AT
+        return TRUNCATION_LIST_OFFSET
                 + TRUNCATION_BYTES * truncations
                 + ((flags & APPENDER) != 0 ? APPENDER_BYTES : 0);
     }
@@ -127,12 +128,12 @@ public final class InodeFormat {
     private static void putTail(ByteBuffer out, Inode inode) {
         switch (Mode.type(inode.mode)) {
             case Mode.REGULAR -> {
-                out.putLong(CEILING_AT, inode.ceiling);
-                out.putLong(TRUNCATE_SEQUENCE_AT, inode.truncateSequence);
-                int at = TRUNCATION_LIST_AT;
+                out.putLong(CEILING_OFFSET, inode.ceiling);
+                out.putLong(TRUNCATE_SEQUENCE_OFFSET, inode.truncateSequence);
+                int at = TRUNCATION_LIST_OFFSET;
                 for (Truncation t : inode.truncations) {
                     out.putLong(at, t.getSequence());
-                    out.putLong(at + 8, t.getSize());
+                    out.putLong(at + TRUNCATION_SIZE_OFFSET, t.getSize());
                     at += TRUNCATION_BYTES;
                 }
                 if (inode.appender != 0) {
@@ -140,8 +141,8 @@ public final class InodeFormat {
                 }
             }
             case Mode.DIRECTORY -> {
-                out.putLong(PARENT_AT, inode.parent);
-                out.putLong(NEXT_SEQUENCE_AT, inode.nextSequence);
+                out.putLong(PARENT_OFFSET, inode.parent);
+                out.putLong(NEXT_SEQUENCE_OFFSET, inode.nextSequence);
             }
             case Mode.SYMLINK ->
                     out.put(
@@ -157,40 +158,40 @@ public final class InodeFormat {
     public static Inode decode(long id, byte[] value) {
         ByteBuffer in = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN);
         if (value.length < COMMON_BYTES
-                || in.get(VERSION_AT) != VERSION
-                || (in.get(FLAGS_AT) & ~allowedFlags(in)) != 0
-                || in.getInt(ZERO_AT) != 0) {
+                || in.get(VERSION_OFFSET) != VERSION
+                || (in.get(FLAGS_OFFSET) & ~allowedFlags(in)) != 0
+                || in.getInt(ZERO_OFFSET) != 0) {
             throw corrupt(id, value);
         }
         Inode inode = new Inode(id);
-        inode.mode = in.getInt(MODE_AT);
-        inode.nlink = in.getInt(NLINK_AT);
-        inode.uid = in.getInt(UID_AT);
-        inode.gid = in.getInt(GID_AT);
-        inode.rdev = in.getInt(RDEV_AT);
-        inode.size = in.getLong(SIZE_AT);
+        inode.mode = in.getInt(MODE_OFFSET);
+        inode.nlink = in.getInt(NLINK_OFFSET);
+        inode.uid = in.getInt(UID_OFFSET);
+        inode.gid = in.getInt(GID_OFFSET);
+        inode.rdev = in.getInt(RDEV_OFFSET);
+        inode.size = in.getLong(SIZE_OFFSET);
         inode.atime = time(in, 0);
         inode.mtime = time(in, 1);
         inode.ctime = time(in, 2);
         inode.btime = time(in, 3);
-        inode.change = in.getLong(CHANGE_AT);
-        inode.openers = in.getInt(OPENERS_AT);
-        inode.xattrBytes = in.getInt(XATTR_BYTES_AT);
-        inode.xattrListBytes = in.getInt(XATTR_LIST_AT);
+        inode.change = in.getLong(CHANGE_OFFSET);
+        inode.openers = in.getInt(OPENERS_OFFSET);
+        inode.xattrBytes = in.getInt(XATTR_BYTES_OFFSET);
+        inode.xattrListBytes = in.getInt(XATTR_LIST_OFFSET);
         inode.layout = layout(in);
-        inode.leftovers = (in.get(FLAGS_AT) & LEFTOVERS) != 0;
+        inode.leftovers = (in.get(FLAGS_OFFSET) & LEFTOVERS) != 0;
         readTail(in, inode, value);
         return inode;
     }
 
     private static int allowedFlags(ByteBuffer in) {
-        return Mode.isRegular(in.getInt(MODE_AT)) ? LEFTOVERS | APPENDER : 0;
+        return Mode.isRegular(in.getInt(MODE_OFFSET)) ? LEFTOVERS | APPENDER : 0;
     }
 
     private static void readTail(ByteBuffer in, Inode inode, byte[] value) {
         int type = Mode.type(inode.mode);
-        int truncations = in.getShort(TRUNCATIONS_AT) & 0xffff;
-        int flags = in.get(FLAGS_AT);
+        int truncations = in.getShort(TRUNCATIONS_OFFSET) & 0xffff;
+        int flags = in.get(FLAGS_OFFSET);
         int expected =
                 switch (type) {
                     case Mode.REGULAR -> regularLength(truncations, flags);
@@ -203,16 +204,16 @@ public final class InodeFormat {
         }
         switch (type) {
             case Mode.REGULAR -> {
-                inode.ceiling = in.getLong(CEILING_AT);
-                inode.truncateSequence = in.getLong(TRUNCATE_SEQUENCE_AT);
+                inode.ceiling = in.getLong(CEILING_OFFSET);
+                inode.truncateSequence = in.getLong(TRUNCATE_SEQUENCE_OFFSET);
                 inode.truncations = truncations(in, truncations);
                 if ((flags & APPENDER) != 0) {
                     inode.appender = in.getLong(expected - APPENDER_BYTES);
                 }
             }
             case Mode.DIRECTORY -> {
-                inode.parent = in.getLong(PARENT_AT);
-                inode.nextSequence = in.getLong(NEXT_SEQUENCE_AT);
+                inode.parent = in.getLong(PARENT_OFFSET);
+                inode.nextSequence = in.getLong(NEXT_SEQUENCE_OFFSET);
             }
             case Mode.SYMLINK ->
                     inode.target =
@@ -227,11 +228,11 @@ public final class InodeFormat {
         }
         List<Truncation> list = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
-            int at = TRUNCATION_LIST_AT + TRUNCATION_BYTES * i;
+            int at = TRUNCATION_LIST_OFFSET + TRUNCATION_BYTES * i;
             list.add(
                     Truncation.newBuilder()
                             .setSequence(in.getLong(at))
-                            .setSize(in.getLong(at + 8))
+                            .setSize(in.getLong(at + TRUNCATION_SIZE_OFFSET))
                             .build());
         }
         return List.copyOf(list);
@@ -239,20 +240,21 @@ public final class InodeFormat {
 
     private static FileLayout layout(ByteBuffer in) {
         return FileLayout.newBuilder()
-                .setPool(in.getInt(POOL_AT))
-                .setStripeUnit(in.getInt(STRIPE_UNIT_AT))
-                .setStripeCount(in.getInt(STRIPE_COUNT_AT))
-                .setChunkSize(in.getInt(CHUNK_SIZE_AT))
+                .setPool(in.getInt(POOL_OFFSET))
+                .setStripeUnit(in.getInt(STRIPE_UNIT_OFFSET))
+                .setStripeCount(in.getInt(STRIPE_COUNT_OFFSET))
+                .setChunkSize(in.getInt(CHUNK_SIZE_OFFSET))
                 .build();
     }
 
     private static void putTime(ByteBuffer out, int which, Time time) {
-        out.putLong(SECONDS_AT + 8 * which, time.seconds());
-        out.putInt(NANOS_AT + 4 * which, time.nanos());
+        out.putLong(SECONDS_OFFSET + 8 * which, time.seconds());
+        out.putInt(NANOS_OFFSET + 4 * which, time.nanos());
     }
 
     private static Time time(ByteBuffer in, int which) {
-        return new Time(in.getLong(SECONDS_AT + 8 * which), in.getInt(NANOS_AT + 4 * which));
+        return new Time(
+                in.getLong(SECONDS_OFFSET + 8 * which), in.getInt(NANOS_OFFSET + 4 * which));
     }
 
     private static CorruptStateException corrupt(long id, byte[] value) {

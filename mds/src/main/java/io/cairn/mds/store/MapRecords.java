@@ -1,6 +1,6 @@
 package io.cairn.mds.store;
 
-import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Parser;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
@@ -65,17 +65,20 @@ public final class MapRecords {
     }
 
     /** Adds a stored part to a whole map. */
-    static void add(MapUpdate.Builder full, byte[] key, byte[] value)
-            throws InvalidProtocolBufferException {
+    static void add(MapUpdate.Builder full, byte[] key, byte[] value) {
         switch (key[0]) {
-            case MetaKeys.MAP_SERVER -> full.addServers(Server.parseFrom(value));
-            case MetaKeys.MAP_DISK -> full.addDisks(Disk.parseFrom(value));
-            case MetaKeys.MAP_POOL -> full.addPools(Pool.parseFrom(value));
-            case MetaKeys.MAP_PG -> full.addPgs(PlacementGroup.parseFrom(value));
-            case MetaKeys.MAP_MDS -> full.addMds(MdsMember.parseFrom(value));
+            case MetaKeys.MAP_SERVER -> full.addServers(part(Server.parser(), value));
+            case MetaKeys.MAP_DISK -> full.addDisks(part(Disk.parser(), value));
+            case MetaKeys.MAP_POOL -> full.addPools(part(Pool.parser(), value));
+            case MetaKeys.MAP_PG -> full.addPgs(part(PlacementGroup.parser(), value));
+            case MetaKeys.MAP_MDS -> full.addMds(part(MdsMember.parser(), value));
             case MetaKeys.MAP_REFUSED -> full.addRefusedSessions(MetaKeys.longAt(key, 1));
             case MetaKeys.MAP_SESSION_FLOOR -> full.setSessionFloor(MetaKeys.longAt(value, 0));
             default -> throw new CorruptStateException("key kind " + key[0] + " is no map key");
         }
+    }
+
+    private static <M> M part(Parser<M> parser, byte[] value) {
+        return MessageRows.parse(parser, value, "a part of the stored cluster map");
     }
 }

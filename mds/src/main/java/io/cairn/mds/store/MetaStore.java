@@ -1,7 +1,6 @@
 package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.mds.map.MapState;
@@ -282,34 +281,23 @@ public final class MetaStore {
         }
         MapUpdate.Builder full =
                 MapUpdate.newBuilder().setClusterId(ByteString.copyFrom(clusterId)).setEpoch(epoch);
-        try {
-            for (byte kind : MapRecords.KINDS) {
-                for (KeyValue row : list(MetaKeys.prefix(kind))) {
-                    MapRecords.add(full, row.key(), row.value());
-                }
+        for (byte kind : MapRecords.KINDS) {
+            for (KeyValue row : list(MetaKeys.prefix(kind))) {
+                MapRecords.add(full, row.key(), row.value());
             }
-        } catch (InvalidProtocolBufferException e) {
-            throw new CorruptStateException("a part of the stored cluster map is damaged", e);
         }
         return MapState.of(full.build());
     }
 
     private ClusterSettings loadSettings() {
         byte[] stored = db.get(MetaKeys.settings());
-        try {
-            return stored == null
-                    ? ClusterSettings.getDefaultInstance()
-                    : ClusterSettings.parseFrom(stored);
-        } catch (InvalidProtocolBufferException e) {
-            throw new CorruptStateException("the stored settings of the cluster are damaged", e);
-        }
+        return stored == null
+                ? ClusterSettings.getDefaultInstance()
+                : MessageRows.parse(
+                        ClusterSettings.parser(), stored, "the record of the cluster's settings");
     }
 
     private static SessionRecord parseSession(byte[] value) {
-        try {
-            return SessionRecord.parseFrom(value);
-        } catch (InvalidProtocolBufferException e) {
-            throw new CorruptStateException("a stored session is damaged", e);
-        }
+        return MessageRows.parse(SessionRecord.parser(), value, "a stored session");
     }
 }

@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.DeleteInodesReply;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.DiskReport;
@@ -26,10 +27,8 @@ import io.cairn.common.rpc.RpcStatus;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -39,15 +38,15 @@ import java.util.concurrent.atomic.AtomicInteger;
  * what it is to delete.
  */
 final class FakeDataServer implements AutoCloseable {
-    final ByteString uuid = random();
-    final ByteString diskUuid = random();
+    final ByteString uuid = Uuids.random();
+    final ByteString diskUuid = Uuids.random();
     final Map<Long, AtomicInteger> deleted = new ConcurrentHashMap<>();
     final List<TruncateInodeRequest> truncations = new CopyOnWriteArrayList<>();
     final AtomicInteger messages = new AtomicInteger();
     final RpcServer rpc;
     private final TestGroup group;
     private final io.cairn.common.rpc.RpcClient client;
-    volatile ByteString incarnation = random();
+    volatile ByteString incarnation = Uuids.random();
     volatile int id;
     volatile int disk;
 
@@ -114,7 +113,7 @@ final class FakeDataServer implements AutoCloseable {
 
     /** A new process on the same disk. */
     RegisterServerReply restart() {
-        incarnation = random();
+        incarnation = Uuids.random();
         return register();
     }
 
@@ -140,15 +139,6 @@ final class FakeDataServer implements AutoCloseable {
                                 .build(),
                         HeartbeatReply.parser())
                 .get();
-    }
-
-    private static ByteString random() {
-        UUID uuid = UUID.randomUUID();
-        return ByteString.copyFrom(
-                ByteBuffer.allocate(16)
-                        .putLong(uuid.getMostSignificantBits())
-                        .putLong(uuid.getLeastSignificantBits())
-                        .flip());
     }
 
     @Override

@@ -1,11 +1,11 @@
 package io.cairn.mds.server;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
 import io.cairn.common.file.FileTree;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MapUpdate;
@@ -28,7 +28,6 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -130,16 +129,7 @@ final class TestGroup implements AutoCloseable {
     }
 
     RpcClient newClient(Role role) {
-        Hello hello =
-                Hello.newBuilder()
-                        .setClusterId(
-                                ByteString.copyFrom(
-                                        ByteBuffer.allocate(16)
-                                                .putLong(clusterId.getMostSignificantBits())
-                                                .putLong(clusterId.getLeastSignificantBits())
-                                                .flip()))
-                        .setRole(role)
-                        .build();
+        Hello hello = Hello.newBuilder().setClusterId(Uuids.bytes(clusterId)).setRole(role).build();
         return new RpcClient(loops, () -> hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
     }
 

@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
@@ -29,8 +30,6 @@ import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.proto.UnlinkOp;
 import io.cairn.mds.server.TestGroup.Answer;
-import java.nio.ByteBuffer;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /** A client session under test, which numbers its mutations. */
@@ -43,15 +42,9 @@ final class TestSession {
 
     TestSession(TestGroup group) {
         this.group = group;
-        UUID uuid = UUID.randomUUID();
         OpenSessionRequest request =
                 OpenSessionRequest.newBuilder()
-                        .setClientUuid(
-                                ByteString.copyFrom(
-                                        ByteBuffer.allocate(16)
-                                                .putLong(uuid.getMostSignificantBits())
-                                                .putLong(uuid.getLeastSignificantBits())
-                                                .flip()))
+                        .setClientUuid(Uuids.random())
                         .setDescription("test")
                         .build();
         opened = group.call(Method.OPEN_SESSION, request, OpenSessionReply.parser()).get();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * open file goes by this number, so that neither a rename nor a removal changes which file it is.
  * Any thread.
  */
-final class OpenFiles {
+final class HandleNumbers {
     private final ConcurrentHashMap<Long, OpenFile> files = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Long, Long> directories = new ConcurrentHashMap<>();
     private final AtomicLong last = new AtomicLong();
