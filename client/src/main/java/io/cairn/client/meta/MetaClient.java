@@ -45,7 +45,7 @@ public final class MetaClient {
     }
 
     /** What the session carries, in the order in which a leader gets it. */
-    private final class Carried implements MdsSession.Traffic {
+    private final class Carried implements SessionTraffic {
         @Override
         public void connected() {
             mutations.connected();
@@ -53,18 +53,18 @@ public final class MetaClient {
         }
 
         @Override
-        public MdsSession.Unanswered ended() {
+        public SessionTraffic.Unanswered ended() {
             return new Lost(mutations.ended(), List.of());
         }
 
         @Override
-        public MdsSession.Unanswered clear() {
+        public SessionTraffic.Unanswered clear() {
             return new Lost(mutations.clear(), queries.clear());
         }
     }
 
     private record Lost(List<PendingMutation> pending, List<PendingQuery<?>> queries)
-            implements MdsSession.Unanswered {
+            implements SessionTraffic.Unanswered {
         @Override
         public int mutations() {
             return pending.size();
