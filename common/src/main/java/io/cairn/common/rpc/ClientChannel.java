@@ -6,13 +6,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoop;
-import io.netty.util.collection.LongObjectHashMap;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -63,22 +58,19 @@ final class ClientChannel implements RpcChannel {
     private final InetSocketAddress address;
     private final EventLoop loop;
     private final RpcOptions options;
-    private final DeadlineWheel wheel;
     private final BackOff backOff;
     private final HandoffQueue<PendingCall> handoff = new HandoffQueue<>();
     private final Runnable drainTask = this::drain;
     private volatile boolean connected;
 
     // All below on the loop only.
-    private final LongObjectHashMap<PendingCall> outstanding = new LongObjectHashMap<>();
-    private final ArrayDeque<PendingCall> waiting = new ArrayDeque<>();
+    private final ChannelCalls calls;
     private int failedAttempts;
     private State state = State.IDLE;
     private @Nullable ClientConnection connection;
     private RpcStatus lastFailure = unreachable("not connected yet");
     private @Nullable RpcStatus refusal;
     private boolean failureLogged;
-    private long nextId = 1;
     private long lastUseNanos;
     private long readySinceNanos;
     private long nextAttemptNanos;
@@ -88,7 +80,7 @@ final class ClientChannel implements RpcChannel {
         this.address = address;
         this.loop = loop;
         this.options = client.options();
-        this.wheel = client.loops().wheel(loop);
+        this.calls = new ChannelCalls(address, client.loops().wheel(loop));
         this.backOff =
                 new BackOff(
                         Duration.ofMillis(options.backOffMinMillis()),
@@ -175,20 +167,20 @@ final class ClientChannel implements RpcChannel {
             String detail = call.bodyBytes() + " bytes are too long for one message";
             failLater(call, RpcStatus.fail(Errno.E2BIG, detail));
         } else if (call.deadlineNanos - now <= 0) {
-            failLater(call, timedOut());
+            failLater(call, calls.timedOut());
         } else {
             switch (state) {
                 case READY -> send(call, now);
-                case CONNECTING -> await(call);
+                case CONNECTING -> calls.await(call);
                 case BACK_OFF -> {
                     if (nextAttemptNanos - now <= WAIT_NANOS) {
-                        await(call);
+                        calls.await(call);
                     } else {
                         failLater(call, lastFailure);
                     }
                 }
                 case IDLE -> {
-                    await(call);
+                    calls.await(call);
                     connect();
                 }
                 case CLOSED -> failLater(call, lastFailure);
@@ -205,67 +197,27 @@ final class ClientChannel implements RpcChannel {
         }
     }
 
-    private void await(PendingCall call) {
-        waiting.add(call);
-        if (!call.oneWay()) {
-            wheel.add(call);
-        }
-    }
-
     private void send(PendingCall call, long now) {
         ClientConnection to = connection;
         if (to == null) {
             throw new IllegalStateException("ready without a connection");
         }
         if (to.queuedBytes() > options.maxQueuedBytes()) {
-            wheel.remove(call);
+            calls.forget(call);
             failLater(
                     call,
                     RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, to.describe() + " does not read"));
             return;
         }
-        int word = 0;
-        if (!call.oneWay()) {
-            call.id = nextId++;
-            outstanding.put(call.id, call);
-            if (call.bucket < 0) {
-                wheel.add(call);
-            }
-            long millis = TimeUnit.NANOSECONDS.toMillis(call.deadlineNanos - now);
-            word = (int) Math.max(1, millis);
-        }
-        call.writeTo(to, word);
+        call.writeTo(to, calls.sent(call, now));
     }
 
     void expired(PendingCall call) {
-        if (call.id != 0) {
-            outstanding.remove(call.id);
-        } else {
-            waiting.remove(call);
-        }
-        call.fail(timedOut());
-    }
-
-    private RpcStatus timedOut() {
-        return RpcStatus.fail(
-                Errno.ETIMEDOUT,
-                Advice.RETRY,
-                RpcAddress.format(address) + " did not answer in time");
+        calls.expired(call);
     }
 
     void answered(long id, int word, ByteBuf head, ByteBuf payload) {
-        @Nullable PendingCall call = outstanding.remove(id);
-        if (call == null) {
-            return; // after its deadline
-        }
-        wheel.remove(call);
-        if (word == 0) {
-            call.complete(RpcStatus.OK, head, payload);
-            return;
-        }
-        Errno errno = Errno.of(FrameFormat.errno(word));
-        Advice advice = Advice.of(FrameFormat.advice(word));
-        call.fail(RpcStatus.fail(errno, advice, head.toString(StandardCharsets.UTF_8)));
+        calls.answered(id, word, head, payload);
     }
 
     // ---- connecting
@@ -291,9 +243,9 @@ final class ClientChannel implements RpcChannel {
             failureLogged = false;
         }
         // Callbacks may add calls: those come after these.
-        int count = waiting.size();
+        int count = calls.waiting();
         for (int i = 0; i < count && state == State.READY; i++) {
-            send(waiting.remove(), readySinceNanos);
+            send(calls.takeWaiting(), readySinceNanos);
         }
     }
 
@@ -342,30 +294,18 @@ final class ClientChannel implements RpcChannel {
         } catch (RejectedExecutionException e) {
             state = State.CLOSED;
         }
-        failAll(status);
+        calls.failAll(status);
     }
 
     private void backOffOver() {
         if (state != State.BACK_OFF) {
             return;
         }
-        if (waiting.isEmpty() && System.nanoTime() - lastUseNanos > IN_USE_NANOS) {
+        if (calls.waiting() == 0 && System.nanoTime() - lastUseNanos > IN_USE_NANOS) {
             state = State.IDLE;
             failedAttempts = 0;
         } else {
             connect();
-        }
-    }
-
-    private void failAll(RpcStatus status) {
-        List<PendingCall> calls = new ArrayList<>(outstanding.values());
-        outstanding.clear();
-        calls.sort((a, b) -> Long.compare(a.id, b.id));
-        calls.addAll(waiting);
-        waiting.clear();
-        for (PendingCall call : calls) {
-            wheel.remove(call);
-            call.fail(status);
         }
     }
 
@@ -391,7 +331,7 @@ final class ClientChannel implements RpcChannel {
         if (last != null) {
             last.closeQuietly("the client is closed");
         }
-        failAll(lastFailure);
+        calls.failAll(lastFailure);
     }
 
     @Override
