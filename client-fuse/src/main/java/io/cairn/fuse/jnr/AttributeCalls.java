@@ -6,9 +6,9 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
+import io.cairn.common.time.WallClock;
 import io.cairn.fuse.kernel.FuseOpcode;
 import io.cairn.fuse.op.XattrNames;
-import java.time.Instant;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import jnr.ffi.Pointer;
@@ -66,12 +66,7 @@ final class AttributeCalls {
     }
 
     private int utimens(Pointer name, Pointer times) {
-        Instant clock = Instant.now();
-        Timespec now =
-                Timespec.newBuilder()
-                        .setSeconds(clock.getEpochSecond())
-                        .setNanos(clock.getNano())
-                        .build();
+        Timespec now = WallClock.now();
         return change(
                 name,
                 op -> {

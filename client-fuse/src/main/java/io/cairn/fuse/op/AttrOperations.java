@@ -3,13 +3,13 @@ package io.cairn.fuse.op;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
+import io.cairn.common.time.WallClock;
 import io.cairn.fuse.kernel.SetAttrFormat;
 import io.cairn.fuse.kernel.StatFsFormat;
 import io.cairn.fuse.kernel.StatxFormat;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
-import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 
 /** Attributes of inodes and of the file system. Any thread. */
@@ -40,12 +40,7 @@ final class AttrOperations {
     }
 
     void setattr(FuseRequest request, RequestBody body) {
-        Instant clock = Instant.now();
-        Timespec now =
-                Timespec.newBuilder()
-                        .setSeconds(clock.getEpochSecond())
-                        .setNanos(clock.getNano())
-                        .build();
+        Timespec now = WallClock.now();
         SetAttrOp change = SetAttrFormat.decode(body.segment(), mount.inode(request), now);
         mount.then(
                 request,

@@ -10,7 +10,7 @@ import io.cairn.client.meta.MetaClient;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rpc.BackOff;
-import java.time.Instant;
+import io.cairn.common.time.WallClock;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -296,12 +296,11 @@ final class AppendOp implements AppendLine.Waiting {
                 if (!anew && !settled) {
                     settled = true;
                     counts = true;
-                    Instant now = Instant.now();
                     list =
                             state.wrote(
                                     offset + length,
                                     truncateSequence,
-                                    now.getEpochSecond() * 1_000_000_000L + now.getNano(),
+                                    WallClock.nowNanos(),
                                     killPrivileges);
                 }
             }

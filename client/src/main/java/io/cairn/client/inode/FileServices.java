@@ -21,4 +21,7 @@ public record FileServices(
         long metadataNanos,
         long ioNanos,
         long awaitNanos,
-        long attrFreshNanos) {}
+        long attrFreshNanos) {
+    /** In how many sessions an operation is begun, each after the end of the one before. */
+    static final int MAX_TURNS = 8;
+}

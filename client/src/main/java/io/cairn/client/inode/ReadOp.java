@@ -20,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * zeros.
  */
 final class ReadOp extends RangeOrder.Entry {
-    /** Each in another session: more mean that there is none to come. */
-    private static final int MAX_ATTEMPTS = 8;
-
     private final FileServices services;
     private final InodeState state;
     private final long offset;
@@ -172,7 +169,7 @@ final class ReadOp extends RangeOrder.Entry {
     private void finished() {
         ByteBuf read = result;
         boolean again = session.ended() != null && state.whyGone() == null;
-        if (failure != null && again && attempts < MAX_ATTEMPTS) {
+        if (failure != null && again && attempts < FileServices.MAX_TURNS) {
             if (read != null) {
                 read.release();
             }

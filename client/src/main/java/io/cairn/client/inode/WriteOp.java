@@ -6,7 +6,7 @@ import io.cairn.client.data.DataSession;
 import io.cairn.client.data.HeldData;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import java.time.Instant;
+import io.cairn.common.time.WallClock;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -20,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * barrier at which the file is opened there; from then on it ends with its session.
  */
 final class WriteOp {
-    /** Each in another session: more mean that there is none to come. */
-    private static final int MAX_TURNS = 8;
-
     private final FileServices services;
     private final InodeState state;
     private final long offset;
@@ -137,7 +134,7 @@ final class WriteOp {
             refuse(refused);
         } else if (ended == null) {
             Ceiling.reach(services, state, offset + length, this::belowCeiling);
-        } else if (++turns < MAX_TURNS) {
+        } else if (++turns < FileServices.MAX_TURNS) {
             anotherTurn();
         } else {
             refuse(ended);
@@ -199,9 +196,8 @@ final class WriteOp {
 
     private void note(long truncateSequence) {
         services.meters().written(length);
-        Instant now = Instant.now();
-        long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-        if (state.wrote(offset + length, truncateSequence, nanos, killPrivileges)) {
+        long now = WallClock.nowNanos();
+        if (state.wrote(offset + length, truncateSequence, now, killPrivileges)) {
             services.publisher().list(state);
         }
     }

@@ -56,19 +56,6 @@ public record RpcOptions(
         }
     }
 
-    public RpcOptions withMaxBodyBytes(int bytes) {
-        return new RpcOptions(
-                bytes,
-                handshakeTimeoutMillis,
-                connectTimeoutMillis,
-                maxQueuedBytes,
-                maxInFlightRequests,
-                maxInFlightBytes,
-                maxClientBytes,
-                backOffMinMillis,
-                backOffMaxMillis);
-    }
-
     public RpcOptions withHandshakeTimeoutMillis(int millis) {
         return new RpcOptions(
                 maxBodyBytes,

@@ -24,28 +24,18 @@ import org.slf4j.LoggerFactory;
  */
 public final class AgreedSettings {
     private static final Logger LOG = LoggerFactory.getLogger(AgreedSettings.class);
-    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final Leadership leadership;
-    private final EntryLog entries;
+    private final LeaderEntries entries;
     private final ControlReader state;
     private final MemberReports reports;
-    private final Control control;
 
     /** A change has been logged in this term, and whether it was committed is not known yet. */
     private Leadership.@Nullable Term changing;
 
-    public AgreedSettings(
-            Leadership leadership,
-            EntryLog entries,
-            ControlReader state,
-            MemberReports reports,
-            Control control) {
-        this.leadership = leadership;
+    public AgreedSettings(LeaderEntries entries, ControlReader state, MemberReports reports) {
         this.entries = entries;
         this.state = state;
         this.reports = reports;
-        this.control = control;
     }
 
     /** What a new cluster begins with: as this member is configured, and all that it knows. */
@@ -123,34 +113,12 @@ public final class AgreedSettings {
     }
 
     /** In a later term it would shorten a lease that this leader has begun to serve by. */
-    private void again(Leadership.Term term, ClusterSettings settings, Runnable committed) {
-        if (term.equals(leadership.term())) {
-            submit(term, settings, committed);
-        }
-    }
-
-    /** Again and again until it is committed or the term is over. */
     private void submit(Leadership.Term term, ClusterSettings settings, Runnable committed) {
-        var _ =
-                entries.submit(LogEntry.newBuilder().setSettings(settings))
-                        .whenCompleteAsync(
-                                (reply, failure) -> {
-                                    if (!term.equals(leadership.term())) {
-                                        return;
-                                    }
-                                    if (failure == null && reply.getErrno() == 0) {
-                                        committed.run();
-                                        return;
-                                    }
-                                    LOG.warn(
-                                            "the settings of the group could not be logged yet: {}",
-                                            failure == null ? reply.getDetail() : "no commit",
-                                            failure);
-                                    var _ =
-                                            control.after(
-                                                    RETRY_NANOS,
-                                                    () -> again(term, settings, committed));
-                                },
-                                control);
+        entries.commit(
+                term,
+                LogEntry.newBuilder().setSettings(settings).build(),
+                "the settings of the group",
+                reply -> reply != null && reply.getErrno() == 0,
+                committed);
     }
 }

@@ -2,12 +2,11 @@ package io.cairn.mds.leader;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.cairn.common.proto.Timespec;
+import io.cairn.common.time.WallClock;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.raft.LogUnavailableException;
 import io.cairn.mds.raft.MetaLog;
-import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +39,7 @@ public final class EntryLog {
         if (present == null) {
             return CompletableFuture.failedFuture(new IllegalStateException("no log yet"));
         }
-        return present.submit(entry.setTime(now()).build().toByteString())
+        return present.submit(entry.setTime(WallClock.now()).build().toByteString())
                 .thenApply(EntryLog::parse);
     }
 
@@ -50,13 +49,5 @@ public final class EntryLog {
         } catch (InvalidProtocolBufferException e) {
             throw new CompletionException(e);
         }
-    }
-
-    private static Timespec now() {
-        Instant now = Instant.now();
-        return Timespec.newBuilder()
-                .setSeconds(now.getEpochSecond())
-                .setNanos(now.getNano())
-                .build();
     }
 }

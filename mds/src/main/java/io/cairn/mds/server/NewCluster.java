@@ -1,19 +1,17 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.Uuids;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Pool;
 import io.cairn.mds.leader.AgreedSettings;
-import io.cairn.mds.leader.Control;
-import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.LeaderEntries;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.FormatEntry;
 import io.cairn.mds.proto.LogEntry;
-import java.nio.ByteBuffer;
-import java.util.UUID;
-import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,29 +23,19 @@ final class NewCluster {
     private static final Logger LOG = LoggerFactory.getLogger(NewCluster.class);
 
     private static final int POOL = 1;
-    private static final int ROOT_MODE = 0040755;
-    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final int ROOT_MODE = Mode.DIRECTORY | 0755;
 
     private final MdsConfig config;
     private final AgreedSettings settings;
-    private final Leadership leadership;
-    private final EntryLog entries;
+    private final LeaderEntries entries;
     private final ControlReader state;
-    private final Control control;
 
     NewCluster(
-            MdsConfig config,
-            AgreedSettings settings,
-            Leadership leadership,
-            EntryLog entries,
-            ControlReader state,
-            Control control) {
+            MdsConfig config, AgreedSettings settings, LeaderEntries entries, ControlReader state) {
         this.config = config;
         this.settings = settings;
-        this.leadership = leadership;
         this.entries = entries;
         this.state = state;
-        this.control = control;
     }
 
     /**
@@ -56,35 +44,15 @@ final class NewCluster {
      * @param formatted called once, and only while this member still leads in that term
      */
     void format(Leadership.Term term, Runnable formatted) {
-        var _ =
-                entries.submit(LogEntry.newBuilder().setFormat(entry()))
-                        .whenCompleteAsync(
-                                (reply, failure) -> {
-                                    if (!term.equals(leadership.term())) {
-                                        return;
-                                    }
-                                    if (state.isFormatted()) {
-                                        LOG.info(
-                                                "formatted the new cluster {}", config.clusterId());
-                                        formatted.run();
-                                        return;
-                                    }
-                                    LOG.warn(
-                                            "the new cluster could not be formatted yet: {}",
-                                            failure == null ? reply.getDetail() : "no commit",
-                                            failure);
-                                    var _ =
-                                            control.after(
-                                                    RETRY_NANOS,
-                                                    () -> formatAgain(term, formatted));
-                                },
-                                control);
-    }
-
-    private void formatAgain(Leadership.Term term, Runnable formatted) {
-        if (term.equals(leadership.term())) {
-            format(term, formatted);
-        }
+        entries.commit(
+                term,
+                LogEntry.newBuilder().setFormat(entry()).build(),
+                "the entry that formats the new cluster",
+                reply -> state.isFormatted(),
+                () -> {
+                    LOG.info("formatted the new cluster {}", config.clusterId());
+                    formatted.run();
+                });
     }
 
     private FormatEntry entry() {
@@ -115,11 +83,6 @@ final class NewCluster {
 
     /** The cluster's identity as it is logged and as handshakes carry it. */
     static ByteString clusterId(MdsConfig config) {
-        UUID id = config.clusterUuid();
-        return ByteString.copyFrom(
-                ByteBuffer.allocate(16)
-                        .putLong(id.getMostSignificantBits())
-                        .putLong(id.getLeastSignificantBits())
-                        .flip());
+        return Uuids.bytes(config.clusterUuid());
     }
 }
