@@ -6,6 +6,9 @@
  * refuses combinations that cannot work by throwing {@link io.cairn.common.config.KeyException}.
  * Everything else is derived: the reader ({@link io.cairn.common.config.Config}), the documented
  * example and the manual.
+ *
+ * <p>Parts read their file once, at the start, on the thread that starts them. Records are
+ * immutable and may be used by any thread.
  */
 @NullMarked
 package io.cairn.common.config;

@@ -10,15 +10,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What all members act by is in the replicated state, whatever a member's configuration says, so
- * that no two of them ever go by different values. The leader changes it, by an entry of the log,
- * once every member of the group has told that it is configured so, or of a version that knows so
- * much.
+ * The settings that all members must share: the length of the leader's lease and the feature level.
+ * They are in the replicated state, so that no two members ever use different values, whatever
+ * their configurations say. The leader changes them by an entry of the log, once every member has
+ * reported that it is configured so, or that its version knows that level.
  *
- * <p>Why a change of the lease is safe: it is made by a leader that has waited for all leases of
- * earlier terms. A shorter lease binds this leader before the entry is logged, and so before any
- * new leader waits for that one only; a longer one begins when it is applied here, and then every
- * later leader, which has applied it too, waits for it.
+ * <p>Why a change of the lease is safe: the leader that makes it has waited for all leases of
+ * earlier terms. A shorter lease binds this leader before the entry is logged, hence before any new
+ * leader waits for the shorter one only. A longer lease begins when the entry is applied here.
+ * Every later leader has applied it too, and waits for it.
  *
  * <p>The control thread only.
  */
@@ -38,7 +38,7 @@ public final class AgreedSettings {
         this.reports = reports;
     }
 
-    /** What a new cluster begins with: as this member is configured, and all that it knows. */
+    /** The settings of a new cluster: this member's configured lease and highest feature level. */
     public ClusterSettings initial() {
         return lease().toBuilder().setFeatureLevel(reports.own().featureLevel()).build();
     }
@@ -50,8 +50,7 @@ public final class AgreedSettings {
     }
 
     /**
-     * Sees to it that the state says what all members act by, which that of an older version does
-     * not; then goes on.
+     * Logs the settings where the state has none, because an older version made it; then goes on.
      *
      * @param agreed called once, and only while this member still leads in that term
      */
@@ -63,7 +62,7 @@ public final class AgreedSettings {
         submit(term, lease(), () -> begin(term, agreed));
     }
 
-    /** Now and then, while this member may answer: changes what all members are ready for. */
+    /** Called periodically while this member may answer: changes what all members are ready for. */
     public void tick(Leadership.Term term) {
         if (term.equals(changing)) {
             return;
@@ -92,7 +91,7 @@ public final class AgreedSettings {
                 });
     }
 
-    /** What the group is to act by when these are its members. */
+    /** The settings of a group with these members. */
     static ClusterSettings wanted(
             ClusterSettings present, Collection<MemberReports.Report> members) {
         if (members.isEmpty()) {

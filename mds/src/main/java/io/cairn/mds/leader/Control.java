@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control thread: one thread on which everything runs that a server does of its own accord, so
- * that it needs no locks. Tasks must not block. Any thread may hand over tasks; after {@link
- * #close} they are dropped.
+ * The control thread: one thread that runs all background work of a server, so that this work needs
+ * no locks. Tasks must not block. Any thread may hand over tasks; after {@link #close} they are
+ * dropped.
  *
  * <p>A task that throws is a fault of the server. An exception is logged and counted, and {@code
  * cairn status} warns of it, because what the task was to do may not be done before another member

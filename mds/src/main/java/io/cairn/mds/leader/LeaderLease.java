@@ -10,11 +10,11 @@ import java.util.OptionalLong;
  * its term after a moment that lies less than one lease ago (docs/architecture/metadata.md, Reads).
  *
  * <p>The other half of the argument: a new leader acknowledges nothing, and answers no reads,
- * before {@link #NEW_LEADER_FACTOR} times the lease has passed since it took office. If an old
- * leader's lease is valid, a majority was in its term after the ping was sent; the majority that
- * elected the new one intersects it and voted later; so the new leader took office after the ping
- * was sent and answers only after the old lease has ended. The factor covers clocks that drift
- * against each other by up to 2 %.
+ * before {@link #NEW_LEADER_FACTOR} times the lease has passed since its election. If an old
+ * leader's lease is valid, a majority was in its term after the ping was sent. The majority that
+ * elected the new leader intersects that one and voted later. So the new leader was elected after
+ * the ping was sent, and answers only after the old lease has ended. The factor covers clocks that
+ * drift against each other by up to 2 %.
  *
  * <p>No threads, clock or I/O: times come in, on one monotonic clock that counts suspended time too
  * (CLOCK_BOOTTIME). Any thread.
@@ -37,9 +37,9 @@ public final class LeaderLease {
 
     /**
      * @param groupSize members of the group, this one included
-     * @param leaseNanos the group's as of when this member took office; no earlier leader has a
-     *     longer one that may still run
-     * @param bornNanos when this member took office
+     * @param leaseNanos the group's when this member became leader; no earlier leader has a longer
+     *     one that may still run
+     * @param bornNanos when this member became leader
      */
     LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
         this.others = groupSize - 1;

@@ -27,13 +27,12 @@ import org.slf4j.LoggerFactory;
  *       └───────────────────────────────────────┴──────────── lost ──────────────────────┘
  * </pre>
  *
- * <p>Any thread. What is to be done in office is begun and ended by the {@link Duties} on the
- * control thread.
+ * <p>Any thread. The {@link Duties} of a leader begin and end on the control thread.
  */
 public final class Leadership implements MetaLogListener {
     private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
 
-    /** Begun and ended in turn, on the control thread. */
+    /** What only a leader does; begun and ended in turn, on the control thread. */
     public interface Duties {
         void begin(Term term);
 
@@ -45,7 +44,7 @@ public final class Leadership implements MetaLogListener {
         void failed(String reason, Throwable cause);
     }
 
-    /** One time in office. */
+    /** One term in which this member leads. */
     public record Term(long number, LeaderLease lease) {}
 
     private final int self;
@@ -58,7 +57,7 @@ public final class Leadership implements MetaLogListener {
 
     private volatile @Nullable Term term;
 
-    /** The term whose duties have been taken up: before that, sessions are not known yet. */
+    /** The term whose duties have begun: before that, sessions are not known yet. */
     private volatile @Nullable Term opened;
 
     private @Nullable Duties duties;
@@ -83,7 +82,7 @@ public final class Leadership implements MetaLogListener {
         this.failures = failures;
     }
 
-    /** Once the log runs and the duties can be taken up; an election before this counts too. */
+    /** Once the log runs and the duties can begin; an election before this counts too. */
     public synchronized void attach(Duties duties) {
         this.duties = duties;
         @Nullable Term present = term;
@@ -140,7 +139,7 @@ public final class Leadership implements MetaLogListener {
 
     // ---- asked by requests --------------------------------------------------
 
-    /** The present time in office, null if this member does not lead. */
+    /** The term in which this member leads now, null if it does not lead. */
     public @Nullable Term term() {
         @Nullable Term t = term;
         @Nullable MetaLog log = entries.log();
@@ -148,8 +147,8 @@ public final class Leadership implements MetaLogListener {
     }
 
     /**
-     * Why a request cannot be taken, or an answer not be sent, at this moment; null if it can. For
-     * a read this is asked after its data was fetched.
+     * Why this member may not accept a request or send an answer now; null if it may. For a read
+     * this is asked after its data was fetched.
      */
     public @Nullable RpcStatus refusal() {
         @Nullable Term t = term();
@@ -164,7 +163,8 @@ public final class Leadership implements MetaLogListener {
     }
 
     /**
-     * Like {@link #refusal}, for what the commit itself protects: no lease, but no haste either.
+     * Why this member may not accept a mutation now; null if it may. Mutations need no lease, as
+     * the commit shows that this member leads; but earlier leaders' leases must be over.
      */
     public @Nullable RpcStatus refusalOfMutation() {
         @Nullable Term t = term();

@@ -12,8 +12,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member's answers to the leader's pings: whether it is still in the leader's term, and what it
- * is. Any thread.
+ * A member's answers to the leader's pings: whether it is still in the leader's term, and the
+ * member's report about itself. Any thread.
  */
 public final class LeaseGrants {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseGrants.class);

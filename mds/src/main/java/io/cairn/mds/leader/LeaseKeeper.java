@@ -17,8 +17,8 @@ import java.util.concurrent.ScheduledFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the leader's lease alive by asking the other members, four times per lease, whether they
- * are still in its term. Begun and ended on the control thread; answers arrive on event loops.
+ * Renews the leader's lease: pings the other members four times per lease and counts those that are
+ * still in its term. Begun and ended on the control thread; answers arrive on event loops.
  */
 public final class LeaseKeeper {
     private final Leadership leadership;

@@ -7,9 +7,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each member of the group has last told this leader about itself, this one included. What the
- * group is to act by changes only when all members have told that they are ready for it. Any
- * thread.
+ * The last report of each member of the group about itself, this member included. The group's
+ * settings change only when the reports of all members show that they are ready. Any thread.
  */
 public final class MemberReports {
     private final int members;
@@ -18,7 +17,7 @@ public final class MemberReports {
     private final Map<Integer, Report> reports = new ConcurrentHashMap<>();
 
     /**
-     * What a member is.
+     * What a member reports about itself.
      *
      * @param configuredLeaseNanos the leader's lease by its configuration
      * @param featureLevel the highest that it knows

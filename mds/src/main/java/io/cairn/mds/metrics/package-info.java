@@ -1,10 +1,11 @@
 /**
- * The meters of the metadata server.
+ * The meters of the metadata server: {@link io.cairn.mds.metrics.MdsMeter} names and describes
+ * them.
  *
- * <p>Requests and background work record to {@link io.cairn.mds.metrics.MdsMeters}, which holds the
- * meters that {@link io.cairn.mds.metrics.MdsMeter} names. Nothing is read back from here.
+ * <p>Requests and background work record to {@link io.cairn.mds.metrics.MdsMeters}, and the
+ * process's metrics publish what was recorded. Nothing here calls other rooms.
  *
- * <p>Threads: any.
+ * <p>Threads: any thread records, without waiting.
  */
 @NullMarked
 package io.cairn.mds.metrics;

@@ -9,10 +9,11 @@ import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.StateTx;
 
 /**
- * Which session may choose the offsets of appends to a file: the append right, held by one session
- * at a time, of those that hold the file open. Nothing waits here: who does not get it is told so.
- * It ends by return, by the last close of its holder, or with the holder's session, whose late
- * writes every data server refuses by then. The applying thread only.
+ * The append right of a file: the session that has it chooses the offsets of appends. One session
+ * at a time has it, and only while it holds the file open. Nothing waits here: a session that
+ * cannot have the right is refused. The right ends when its holder returns it, closes the file for
+ * the last time, or when the holder's session ends; by then every data server refuses late writes
+ * of that session. The applying thread only.
  */
 final class AppendRights {
     private AppendRights() {}

@@ -13,7 +13,7 @@ import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 import java.util.OptionalLong;
 
-/** setattr and what writers publish. The applying thread only. */
+/** setattr, and the sizes and times that writers publish. The applying thread only. */
 final class Attributes {
     private Attributes() {}
 

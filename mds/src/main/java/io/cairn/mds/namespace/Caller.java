@@ -3,7 +3,7 @@ package io.cairn.mds.namespace;
 import io.cairn.mds.store.Time;
 
 /**
- * On whose behalf a mutation runs.
+ * The client that a mutation is executed for.
  *
  * @param session the client's session
  * @param uid owner of what is created

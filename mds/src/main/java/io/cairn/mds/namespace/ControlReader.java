@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What the leader's duties (sessions, map, reaper, truncator, status) read from the replicated
- * state. Any thread; the state as of the last applied entry.
+ * state. Any thread; shows the state after the last applied entry.
  */
 public interface ControlReader {
     /** Whether the first entry (FormatEntry) has been applied. */
@@ -24,7 +24,7 @@ public interface ControlReader {
     /** The whole cluster map, base_epoch 0, lists ordered by id. Epoch 0 until formatted. */
     MapUpdate map();
 
-    /** What all members act by; fields are 0 until they were first logged. */
+    /** The settings that all members share; fields are 0 until they were first logged. */
     ClusterSettings settings();
 
     /** All sessions, refused ones included, by id. */

@@ -10,9 +10,9 @@ import io.cairn.mds.store.StateTx;
 import java.util.List;
 
 /**
- * Inodes whose chunks are still to be deleted, in the order they came. The queue knows its head, so
- * that reading it never passes over the tombstones of what was reaped. The applying thread only,
- * but for {@link #parse}.
+ * The queue of inodes whose chunks must be deleted, oldest first. The queue knows its head, so that
+ * a read never passes over the tombstones of reaped inodes. The applying thread only, except for
+ * {@link #parse}.
  */
 final class DeletionQueue {
     private DeletionQueue() {}

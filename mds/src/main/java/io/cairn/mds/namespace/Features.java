@@ -13,15 +13,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What entries of the log may hold. Members of two versions must never apply an entry differently:
- * one would refuse, or execute in part, what the other executes.
+ * Which operations and fields the entries of the log may have. Members of two versions must never
+ * apply an entry differently: one would refuse, or execute in part, what the other executes.
  *
- * <p>The group is at a feature level, which is in the replicated state and rises once every member
- * knows a higher one. A new operation, or a new field of one, needs the level of the table here;
- * until then the leader refuses it before it is logged, as it does what it does not know itself.
- * What is in the log nonetheless and a member does not know stops that member. Where an operation
- * is to do something else than before, apply asks the state's level as well: both ways stay until
- * no group can be at the older one.
+ * <p>The group has a feature level. It is in the replicated state, and rises once every member
+ * knows a higher one. A new operation, or a new field of one, needs the level in the table here.
+ * Until the group has that level, the leader refuses it before it is logged, just as it refuses
+ * what it does not know. A member that finds something unknown in the log all the same stops. Where
+ * an operation changes its meaning, apply asks for the level too: both meanings stay in the code
+ * until no group can be at the older level.
  *
  * <p>Any thread.
  */

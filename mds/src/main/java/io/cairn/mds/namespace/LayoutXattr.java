@@ -13,9 +13,9 @@ import io.cairn.mds.store.StateTx;
 
 /**
  * {@code cairn.layout}, the virtual extended attribute that shows and sets where a file's data
- * goes: {@code pool=default stripe_unit=4194304 stripe_count=1 chunk_size=4194304}. Files have the
- * layout their directory had when they were made, and directories likewise. Setting may name some
- * fields only; a file takes a new layout while it has no data and nobody holds it open.
+ * goes: {@code pool=default stripe_unit=4194304 stripe_count=1 chunk_size=4194304}. A new file or
+ * directory gets the layout of its directory. A new value may name some of the fields only. The
+ * layout of a file can be set while the file has no data and nobody holds it open.
  */
 final class LayoutXattr {
     private static final ByteString NAME = ByteString.copyFromUtf8("cairn.layout");

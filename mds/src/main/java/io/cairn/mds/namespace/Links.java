@@ -13,7 +13,7 @@ import io.cairn.mds.store.MetaStore.KeyValue;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 
-/** link, unlink, rmdir, and what becomes of an inode without a name. The applying thread only. */
+/** link, unlink, rmdir, and the end of inodes without a name. The applying thread only. */
 final class Links {
     /** As ext4. */
     static final int MAX_LINKS = 65_000;

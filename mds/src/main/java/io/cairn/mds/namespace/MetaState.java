@@ -33,10 +33,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Everything the Raft log replicates: namespace, sessions, deletion queue and cluster map, in one
- * RocksDB. One thread applies; any thread reads meanwhile. A failure of RocksDB or state that
- * contradicts itself is a {@link CorruptStateException}: the process must stop, and start again
- * from what was flushed.
+ * The state that the Raft log replicates: namespace, sessions, deletion queue and cluster map, in
+ * one RocksDB. One thread applies entries; any thread reads meanwhile. A failure of RocksDB, or
+ * state that contradicts itself, is a {@link CorruptStateException}: the process must stop, and
+ * starts again from what was flushed.
  */
 public final class MetaState implements ReplicatedState, NamespaceReader, ControlReader {
     private final StateDirectory directory;

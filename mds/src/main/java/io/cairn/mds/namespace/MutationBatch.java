@@ -13,13 +13,13 @@ import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 
 /**
- * Executes a batch of one session: each number once, in order, its answer kept until the client has
- * it. The applying thread only.
+ * Executes a batch of one session: each number once and in order. The answers are kept until the
+ * client has acknowledged them. The applying thread only.
  *
- * <p>The batch as a whole is refused, nothing executed and no number used up, with ESTALE (no such
- * session, or evicted), EAGAIN and the expected number (a gap), EBUSY (too many answers not
- * acknowledged), EEXIST (an inode id filled in by the leader that is not above all used ones: to be
- * filled in anew), EINVAL (not a batch).
+ * <p>A batch is refused as a whole, without using up its numbers, with ESTALE (no such session, or
+ * evicted), EAGAIN and the expected number (a gap), EBUSY (too many answers not acknowledged),
+ * EEXIST (the leader filled in an inode id that is not above all used ones, and must choose again),
+ * EINVAL (not a batch).
  */
 final class MutationBatch {
     /** Answers kept per session. */

@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 
-/** What is a name: 1 to 255 bytes of anything but NUL and '/', and neither "." nor "..". */
+/** Checks names: 1 to 255 bytes, neither NUL nor '/' among them, and neither "." nor "..". */
 final class Names {
     static final int MAX_BYTES = 255;
     static final ByteString DOT = ByteString.copyFromUtf8(".");

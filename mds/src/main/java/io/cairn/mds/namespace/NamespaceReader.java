@@ -7,9 +7,9 @@ import io.cairn.mds.store.Counters;
 import java.util.List;
 
 /**
- * The namespace as of the last applied entry. Any thread, while entries are being applied; every
- * call sees one state between two entries. Expected failures are {@code FsException}s. Whether this
- * member may answer a client at all (the leader's lease) is the caller's business.
+ * Reads of the namespace, as it is after the last applied entry. Any thread, while entries are
+ * being applied; every call sees one state between two entries. Expected failures are {@code
+ * FsException}s. The caller checks whether this member may answer (the leader's lease).
  */
 public interface NamespaceReader {
     /** Inode id of the root directory. */

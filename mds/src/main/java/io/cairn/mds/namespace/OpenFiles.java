@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which session holds which inode open, and how often. An inode without a name lives on until the
- * last session gives it back. The applying thread only.
+ * Which session holds which inode open, and how often. An inode without a name exists until the
+ * last session closes it. The applying thread only.
  */
 final class OpenFiles {
     private OpenFiles() {}

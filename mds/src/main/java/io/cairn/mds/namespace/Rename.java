@@ -12,9 +12,9 @@ import io.cairn.mds.store.Time;
 import org.jspecify.annotations.Nullable;
 
 /**
- * renameat2, its checks in Linux's order. A name keeps its cursor when it comes to lead elsewhere,
- * and takes it along within its directory, so that a listing which renames as it goes comes to an
- * end. The applying thread only.
+ * renameat2, with its checks in Linux's order. A name that is replaced keeps its cursor, and a name
+ * that is renamed within its directory takes its cursor along. So a program that renames while it
+ * lists a directory comes to an end. The applying thread only.
  */
 final class Rename {
     static final int NO_REPLACE = 1;

@@ -23,11 +23,11 @@ import io.cairn.mds.store.StateTx;
  *                └────────────────────────────────────┘  └──▶ ending
  * </pre>
  *
- * <p>A refused session keeps its opens until it is released: by then every data server refuses it
- * too, and what it held open can go. That may be a million inodes, and an entry holds up every
- * other: so it goes in slices, an entry each. The session is over with the first of them, for its
- * client and for good; the record stays until the last, and says where the next one begins. Ends
- * that come twice are answered like the first.
+ * <p>A refused session keeps its files open until it is released: by then every data server refuses
+ * it too. A session may hold a million inodes open, and an entry delays all others. So open files
+ * are released in slices, one entry each. The session is over with the first slice. Its record
+ * stays until the last slice and says where the next one begins. An end that is logged twice is
+ * answered like the first.
  */
 final class Sessions {
     private Sessions() {}

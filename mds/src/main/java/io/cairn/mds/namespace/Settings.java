@@ -6,7 +6,7 @@ import io.cairn.mds.store.CorruptStateException;
 import io.cairn.mds.store.StateTx;
 import org.jspecify.annotations.Nullable;
 
-/** What all members act by, and how it changes. The applying thread only. */
+/** The settings that all members share, and how they change. The applying thread only. */
 final class Settings {
     private Settings() {}
 

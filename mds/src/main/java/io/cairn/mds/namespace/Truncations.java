@@ -11,13 +11,13 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Cuts that the chunks of a file are still to hear of. The applying thread only.
+ * Cuts of a file that its chunks do not have yet. The applying thread only.
  *
- * <p>Bytes may lie in chunks between the size and the ceiling: a session publishes the size its
- * writes made only later. They are that session's to publish while it holds the file open. Once it
- * has ended they are nobody's, and must be cut before the size passes over them, for a hole reads
- * as zeros. With others holding the file open whose own bytes may lie there too, the cut waits
- * until they have closed it, and have published theirs with that, or until the size is set.
+ * <p>Chunks may hold bytes between the size and the ceiling, because a session publishes the size
+ * that its writes made only later. While that session holds the file open, it may still publish
+ * them. Once it has ended, these leftovers must be cut before the size grows over them, for a hole
+ * reads as zeros. Other sessions that hold the file open may have bytes there too. Then the cut
+ * waits until they have closed the file, which publishes their bytes, or until the size is set.
  */
 final class Truncations {
     /** Cuts of one file that may wait for the data servers at a time. */
@@ -79,7 +79,7 @@ final class Truncations {
         file.leftovers = false;
     }
 
-    /** Every data server has applied the cuts up to this one. */
+    /** All chunks have the cuts up to this one. */
     static void applied(StateTx tx, long id, long sequence) {
         Inode inode = tx.inode(id);
         if (inode == null || inode.truncations.isEmpty()) {

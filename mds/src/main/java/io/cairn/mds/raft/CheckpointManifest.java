@@ -7,9 +7,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * The list of files in a checkpoint with their sizes, sent along with them, by which the receiver
- * knows that it has all of them. Each file's content is checked by Ratis (MD5) and by RocksDB's own
- * checksums.
+ * The list of files in a checkpoint with their sizes. It is sent with them, so that the receiver
+ * knows when it has all of them. Ratis (MD5) and RocksDB's own checksums check the contents.
  *
  * <p>One line per file: {@code size name}, the last line {@code end}. Stateless, any thread.
  */

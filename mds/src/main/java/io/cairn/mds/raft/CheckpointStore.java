@@ -24,16 +24,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The newest checkpoint of the state, kept to be sent to a member whose next entry is no longer in
- * the log, and the ones before it for as long as a member is being sent them.
+ * The checkpoints of the state. The newest one is kept for a member whose next entry is no longer
+ * in the log; an older one is kept while it is being sent to a member.
  *
- * <p>Ratis replaces the whole snapshot directory when it has received one, and does so without
- * fsync; so nothing this member itself depends on lives there: its state is in RocksDB elsewhere,
- * and what was received is fsynced and restored ({@link #received}) while it still lies in {@code
+ * <p>Ratis replaces the whole snapshot directory when it has received a checkpoint, without fsync.
+ * So nothing that this member itself depends on lives there: its state is in RocksDB elsewhere. A
+ * received checkpoint is fsynced and restored ({@link #received}) while it is still in {@code
  * incoming}, before Ratis touches the log.
  *
- * <p>Changed by the thread that applies entries and, while that one is held off, by the one that
- * installs a snapshot; the rest by any.
+ * <p>Changed by the thread that applies entries, and by the thread that installs a checkpoint while
+ * nothing is applied; read by any thread.
  */
 final class CheckpointStore implements StateMachineStorage {
     private static final Logger LOG = LoggerFactory.getLogger(CheckpointStore.class);

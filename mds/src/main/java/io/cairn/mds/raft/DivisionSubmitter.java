@@ -13,10 +13,9 @@ import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServer;
 
 /**
- * Appends entries to this member's log without going through {@code RaftServer}'s own entry point,
- * which blocks a pool thread per request. That the division also is a {@link
- * RaftClientAsynchronousProtocol} is internal to Ratis (seen in 3.3.0; a test holds it), hence this
- * class and no other cast.
+ * Appends entries to this member's log. {@code RaftServer}'s own entry point would block a pool
+ * thread for each. That the division implements {@link RaftClientAsynchronousProtocol} is internal
+ * to Ratis (seen in 3.3.0; a test checks it), so only this class casts to it.
  *
  * <p>Any thread; what one thread submits enters the log in that order.
  */

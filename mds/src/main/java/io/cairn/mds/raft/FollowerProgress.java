@@ -12,12 +12,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes a leader forget what a follower has acknowledged when that follower says that it lacks it:
- * its directory was lost, or replaced by an older one. Ratis never takes a match index back. A
- * leader that lives through the loss would go on counting entries as replicated that are not, and
- * send nothing before the next entry is logged.
+ * Lowers a follower's match index when the follower lacks entries that it had acknowledged: its
+ * directory was lost, or replaced by an older one. Ratis never lowers a match index. Its leader
+ * would go on counting entries as replicated that are not, and send nothing before the next entry
+ * is logged.
  *
- * <p>Any thread: called by the one that has received the follower's answer, before Ratis sees it.
+ * <p>Any thread: called by the thread that has received the follower's answer, before Ratis sees
+ * it.
  */
 final class FollowerProgress {
     private static final Logger LOG = LoggerFactory.getLogger(FollowerProgress.class);

@@ -12,9 +12,8 @@ import org.apache.ratis.thirdparty.io.grpc.Status;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Raft port over gRPC: of the three services that Ratis puts there, for members, clients and
- * administrators, only the calls pass that members make, and only from members' addresses. Any
- * thread.
+ * The Raft port over gRPC. Ratis serves members, clients and administrators there; only the calls
+ * that members make are accepted, and only from members' addresses. Any thread.
  */
 final class GrpcPort implements ServerInterceptor {
     private static final Set<String> OF_MEMBERS =

@@ -13,9 +13,8 @@ import org.apache.ratis.server.storage.FileInfo;
 import org.apache.ratis.statemachine.SnapshotInfo;
 
 /**
- * A complete checkpoint as Ratis sees it, which notices that it is being sent to a member: Ratis
- * opens each file only when its turn comes, and asks for the list of files before each chunk. Any
- * thread.
+ * A complete checkpoint, as Ratis sees it. It notices when it is being sent to a member: Ratis asks
+ * for the list of files before each chunk, and opens each file only when it sends it. Any thread.
  */
 final class KeptCheckpoint implements SnapshotInfo {
     /** Without a chunk for so long it is no longer being sent. */

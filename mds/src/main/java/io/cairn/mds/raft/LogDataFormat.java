@@ -16,9 +16,10 @@ import java.util.function.Predicate;
  *   +--------+----------------------+
  * </pre>
  *
- * {@code committed} (little-endian) is an index the leader knew to be committed, hence synced on a
- * majority and on itself, when it made the entry. {@link LogTail} tells damage from a torn tail by
- * it: an unreadable record below an index some later record calls committed was synced once.
+ * {@code committed} (little-endian) is an index that the leader knew to be committed when it made
+ * the entry; what is committed was synced by a majority and by the leader itself. {@link LogTail}
+ * tells damage from a torn tail by it: if a later record says that an unreadable one was committed,
+ * the unreadable one was synced once.
  *
  * <p>Stateless, any thread.
  */

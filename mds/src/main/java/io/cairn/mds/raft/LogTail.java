@@ -21,11 +21,11 @@ import org.slf4j.LoggerFactory;
  * Cuts a torn tail off the open segment of a Ratis log before Ratis reads it.
  *
  * <p>Why: a power cut may leave any subset of the pages written since the last sync. Ratis takes
- * zeros for the end of the log, but refuses to start when a record is there in part, and its other
- * policy drops damaged records that were synced and acknowledged just as quietly. Here, what
- * follows the first unreadable record is cut off only if nothing shows that it was ever synced: a
- * record further on that carries a committed index at or above the unreadable one ({@link
- * LogDataFormat}) proves damage, and then the member does not start.
+ * zeros for the end of the log, but refuses to start when a record is there in part. Its other
+ * policy silently drops damaged records that were synced and acknowledged. Here the log is cut at
+ * the first unreadable record only if nothing shows that this record was ever synced. A later
+ * record that carries a committed index at or above the unreadable one ({@link LogDataFormat})
+ * proves damage; then the member does not start.
  *
  * <p>Segment: {@code "RaftLog1"}, then records of a varint length, a {@code LogEntryProto} and a
  * big-endian CRC32C over both, then zeros. Used by one thread before the log is opened.

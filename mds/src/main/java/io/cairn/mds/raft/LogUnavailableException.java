@@ -2,7 +2,7 @@ package io.cairn.mds.raft;
 
 /**
  * An entry was not, or not certainly, committed: this member does not lead, or stopped leading
- * while the entry was under way. Carries no stack trace: it is an answer, not a defect.
+ * while the entry was in flight. Carries no stack trace: it is an answer, not a defect.
  */
 public final class LogUnavailableException extends Exception {
     private static final long serialVersionUID = 1;
@@ -14,7 +14,7 @@ public final class LogUnavailableException extends Exception {
         this.overloaded = overloaded;
     }
 
-    /** This member may lead, but too much is under way: try again here, later. */
+    /** This member may lead, but too many entries are in flight: try again here, later. */
     public boolean overloaded() {
         return overloaded;
     }

@@ -15,9 +15,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The addresses that connections to the Raft port may come from: those of the members' Raft hosts.
- * A name may get another address while this runs (a container that was made anew): a connection
- * from an unknown one has the names looked up again, at most once a second, and its sender comes
- * again. Any thread; {@link #permits} does not block.
+ * A host may get another address at any time (a container that was made anew). So a connection from
+ * an unknown address is refused, but the names are looked up again, at most once a second; a member
+ * connects again. Any thread; {@link #permits} does not block.
  */
 final class MemberAddresses {
     private static final Logger LOG = LoggerFactory.getLogger(MemberAddresses.class);

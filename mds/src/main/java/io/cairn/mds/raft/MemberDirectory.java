@@ -20,11 +20,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member's directory: locked against a second process, and marked with whose it is so that
- * another cluster's or member's data is never taken up by mistake, and with the administrator's
- * word until the member votes (docs/formats/mds-directory.md).
+ * A member's directory. A lock keeps a second process out. A record names the cluster and the
+ * member that it belongs to, so that data of another one is never used by mistake; it also keeps
+ * the administrator's word until the member votes (docs/formats/mds-directory.md).
  *
- * <p>Opened and closed by one thread; the record is written by one at a time.
+ * <p>Opened and closed by one thread; the record is written by one thread at a time.
  */
 public final class MemberDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MemberDirectory.class);

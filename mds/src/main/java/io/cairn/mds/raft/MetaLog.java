@@ -32,9 +32,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * This member's part of the replicated log: takes entries while it leads, and applies what the
- * group commits to the {@link ReplicatedState}. The state is opened before and closed after by
- * whoever starts the log.
+ * This member's part of the replicated log: accepts entries while this member leads, and applies
+ * committed entries to the {@link ReplicatedState}. The server opens the state before the log and
+ * closes it after.
  *
  * <p>Any thread.
  */

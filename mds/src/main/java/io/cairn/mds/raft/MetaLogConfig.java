@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * What a member needs to know to take part in the Raft group.
+ * The configuration of one member of the Raft group.
  *
  * @param clusterId also the Raft group's id; the same for all members
  * @param memberId this member's id, one of members

@@ -1,8 +1,8 @@
 package io.cairn.mds.raft;
 
 /**
- * Told what happens to this member. Called on Raft's own threads: must not block, and must not call
- * {@link MetaLog#close}.
+ * Events of this member. Called on Raft's own threads: must not block, and must not call {@link
+ * MetaLog#close}.
  */
 public interface MetaLogListener {
     /**

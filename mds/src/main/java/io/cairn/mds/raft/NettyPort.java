@@ -46,9 +46,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The Raft port over plain Netty, in Ratis's own format (a varint length, then a
  * RaftNettyServerRequestProto), so that members of either implementation understand each other.
- * Ratis's server side (NettyRpcService) serves everything to everybody, tells nobody where a
- * request comes from, and buffers frames of 2 GiB; here a connection that is not a member's is
- * closed when it is accepted, frames are bounded, and only Raft's three messages are known.
+ * Ratis's server side (NettyRpcService) serves every request to everybody, hides where a request
+ * comes from, and buffers frames of up to 2 GiB. Here a connection from elsewhere than a member is
+ * closed when it is accepted, frames are bounded, and only Raft's three messages are answered.
  *
  * <p>Requests are executed on the event loops and may wait there for a sync, as in Ratis: a leader
  * has one append outstanding per connection. Any thread may send.

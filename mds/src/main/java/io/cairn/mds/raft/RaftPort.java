@@ -24,8 +24,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What may pass the Raft port: requestVote, appendEntries and installSnapshot, from another member
- * of this group to this one, with entries that this member can decode.
+ * Which messages the Raft port accepts: requestVote, appendEntries and installSnapshot, from
+ * another member of this group to this one, with entries that this member can decode.
  *
  * <p>Ratis's transports serve much more to whoever connects: client writes, another configuration,
  * removal of the group, reads, pausing elections. Cairn has no use for any of that between members:
@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
  * lease, and leadership is not transferred. One such write would be committed everywhere, and every
  * member would stop at it, at each start.
  *
- * <p>There is no authentication yet: who reaches the port from a member's host can still pretend to
- * be that member.
+ * <p>There is no authentication yet: a process on a member's host can still pretend to be that
+ * member.
  *
  * <p>Any thread.
  */

@@ -23,7 +23,7 @@ final class RaftSettings {
     /** An entry, and with it a batch of mutations, may be this large. */
     static final SizeInBytes ENTRY_MAX = SizeInBytes.valueOf("4MB");
 
-    /** Entries under way at the leader; more are refused, and the client comes again. */
+    /** Entries in flight at the leader; more are refused, and clients try again. */
     static final int PENDING_MAX = 8192;
 
     private RaftSettings() {}

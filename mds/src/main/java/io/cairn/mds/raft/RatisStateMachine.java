@@ -30,8 +30,9 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Hands committed entries to the {@link ReplicatedState} and Ratis's notifications to the {@link
- * MetaLogListener}. Called on Ratis's threads: entries and checkpoints by the one that applies,
- * {@link #pause} (a received checkpoint) by one that serves the leader; they exclude each other.
+ * MetaLogListener}. Called on Ratis's threads: entries and checkpoints on the applying thread,
+ * {@link #pause} (a received checkpoint) on a thread that serves the leader. The two exclude each
+ * other.
  */
 final class RatisStateMachine extends BaseStateMachine {
     private static final Logger LOG = LoggerFactory.getLogger(RatisStateMachine.class);

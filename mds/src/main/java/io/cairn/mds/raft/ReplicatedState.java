@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 
 /**
- * What the Raft group replicates, as the Raft layer sees it. {@code apply} is called by one thread
- * in index order; everything else may be called by any thread.
+ * The state that the Raft group replicates, as this room sees it. One thread calls {@code apply},
+ * in index order; any thread may call the rest.
  */
 public interface ReplicatedState extends AutoCloseable {
     /** Executes a {@code LogEntry}; deterministic. Returns an {@code ApplyReply}. */

@@ -6,9 +6,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * How much room the file system of the Raft log has left. A log that runs into ENOSPC can wedge its
- * member for good, so the service stops growing before ({@link Level#LOW}) and the process ends
- * before ({@link Level#OUT}) that happens.
+ * Watches the free space of the Raft log's file system. A log that meets ENOSPC can block its
+ * member for good. So the service stops growing at {@link Level#LOW}, and the process ends at
+ * {@link Level#OUT}.
  *
  * <p>{@link #check} by one thread, the rest by any.
  */

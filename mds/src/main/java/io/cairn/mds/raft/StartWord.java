@@ -1,9 +1,9 @@
 package io.cairn.mds.raft;
 
 /**
- * What the administrator says of a directory that holds nothing yet. Without a word such a member
- * does not start: it cannot tell a new cluster from a directory that was lost, and a member that
- * has forgotten what it acknowledged must not vote.
+ * What the administrator says of an empty directory. Without that word a member with such a
+ * directory does not start: it cannot tell a new cluster from a directory that was lost, and a
+ * member that has forgotten what it acknowledged must not vote.
  */
 public enum StartWord {
     /** Nothing is said: the directory holds a member. */

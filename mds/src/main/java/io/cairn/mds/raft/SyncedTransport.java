@@ -34,11 +34,11 @@ import org.apache.ratis.server.leader.LogAppender;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transport between the members: what is not a member's is kept out ({@link RaftPort}), and no
- * answer leaves this member before the term and the vote it rests on are durable, as no candidate
- * asks for votes before its own is ({@link TermSync}). Ratis has no hook between writing the vote
- * and answering; its transport is what can be replaced. It is also where a member learns that the
- * leader has begun to send it a checkpoint.
+ * The transport between the members, which adds three things to that of Ratis. It refuses messages
+ * that are not from a member ({@link RaftPort}). It makes term and vote durable before an answer
+ * that rests on them is sent, and before a candidate asks for votes ({@link TermSync}): Ratis has
+ * no hook between writing the vote and answering, but its transport can be replaced. It notices
+ * when the leader begins to send this member a checkpoint.
  *
  * <p>Ratis makes one by its class name, hence public, and passes on the parameters. Stateless.
  */

@@ -4,9 +4,9 @@ import java.io.IOException;
 import java.nio.channels.ClosedByInterruptException;
 
 /**
- * Makes the name of Ratis's file of term and vote durable. Ratis writes the file anew, syncs it and
- * renames it over the old one, but does not sync the directory: after a power cut the old file may
- * be there again, and the member might vote a second time in one term. Any thread.
+ * Makes Ratis's file of term and vote durable. Ratis writes a new file, syncs it and renames it
+ * over the old one, but does not sync the directory. After a power cut the old file may be there
+ * again, and the member might vote a second time in one term. Any thread.
  */
 final class TermSync {
     private final Sync directory;

@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether this member may vote. One that has lost its directory has forgotten what it acknowledged
- * and whom it voted for: with its vote a member could be elected that lacks entries which only it
- * and the leader had.
+ * Whether this member may vote. A member that lost its directory has forgotten what it acknowledged
+ * and whom it voted for. With its vote a member could be elected that lacks committed entries,
+ * which only this member and the old leader had.
  *
  * <pre>
  *            has voted, asks for votes, or is sent the first entry of all
@@ -22,17 +22,17 @@ import org.slf4j.LoggerFactory;
  *   JOINING ──────────────────────────────────────┘
  * </pre>
  *
- * <p>NEW is a member of a new cluster: its log is empty, and it votes for members whose log is
- * empty too. If anybody has committed entries, or has some of an earlier leader, it was not there
- * when they were made, or is not new at all: it joins, as one that was told to.
+ * <p>NEW: a member of a new cluster. Its log is empty, and it votes for members whose log is empty
+ * too. If another member has committed entries, or entries of an earlier leader, this member was
+ * not there when they were made, or is not new at all. Then it joins.
  *
- * <p>JOINING gives no vote, no lease, and stands for no election, but takes entries and
- * acknowledges them: it has what it acknowledges from now on. It votes once it has applied the log
- * up to where the leader's ended after this member began to join. The leader tells that index only
- * after a majority that this member does not belong to has confirmed that it still leads: whatever
- * this member had acknowledged before is then in the leader's log.
+ * <p>JOINING: a member that gives no vote and no lease, and does not stand for election. It does
+ * receive and acknowledge entries: from now on it keeps what it acknowledges. It votes once it has
+ * applied the log up to an index that the leader names: the end of the leader's log, after a
+ * majority without this member has confirmed that the leader still leads. Everything that this
+ * member had acknowledged before is in the leader's log by then.
  *
- * <p>A change is durable before what it allows is done. Any thread.
+ * <p>A change of state is durable before the member acts on it. Any thread.
  */
 final class VotingRight {
     private static final Logger LOG = LoggerFactory.getLogger(VotingRight.class);

@@ -7,8 +7,8 @@
  * servers to {@code cluster}.
  *
  * <p>Threads: requests arrive on RPC event loops; reads are answered there. Mutations are submitted
- * there and answered by the thread that applies the log. Everything a leader does of its own accord
- * runs on the control thread, {@link io.cairn.mds.leader.Leadership} says when.
+ * there and answered by the thread that applies the log. A leader's background work runs on the
+ * control thread.
  */
 @NullMarked
 package io.cairn.mds.server;

@@ -26,18 +26,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which session may acquire the append right of a file next. Sessions that want it wait in line
- * here, outside of the order of mutations. The leader asks the holder to return the right, tells
- * the first in line when it is free, and keeps it for that session for a moment: without that, a
- * holder that has more to append would take it again before the others hear that it is free.
+ * Which session may acquire the append right of a file next. Sessions that want it wait here in a
+ * queue, outside of the order of mutations. The leader asks the holder to return the right, tells
+ * the first in the queue when the right is free, and reserves it for that session for a moment.
+ * Otherwise a holder with more to append would acquire it again before the others hear of it.
  *
  * <pre>
  *   asked --right free, first in line--> its turn --acquired, or 100 ms--> (the next one's turn)
  * </pre>
  *
- * <p>Turns are policy; {@code apply} alone decides who has the right. All of this is volatile:
- * after a change of leader clients ask again. The control thread only, except for {@link #admitted}
- * and what it hears as a listener.
+ * <p>Turns are policy; {@code apply} alone decides who has the right. Turns are not durable: after
+ * a change of leader clients ask again. The control thread only, except for {@link #admitted} and
+ * the methods of a listener.
  */
 public final class AppendTurns implements StateListener {
     public static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -221,7 +221,7 @@ public final class AppendTurns implements StateListener {
 
     // ---- the line -----------------------------------------------------------
 
-    /** Gives the turn to the first in line if the right is free, else has it asked back. */
+    /** Gives the turn to the first in the queue if the right is free, else recalls the right. */
     private void serve(long inode, Line line, long now) {
         dropGone(line);
         @Nullable Waiter first = line.waiters.peek();
@@ -288,7 +288,7 @@ public final class AppendTurns implements StateListener {
         turns.clear();
     }
 
-    /** Sends back who waited long, passes on turns nobody used, repeats recalls. */
+    /** Answers requests that waited long, passes on turns nobody used, repeats recalls. */
     public void tick() {
         long now = clock.nanos();
         turns.values().removeIf(turn -> now - turn.untilNanos >= 0);

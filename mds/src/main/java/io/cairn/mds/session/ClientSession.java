@@ -6,7 +6,7 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What a server knows of one open session beyond the replicated record; all of it volatile. */
+/** What the leader knows of one open session beyond the replicated record; not durable. */
 public final class ClientSession {
     private final long id;
     private final MutationOrder<MutationCall> order;

@@ -36,11 +36,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The life of client sessions at the leader: opened, renewed, closed; and evicted when they were
- * not renewed in time. An eviction is: refused by the map → every data server has confirmed that
- * map, or its lease is over → released, its open files let go → forgotten by the map
- * (docs/architecture/sessions.md). Open files are let go in slices, an entry each, the next when
- * the one before is applied; a new leader goes on with what it finds.
+ * Opens, renews and closes client sessions, and evicts those that were not renewed in time. An
+ * eviction has four steps (docs/architecture/sessions.md): the map refuses the session; every data
+ * server confirms that map, or its lease ends; the session's open files are released; the map
+ * forgets the session. Open files are released in slices ({@link SessionEnds}). A new leader
+ * continues evictions where it finds them.
  *
  * <p>The control thread only, except for {@link #renew}.
  */
@@ -256,8 +256,8 @@ public final class ClientSessions {
     // ---- duties -------------------------------------------------------------
 
     /**
-     * Evicts who was not heard of in time, releases whose eviction every data server confirmed, and
-     * goes on with who is ending.
+     * Evicts sessions that were not renewed in time, releases those whose eviction every data
+     * server has confirmed, and continues with those that are ending.
      */
     public void tick() {
         long now = clock.nanos();

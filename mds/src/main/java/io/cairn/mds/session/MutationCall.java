@@ -4,7 +4,7 @@ import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.rpc.RpcRequest;
 
 /**
- * A batch of mutations on its way.
+ * A batch of mutations in flight.
  *
  * @param order the one it waits in and is submitted from, whatever becomes of its session meanwhile
  * @param startNanos {@link System#nanoTime} when it arrived

@@ -12,10 +12,10 @@ import java.util.function.LongSupplier;
  * log. They arrive out of order when a client repeats what was in flight after a reconnect or a
  * change of leader.
  *
- * <p>A batch goes on when the one before it has; what comes too early waits, but not long and not
- * much of it. Once a batch could not be submitted, or was refused, nothing goes on until all that
- * was in flight has ended; then the number to go on from is asked of the state. {@code apply}
- * checks the order in any case.
+ * <p>A batch is submitted after the batch before it. A batch that arrives too early waits, for a
+ * limited time and in limited number. When a batch fails or is refused, nothing is submitted until
+ * all batches in flight have ended; then the state says which number is next. {@code apply} checks
+ * the order in any case.
  *
  * <p>Any thread; batches are submitted under its own lock, so that the log has them in order.
  *
@@ -84,7 +84,7 @@ final class MutationOrder<B> {
         return broken && inFlight == 0 && !closed;
     }
 
-    /** After a failure: goes on from where the state stands. */
+    /** After a failure: continues with the number that the state expects. */
     synchronized void resume() {
         if (broken && inFlight == 0 && !closed) {
             broken = false;
@@ -109,7 +109,7 @@ final class MutationOrder<B> {
         }
     }
 
-    /** The session's time here is over: what waits is given back, and what comes yet refused. */
+    /** The session has ended here: batches that wait are returned, later ones are refused. */
     synchronized void close(Consumer<B> giveBack) {
         closed = true;
         waiting.values().forEach(w -> giveBack.accept(w.batch()));

@@ -22,9 +22,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way of a client's mutations: into the order of their session, inode ids filled in, into the
- * log, answered when applied. Any thread: requests arrive on event loops and are submitted there;
- * answers go out on the applying thread.
+ * Takes batches of mutations through the leader: puts them into the order of their session, fills
+ * in inode ids, submits them to the log, and answers them when they are applied. Any thread:
+ * requests arrive on event loops and are submitted there; the applying thread sends the answers.
  */
 public final class Mutations {
     /** A batch may hold this many; more is no batch but an attack on everybody else's latency. */
@@ -86,13 +86,13 @@ public final class Mutations {
         turns.begin();
     }
 
-    /** This member no longer leads: nobody here will see to what waits. */
+    /** This member no longer leads: batches that wait are refused. */
     public void end() {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
         turns.end();
     }
 
-    /** Early: what waits too long for an earlier number is sent back. On the control thread. */
+    /** Refuses batches that have waited too long for an earlier number. On the control thread. */
     public void expire(long waitNanos) {
         long before = clock.nanos() - waitNanos;
         for (ClientSession session : sessions.all()) {

@@ -11,10 +11,9 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps out of the log what not every member would execute alike: operations and fields that this
- * version does not know, or that need a higher feature level than the group's. A mutation that has
- * any is replaced by its refusal, which is executed in its place: the client's numbers go on. Any
- * thread.
+ * Keeps mutations out of the log that members might execute differently: those with operations or
+ * fields that this version does not know, or that need a higher feature level than the group's.
+ * Such a mutation is replaced by its refusal, which uses up its number. Any thread.
  */
 final class Screening {
     private static final Mutation REFUSED =

@@ -14,9 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The entries by which sessions end, one of a session in flight at a time. What a session holds
- * open is given back in slices, the next when the one before is applied, so that the entries of
- * others come in between; a new leader goes on with what it finds. The control thread only.
+ * Logs the entries that end sessions, one entry of a session in flight at a time. The open files of
+ * a session are released in slices: the next entry follows when the one before is applied, so that
+ * entries of other clients come in between. A new leader continues with the sessions that it finds
+ * ending. The control thread only.
  */
 final class SessionEnds {
     private static final Logger LOG = LoggerFactory.getLogger(SessionEnds.class);
@@ -40,7 +41,7 @@ final class SessionEnds {
         inFlight.clear();
     }
 
-    /** False where it is on its way already, as with {@link #release}. */
+    /** False where an entry of it is in flight already, as with {@link #release}. */
     boolean evict(long session) {
         return submit(
                 session,

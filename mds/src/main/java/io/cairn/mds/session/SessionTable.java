@@ -17,8 +17,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The open sessions as this leader knows them: when each was last heard of, and its mutations that
- * wait for their turn. Follows the replicated state. Any thread.
+ * The open sessions as this leader knows them: when each was last renewed, and which of its
+ * mutations wait for earlier ones. Follows the replicated state. Any thread.
  */
 public final class SessionTable implements StateListener {
     private final ControlReader state;

@@ -1,11 +1,11 @@
 /**
- * Client sessions at the leader: their life, and the order of their mutations.
+ * Client sessions at the leader: how they begin and end, and the order of their mutations.
  *
- * <p>A batch of mutations arrives at {@link io.cairn.mds.session.Mutations}, waits in its session's
- * {@link io.cairn.mds.session.MutationOrder} for the numbers before it, gets its inode ids, and
- * goes into the log; its answer leaves when the entry is applied. {@link
- * io.cairn.mds.session.ClientSessions} opens, renews, closes and evicts sessions by entries of
- * their own, and {@link io.cairn.mds.session.SessionTable} follows what was applied.
+ * <p>A batch of mutations arrives at {@link io.cairn.mds.session.Mutations}. It waits in its
+ * session's {@link io.cairn.mds.session.MutationOrder} for the numbers before it, gets its inode
+ * ids, and goes into the log; it is answered when its entry is applied. {@link
+ * io.cairn.mds.session.ClientSessions} logs entries that open, close and evict sessions, and {@link
+ * io.cairn.mds.session.SessionTable} follows the applied state.
  *
  * <p>Threads: mutations and renewals arrive on RPC event loops and are submitted there, answers
  * leave on the applying thread, and sessions are opened, closed and evicted on the control thread.
