@@ -16,4 +16,12 @@ class CausesTest {
         Throwable empty = new CompletionException(null);
         assertThat(Causes.of(empty)).isSameAs(empty);
     }
+
+    @Test
+    void theRootIsTheLastCause() {
+        RuntimeException first = new RuntimeException("first");
+        assertThat(Causes.root(first)).isSameAs(first);
+        assertThat(Causes.root(new IllegalStateException(new CompletionException(first))))
+                .isSameAs(first);
+    }
 }

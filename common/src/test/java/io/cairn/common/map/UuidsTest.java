@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.HexFormat;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -23,6 +25,20 @@ class UuidsTest {
         ByteString random = Uuids.random();
         assertThat(Uuids.bytes(Uuids.of(random))).isEqualTo(random);
         assertThat(Uuids.random()).isNotEqualTo(random);
+    }
+
+    @Test
+    void inBuffersTheFirstHalfIsTheMostSignificantInEitherByteOrder() {
+        ByteBuffer big = ByteBuffer.allocate(20);
+        Uuids.put(big, 2, ID);
+        assertThat(HexFormat.of().formatHex(big.array()))
+                .isEqualTo("0000" + "0011223344556677" + "8899aabbccddeeff" + "0000");
+        ByteBuffer little = ByteBuffer.allocate(20).order(ByteOrder.LITTLE_ENDIAN);
+        Uuids.put(little, 2, ID);
+        assertThat(HexFormat.of().formatHex(little.array()))
+                .isEqualTo("0000" + "7766554433221100" + "ffeeddccbbaa9988" + "0000");
+        assertThat(Uuids.get(big, 2)).isEqualTo(ID);
+        assertThat(Uuids.get(little, 2)).isEqualTo(ID);
     }
 
     @Test
