@@ -1,0 +1,134 @@
+package io.cairn.system.support;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A dockerd of the tests' own, in the network and mount namespace of the fork they run in, where
+ * its bridge and its iptables chains disturb nobody and vanish with it. It reaches no registry.
+ * Listens where {@code src/test/isolated/bin/java} says (DOCKER_HOST), as Testcontainers reads that
+ * from the environment only. Closing it removes all containers and images. One thread.
+ */
+public final class DockerDaemon implements AutoCloseable {
+    private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final String UNIX = "unix://";
+
+    private final Path base;
+    private final Process process;
+
+    private DockerDaemon(Path base, Process process) {
+        this.base = base;
+        this.process = process;
+    }
+
+    /** Why none can be started here: a part that is missing; null if none is. */
+    private static @Nullable String missing() {
+        String host = System.getenv("DOCKER_HOST");
+        if (host == null || !host.startsWith(UNIX + "/tmp/cairn-docker-")) {
+            return "system tests do not run in a fork of their own";
+        }
+        for (String program : List.of("dockerd", "docker", "containerd", "runc", "iptables")) {
+            if (Arrays.stream(System.getenv("PATH").split(File.pathSeparator))
+                    .noneMatch(folder -> Files.isExecutable(Path.of(folder, program)))) {
+                return program + " is not installed (make setup)";
+            }
+        }
+        return null;
+    }
+
+    /** What became of an attempt: a daemon, or the reason why there is none. */
+    public record Attempt(@Nullable DockerDaemon daemon, String reason) {}
+
+    /** Starts one if that is possible here; else says why not, within seconds. */
+    public static Attempt start() {
+        String missing = missing();
+        if (missing != null) {
+            return new Attempt(null, missing);
+        }
+        Path base = Path.of(System.getenv("DOCKER_HOST").substring(UNIX.length())).getParent();
+        try {
+            Files.createDirectories(base);
+            Process process = launch(base);
+            DockerDaemon daemon = new DockerDaemon(base, process);
+            Awaitility.await("dockerd answers")
+                    .atMost(LIMIT)
+                    .until(() -> !process.isAlive() || answers());
+            if (process.isAlive()) {
+                return new Attempt(daemon, "");
+            }
+            String reason = daemon.lastError();
+            daemon.close();
+            return new Attempt(null, "dockerd: " + reason);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static Process launch(Path base) throws IOException {
+        List<String> command = new ArrayList<>(List.of("dockerd"));
+        command.addAll(List.of("--host", System.getenv("DOCKER_HOST")));
+        command.addAll(List.of("--data-root", base.resolve("data").toString()));
+        command.addAll(List.of("--exec-root", base.resolve("exec").toString()));
+        command.addAll(List.of("--pidfile", base.resolve("pid").toString()));
+        return new ProcessBuilder(command)
+                .redirectInput(Path.of("/dev/null").toFile())
+                .redirectOutput(base.resolve("log").toFile())
+                .redirectErrorStream(true)
+                .start();
+    }
+
+    private static boolean answers() {
+        return Shell.run("docker", "version").exitCode() == 0;
+    }
+
+    private String lastError() throws IOException {
+        List<String> lines = Files.readAllLines(base.resolve("log"));
+        return lines.stream()
+                .filter(line -> line.contains("failed") || line.contains("level=fatal"))
+                .reduce((_, last) -> last)
+                .orElse(lines.isEmpty() ? "ended without a word" : lines.getLast());
+    }
+
+    /** A directory that goes with the daemon, below which containers may have bind mounts. */
+    public Path directory(String name) {
+        try {
+            return Files.createDirectories(base.resolve(name));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            if (process.isAlive()) {
+                Shell.bash("docker ps -aq | xargs -r docker rm -f -v");
+            }
+        } finally {
+            process.destroy();
+            end();
+            Shell.run("rm", "-rf", "--one-file-system", base.toString());
+        }
+    }
+
+    private void end() {
+        try {
+            if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted while dockerd ends", e);
+        }
+    }
+}
