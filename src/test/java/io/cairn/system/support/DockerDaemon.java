@@ -11,7 +11,9 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.testcontainers.DockerClientFactory;
 
 /**
  * A dockerd of the tests' own, in the network and mount namespace of the fork they run in, where
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DockerDaemon implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(60);
+    private static final Duration END_LIMIT = Duration.ofSeconds(20);
     private static final String UNIX = "unix://";
 
     private final Path base;
@@ -49,7 +52,7 @@ public final class DockerDaemon implements AutoCloseable {
     /** What became of an attempt: a daemon, or the reason why there is none. */
     public record Attempt(@Nullable DockerDaemon daemon, String reason) {}
 
-    /** Starts one if that is possible here; else says why not, within seconds. */
+    /** Starts one if that is possible here; else says why not, as a rule within seconds. */
     public static Attempt start() {
         String missing = missing();
         if (missing != null) {
@@ -58,12 +61,8 @@ public final class DockerDaemon implements AutoCloseable {
         Path base = Path.of(System.getenv("DOCKER_HOST").substring(UNIX.length())).getParent();
         try {
             Files.createDirectories(base);
-            Process process = launch(base);
-            DockerDaemon daemon = new DockerDaemon(base, process);
-            Awaitility.await("dockerd answers")
-                    .atMost(LIMIT)
-                    .until(() -> !process.isAlive() || answers());
-            if (process.isAlive()) {
+            DockerDaemon daemon = new DockerDaemon(base, launch(base));
+            if (daemon.answersInTime()) {
                 return new Attempt(daemon, "");
             }
             String reason = daemon.lastError();
@@ -74,8 +73,11 @@ public final class DockerDaemon implements AutoCloseable {
         }
     }
 
+    /** With an empty configuration instead of this machine's, which is for another dockerd. */
     private static Process launch(Path base) throws IOException {
+        Path config = Files.writeString(base.resolve("daemon.json"), "{}");
         List<String> command = new ArrayList<>(List.of("dockerd"));
+        command.addAll(List.of("--config-file", config.toString()));
         command.addAll(List.of("--host", System.getenv("DOCKER_HOST")));
         command.addAll(List.of("--data-root", base.resolve("data").toString()));
         command.addAll(List.of("--exec-root", base.resolve("exec").toString()));
@@ -87,16 +89,28 @@ public final class DockerDaemon implements AutoCloseable {
                 .start();
     }
 
+    /** False when it has ended, or is silent for too long. */
+    private boolean answersInTime() {
+        try {
+            Awaitility.await().atMost(LIMIT).until(() -> !process.isAlive() || answers());
+            return process.isAlive();
+        } catch (ConditionTimeoutException e) {
+            return false;
+        }
+    }
+
     private static boolean answers() {
-        return Shell.run("docker", "version").exitCode() == 0;
+        return Shell.run("timeout", "5", "docker", "version").exitCode() == 0;
     }
 
     private String lastError() throws IOException {
+        String silent = process.isAlive() ? "no answer in " + LIMIT.toSeconds() + " s; " : "";
         List<String> lines = Files.readAllLines(base.resolve("log"));
-        return lines.stream()
-                .filter(line -> line.contains("failed") || line.contains("level=fatal"))
-                .reduce((_, last) -> last)
-                .orElse(lines.isEmpty() ? "ended without a word" : lines.getLast());
+        return silent
+                + lines.stream()
+                        .filter(line -> line.contains("failed") || line.contains("level=fatal"))
+                        .reduce((_, last) -> last)
+                        .orElse(lines.isEmpty() ? "it said nothing" : lines.getLast());
     }
 
     /** A directory that goes with the daemon, below which containers may have bind mounts. */
@@ -112,23 +126,37 @@ public final class DockerDaemon implements AutoCloseable {
     public void close() {
         try {
             if (process.isAlive()) {
-                Shell.bash("docker ps -aq | xargs -r docker rm -f -v");
+                Shell.bash("timeout 5 docker ps -aq | timeout 60 xargs -r docker rm -f -v");
             }
         } finally {
             process.destroy();
             end();
             Shell.run("rm", "-rf", "--one-file-system", base.toString());
+            silenceHook();
         }
     }
 
     private void end() {
         try {
-            if (!process.waitFor(LIMIT.toSeconds(), TimeUnit.SECONDS)) {
-                process.destroyForcibly();
+            if (!process.waitFor(END_LIMIT.toSeconds(), TimeUnit.SECONDS)) {
+                process.destroyForcibly().waitFor();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted while dockerd ends", e);
         }
+    }
+
+    /**
+     * When the JVM ends, Testcontainers asks the daemon for what is left, and throws because there
+     * is none any more.
+     */
+    private static void silenceHook() {
+        Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
+            if (thread.getThreadGroup() != DockerClientFactory.TESTCONTAINERS_THREAD_GROUP) {
+                System.err.println("Exception in thread " + thread.getName());
+                failure.printStackTrace();
+            }
+        });
     }
 }

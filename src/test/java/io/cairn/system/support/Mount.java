@@ -39,7 +39,9 @@ public final class Mount implements AutoCloseable {
         command.addAll(List.of(cluster.mds(), mountPoint.toString()));
         command.addAll(Cluster.bound(List.of(options)));
         try {
-            Files.createDirectories(mountPoint);
+            if (Files.notExists(mountPoint)) { // a dead mount's exists, and cannot be looked at
+                Files.createDirectory(mountPoint);
+            }
             process =
                     new ProcessBuilder(command)
                             .redirectInput(Path.of("/dev/null").toFile())
@@ -72,10 +74,15 @@ public final class Mount implements AutoCloseable {
         return words();
     }
 
-    /** kill -9 of the mount's process, and the mount point detached. */
-    public void kill() {
+    /** kill -9 of the mount's process; what is mounted is dead from then on. */
+    public void die() {
         process.destroyForcibly();
         Cluster.awaitEnd(process.toHandle());
+    }
+
+    /** kill -9 of the mount's process, and the mount point detached. */
+    public void kill() {
+        die();
         Shell.run("umount", "-l", mountPoint.toString());
     }
 
