@@ -25,6 +25,9 @@ public final class Mount implements AutoCloseable {
     private final Path log;
     private final Process process;
 
+    /** Something was mounted there before: a dead mount. */
+    private final boolean overAnother;
+
     /**
      * Returns when the file system is mounted.
      *
@@ -34,6 +37,7 @@ public final class Mount implements AutoCloseable {
     public Mount(Cluster cluster, String name, String... options) {
         mountPoint = cluster.base().resolve(name);
         log = cluster.base().resolve(name + ".log");
+        overAnother = isMountPoint();
         List<String> command = new ArrayList<>(List.of("setsid")); // no signals of the terminal
         command.addAll(List.of(Cluster.REPOSITORY.resolve("cairn").toString(), "mount"));
         command.addAll(List.of(cluster.mds(), mountPoint.toString()));
@@ -110,8 +114,10 @@ public final class Mount implements AutoCloseable {
         if (!process.isAlive()) {
             throw new AssertionError("ended with " + process.exitValue() + ": " + words());
         }
-        // What a killed mount left behind does not answer.
-        return isMountPoint() && Shell.run("stat", mountPoint.toString()).exitCode() == 0;
+        // What a killed mount left behind does not answer, once the kernel's attributes are old.
+        return (!overAnother || words().contains(" mounted "))
+                && isMountPoint()
+                && Shell.run("stat", mountPoint.toString()).exitCode() == 0;
     }
 
     private boolean isMountPoint() {
