@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
@@ -58,7 +59,8 @@ public final class DockerDaemon implements AutoCloseable {
         if (missing != null) {
             return new Attempt(null, missing);
         }
-        Path base = Path.of(System.getenv("DOCKER_HOST").substring(UNIX.length())).getParent();
+        Path socket = Path.of(System.getenv("DOCKER_HOST").substring(UNIX.length()));
+        Path base = Objects.requireNonNull(socket.getParent());
         try {
             Files.createDirectories(base);
             DockerDaemon daemon = new DockerDaemon(base, launch(base));
@@ -153,7 +155,7 @@ public final class DockerDaemon implements AutoCloseable {
      */
     private static void silenceHook() {
         Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
-            if (thread.getThreadGroup() != DockerClientFactory.TESTCONTAINERS_THREAD_GROUP) {
+            if (!DockerClientFactory.TESTCONTAINERS_THREAD_GROUP.equals(thread.getThreadGroup())) {
                 System.err.println("Exception in thread " + thread.getName());
                 failure.printStackTrace();
             }
