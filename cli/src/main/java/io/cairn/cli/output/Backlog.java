@@ -11,8 +11,9 @@ import java.util.Map;
  * @param bytes their sizes
  * @param inodesPerSecond lately; 0: nothing was deleted yet
  * @param etaSeconds below 0: cannot be said
+ * @param limit of files per second; 0: none
  */
-record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSeconds) {
+record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSeconds, long limit) {
     private static final double MINUTE = 60;
     private static final double HOUR = 60 * MINUTE;
     private static final double DAY = 24 * HOUR;
@@ -22,13 +23,15 @@ record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSecond
                 status.getDeletionBacklogInodes(),
                 status.getDeletionBacklogBytes(),
                 status.getDeletionRate(),
-                status.getDeletionEtaSeconds());
+                status.getDeletionEtaSeconds(),
+                status.getDeletionLimit());
     }
 
     void putInto(Map<String, Object> json) {
         json.put("deletion_backlog_inodes", inodes);
         json.put("deletion_backlog_bytes", bytes);
         json.put("deletion_inodes_per_second", inodesPerSecond);
+        json.put("deletion_limit_inodes_per_second", limit);
         if (etaSeconds >= 0) {
             json.put("deletion_eta_seconds", etaSeconds);
         }
@@ -37,7 +40,7 @@ record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSecond
     String text() {
         return String.format(
                 Locale.ROOT,
-                "%,d files, %s, %s",
+                "%,d files, %s, %s%s",
                 inodes,
                 Sizes.text(bytes),
                 etaSeconds < 0
@@ -46,7 +49,10 @@ record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSecond
                                 Locale.ROOT,
                                 "%,.0f files/s, done in about %s",
                                 inodesPerSecond,
-                                duration(etaSeconds)));
+                                duration(etaSeconds)),
+                limit == 0
+                        ? ""
+                        : String.format(Locale.ROOT, " (reaper.rate: %,d/s at most)", limit));
     }
 
     /** In the largest unit of which there are two. */

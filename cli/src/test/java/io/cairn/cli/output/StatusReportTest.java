@@ -77,6 +77,11 @@ class StatusReportTest {
         assertThat(deleting(3 * 3600)).endsWith("about 3 h");
         assertThat(deleting(5 * 86_400)).endsWith("about 5 days");
         assertThat(deleting(-1)).isEqualTo("12,345 files, 3.00 KiB, none deleted lately");
+        StatusReply limited = backlog(90).toBuilder().setDeletionLimit(200).build();
+        assertThat(lines(limited, "deleting").getFirst())
+                .endsWith("about 90 s (reaper.rate: 200/s at most)");
+        assertThat(StatusReport.of(limited).asMap())
+                .containsEntry("deletion_limit_inodes_per_second", 200L);
         assertThat(StatusReport.of(backlog(90)).asMap())
                 .containsEntry("deletion_backlog_inodes", 12_345L)
                 .containsEntry("deletion_inodes_per_second", 137.2)

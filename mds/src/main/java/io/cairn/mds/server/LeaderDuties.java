@@ -16,6 +16,7 @@ import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseKeeper;
+import io.cairn.mds.leader.LiveSettings;
 import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.MetaState;
@@ -40,6 +41,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final NewCluster newCluster;
     private final LeaseKeeper leases;
     private final AgreedSettings settings;
+    private final LiveSettings liveSettings;
     private final CurrentMap map;
     private final MapChanges changes;
     private final PgTables pgTables;
@@ -67,6 +69,13 @@ final class LeaderDuties implements Leadership.Duties {
         this.state = state;
         this.control = control;
         settings = new AgreedSettings(leadership, entries, state, reports, control);
+        liveSettings =
+                new LiveSettings(
+                        leadership,
+                        entries,
+                        state,
+                        control,
+                        config.background().reaperInodesPerSecond());
         newCluster = new NewCluster(config, settings, leadership, entries, state, control);
         leases = new LeaseKeeper(leadership, client, control, clock, entries, reports);
         map = new CurrentMap(state, leadership, control);
@@ -107,7 +116,7 @@ final class LeaderDuties implements Leadership.Duties {
                         control,
                         clock,
                         metrics,
-                        config.background().reaperInodesPerSecond());
+                        liveSettings::reaperRate);
         truncator = new Truncator(entries, state, calls, map, control, metrics);
         truncationWaits =
                 new TruncationWaits(
@@ -188,6 +197,10 @@ final class LeaderDuties implements Leadership.Duties {
 
     ClientSessions sessions() {
         return sessions;
+    }
+
+    LiveSettings liveSettings() {
+        return liveSettings;
     }
 
     Reaper reaper() {

@@ -230,7 +230,9 @@ public record MdsConfig(
     /** Background work. */
     public record Background(
             @Key(
-                            value = "Deleted inodes whose data is removed per second; 0: no limit.",
+                            value =
+                                    "Deleted inodes whose data is removed per second; 0: no limit. Of no"
+                                            + " effect once `cairn set reaper.rate` was used.",
                             defaultValue = "0",
                             min = "0")
                     long reaperInodesPerSecond) {}

@@ -198,6 +198,7 @@ public final class MdsServer implements AutoCloseable {
                                     duties.mutations(),
                                     duties.sessions(),
                                     duties.dataServers(),
+                                    duties.liveSettings(),
                                     status,
                                     control,
                                     new LeaseGrants(

@@ -188,6 +188,7 @@ final class Status {
                         .setDeletionBacklogBytes(counters.deletionBytes())
                         .setDeletionRate(reaper.rate())
                         .setDeletionEtaSeconds(reaper.etaSeconds())
+                        .setDeletionLimit(reaper.limit())
                         .setSpace(space());
         for (SessionRecord record : state.sessions()) {
             reply.addSessions(session(record, now));
