@@ -1,9 +1,9 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.output.Output;
-import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Setting;
@@ -11,6 +11,7 @@ import io.cairn.common.proto.SettingsReply;
 import io.cairn.common.proto.SettingsRequest;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,10 +42,19 @@ final class SetCommand implements Callable<ExitCode> {
             arity = "0..2",
             paramLabel = "[NAME VALUE]",
             hideParamSyntax = true,
+            completionCandidates = Names.class,
             description = "NAME: such as reaper.rate.")
     private List<String> words = List.of();
 
     @Mixin private final GlobalOptions options = new GlobalOptions();
+
+    /** For the shell. What there is, the leader knows. */
+    static final class Names implements Iterable<String> {
+        @Override
+        public Iterator<String> iterator() {
+            return List.of("reaper.rate").iterator();
+        }
+    }
 
     @Override
     public ExitCode call() throws IOException {
@@ -67,10 +77,15 @@ final class SetCommand implements Callable<ExitCode> {
                             request.build(),
                             SettingsReply.parser());
         } catch (FsException e) {
-            if (e.errno() == Errno.EINVAL) {
-                throw usage("'%s': %s".formatted(String.join(" ", words), e.getMessage()));
-            }
-            throw e;
+            throw switch (e.errno()) {
+                case EINVAL -> usage("'%s': %s".formatted(String.join(" ", words), e.getMessage()));
+                case EOPNOTSUPP ->
+                        new CommandException(
+                                ExitCode.FAILURE,
+                                "the leader of the metadata service is of a release without 'cairn"
+                                        + " set': upgrade it first");
+                default -> e;
+            };
         }
         report(reply.getSettingsList());
         return ExitCode.SUCCESS;

@@ -66,17 +66,18 @@ public final class LiveSettings {
 
     /** Changes one, or none; answers all that there are. */
     public void handle(RpcRequest request) {
-        @Nullable RpcStatus refusal = leadership.refusal();
-        if (refusal != null) {
-            request.fail(refusal);
-            return;
-        }
         ClusterSettings change;
         SettingsRequest wanted;
         try {
             wanted = Heads.parse(SettingsRequest.parser(), request.head());
+            SettingsReply present = all();
+            @Nullable RpcStatus refusal = leadership.refusal();
+            if (refusal != null) {
+                request.fail(refusal);
+                return;
+            }
             if (wanted.getName().isEmpty()) {
-                request.reply(all());
+                request.reply(present);
                 return;
             }
             change = change(wanted.getName(), wanted.getValue());
@@ -121,13 +122,13 @@ public final class LiveSettings {
         return ClusterSettings.newBuilder().setReaperInodesPerSecond(Long.parseLong(value)).build();
     }
 
-    /** A member of an older version would stop on the entry. */
+    /** A member of an older release would stop on the entry. */
     private void requireKnownToAll(String name, ClusterSettings change) {
         int level = Features.level(state.settings());
         if (features.above(change, level) != null) {
             throw new FsException(
-                    Errno.EOPNOTSUPP,
-                    "%s can be set once all members of the group know it: the group is at feature level %d, upgrade those that 'cairn status' names with an older release"
+                    Errno.EAGAIN,
+                    "%s can be set once every member of the group has said that it knows it: the group is at feature level %d; start members that are down, and upgrade those of an older release ('cairn status' names both)"
                             .formatted(name, level));
         }
     }
@@ -141,8 +142,8 @@ public final class LiveSettings {
                                 .setSet(state.settings().hasReaperInodesPerSecond())
                                 .setAllowed(ALLOWED)
                                 .setMeaning(
-                                        "Deleted files whose data is removed per second; 0: no"
-                                                + " limit."))
+                                        "Deleted files whose data is removed per second, at most;"
+                                                + " 0: no limit."))
                 .build();
     }
 }

@@ -17,6 +17,7 @@ import io.cairn.common.proto.SettingsReply;
 import io.cairn.common.proto.SettingsRequest;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemory;
+import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.proto.ClusterSettings;
@@ -123,8 +124,10 @@ final class FutureVersionTest {
             group.awaitServing();
             assertThat(group.status().getFeatureLevel()).isEqualTo(1);
             RpcStatus refused = group.call(Method.SETTINGS, rate, SettingsReply.parser()).status();
-            assertThat(refused.errno()).isEqualTo(Errno.EOPNOTSUPP);
+            assertThat(refused.errno()).isEqualTo(Errno.EAGAIN);
+            assertThat(refused.advice()).isEqualTo(Advice.GIVE_UP);
             assertThat(refused.detail()).contains("feature level 1");
+            assertThat(group.fatal).hasNullValue();
 
             group.start(3);
             Awaitility.await()

@@ -4,12 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.Setting;
 import io.cairn.common.proto.SettingsReply;
 import io.cairn.common.proto.SettingsRequest;
 import io.cairn.common.rpc.RpcStatus;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
+import java.util.stream.IntStream;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +22,19 @@ final class LiveSettingsTest {
     private static final String SETTINGS =
             "[raft]\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n"
                     + "[background]\nreaper_inodes_per_second = 7\n";
+
+    private static final String NO_LIMIT =
+            """
+            [raft]
+            soft_space_limit = "2B"
+            hard_space_limit = "1B"
+            [pool]
+            pg_count = 16
+            [data_servers]
+            lease = "10min"
+            """;
+
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @TempDir Path directory;
 
@@ -63,6 +80,57 @@ final class LiveSettingsTest {
             assertThat(group.status().getDeletionLimit()).isZero();
             assertThat(group.fatal).hasNullValue();
         }
+    }
+
+    /** Without a limit, as this group is configured, one step would take all of them. */
+    @Test
+    void theReaperGoesByItAtOnceAndUnderEveryLeader() throws Exception {
+        int files = 500;
+        try (TestGroup group = new TestGroup(directory, 3, NO_LIMIT);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            int leader = group.awaitServing();
+            List<FakeDataServer> servers = three.registered(16);
+            assertThat(set(group, "reaper.rate", "1").status().ok()).isTrue();
+            makeAndUnlink(new TestSession(group), files);
+            // One file has one chunk at most, and that one primary.
+            awaitDeleted(servers, 1);
+            assertThat(group.status().getDeletionBacklogInodes()).isGreaterThan(files / 2);
+
+            group.stop(leader);
+            assertThat(group.awaitServing()).isNotEqualTo(leader);
+            awaitDeleted(servers, deleted(servers) + 2);
+            assertThat(group.status().getDeletionBacklogInodes()).isGreaterThan(files / 2);
+
+            assertThat(set(group, "reaper.rate", "0").status().ok()).isTrue();
+            awaitDeleted(servers, files);
+            Awaitility.await()
+                    .atMost(PATIENCE)
+                    .until(() -> group.status().getDeletionBacklogInodes() == 0);
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    private static void makeAndUnlink(TestSession session, int files) {
+        Mutation[] batch =
+                IntStream.range(0, 2 * files)
+                        .mapToObj(i ->
+                                i % 2 == 0
+                                        ? TestSession.create("f" + i / 2, false)
+                                        : TestSession.unlink("f" + i / 2))
+                        .toArray(Mutation[]::new);
+        assertThat(session.mutate(session.batch(session.next, batch)).get().getResultsList())
+                .hasSize(2 * files)
+                .allMatch(result -> result.getErrno() == 0);
+    }
+
+    private static void awaitDeleted(List<FakeDataServer> servers, long files) {
+        Awaitility.await(files + " files deleted")
+                .atMost(PATIENCE)
+                .until(() -> deleted(servers) >= files);
+    }
+
+    private static long deleted(List<FakeDataServer> servers) {
+        return servers.stream().flatMap(s -> s.deleted.keySet().stream()).distinct().count();
     }
 
     @Test
