@@ -1,9 +1,8 @@
 package io.cairn.cli;
 
+import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.GlobalOptions;
-import io.cairn.cli.output.Output;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Setting;
@@ -15,15 +14,8 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code cairn set}. */
 @Command(
@@ -33,11 +25,7 @@ import picocli.CommandLine.Spec;
             "restarts, and counts instead of the configuration. Without NAME and VALUE: list what",
             "can be set."
         })
-final class SetCommand implements Callable<ExitCode> {
-    @Spec private @Nullable CommandSpec spec;
-
-    @Mixin private final ClusterOptions cluster = new ClusterOptions();
-
+final class SetCommand extends ClusterCommand {
     @Parameters(
             arity = "0..2",
             paramLabel = "[NAME VALUE]",
@@ -45,8 +33,6 @@ final class SetCommand implements Callable<ExitCode> {
             completionCandidates = Names.class,
             description = "NAME: such as reaper.rate.")
     private List<String> words = List.of();
-
-    @Mixin private final GlobalOptions options = new GlobalOptions();
 
     /** For the shell. What there is, the leader knows. */
     static final class Names implements Iterable<String> {
@@ -69,13 +55,8 @@ final class SetCommand implements Callable<ExitCode> {
             request.setName(words.getFirst()).setValue(words.getLast());
         }
         SettingsReply reply;
-        try (AdminClient admin = new AdminClient()) {
-            reply =
-                    admin.ask(
-                            cluster.members(),
-                            Method.SETTINGS,
-                            request.build(),
-                            SettingsReply.parser());
+        try (AdminClient admin = connect()) {
+            reply = admin.ask(Method.SETTINGS, request.build(), SettingsReply.parser());
         } catch (FsException e) {
             throw switch (e.errno()) {
                 case EINVAL -> usage("'%s': %s".formatted(String.join(" ", words), e.getMessage()));
@@ -92,11 +73,11 @@ final class SetCommand implements Callable<ExitCode> {
     }
 
     private void report(List<Setting> settings) {
-        PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-        if (options.json()) {
-            new Output(out).json(settings.stream().map(SetCommand::asMap).toList());
+        if (json()) {
+            printJson(settings.stream().map(SetCommand::asMap).toList());
             return;
         }
+        PrintWriter out = out();
         String row = "%-16s %-10s %-16s %s%n";
         out.printf(row, "SETTING", "VALUE", "FROM", "ALLOWED");
         for (Setting s : settings) {
@@ -118,9 +99,5 @@ final class SetCommand implements Callable<ExitCode> {
         json.put("allowed", setting.getAllowed());
         json.put("meaning", setting.getMeaning());
         return json;
-    }
-
-    private ParameterException usage(String problem) {
-        return new ParameterException(Objects.requireNonNull(spec).commandLine(), problem);
     }
 }
