@@ -6,6 +6,7 @@ import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.Output;
+import io.cairn.cli.output.Progress;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Objects;
@@ -50,6 +51,11 @@ abstract class ClusterCommand implements Callable<ExitCode> {
     /** Prints the one document that {@code --json} asks for. */
     final void printJson(Object document) {
         new Output(out()).json(document);
+    }
+
+    /** To be closed before anything else is printed. */
+    final Progress progress() {
+        return Progress.on(out(), json());
     }
 
     /** To be thrown: the command line is wrong. */

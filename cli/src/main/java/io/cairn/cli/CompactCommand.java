@@ -4,7 +4,9 @@ import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.Pause;
+import io.cairn.cli.output.CompactionProgress;
 import io.cairn.cli.output.DatabaseReport;
+import io.cairn.cli.output.Progress;
 import io.cairn.common.proto.CompactRequest;
 import io.cairn.common.proto.DatabaseStatus;
 import io.cairn.common.proto.DatabasesReply;
@@ -14,7 +16,6 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Command;
@@ -55,9 +56,25 @@ final class CompactCommand extends ClusterCommand {
                             Method.COMPACT,
                             CompactRequest.getDefaultInstance(),
                             DatabasesReply.parser());
-            Map<String, String> shown = new LinkedHashMap<>();
+            reply = awaitEnd(admin, server, reply);
+            if (json()) {
+                printJson(Map.of("databases", DatabaseReport.asList(reply)));
+            } else {
+                DatabaseReport.printCompacted(part, reply, out());
+            }
+            check(reply);
+            return ExitCode.SUCCESS;
+        }
+    }
+
+    private DatabasesReply awaitEnd(
+            AdminClient admin, InetSocketAddress server, DatabasesReply begun)
+            throws InterruptedException {
+        CompactionProgress compaction = new CompactionProgress(part);
+        DatabasesReply reply = begun;
+        try (Progress progress = progress()) {
             while (running(reply)) {
-                show(reply, shown);
+                progress.show(compaction.text(reply, System.nanoTime()));
                 Pause.of(LOOK_AGAIN);
                 reply =
                         admin.callServer(
@@ -66,31 +83,12 @@ final class CompactCommand extends ClusterCommand {
                                 DatabasesRequest.getDefaultInstance(),
                                 DatabasesReply.parser());
             }
-            show(reply, shown);
-            if (json()) {
-                printJson(Map.of("databases", DatabaseReport.asList(reply)));
-            }
-            check(reply);
-            return ExitCode.SUCCESS;
         }
+        return reply;
     }
 
     private static boolean running(DatabasesReply reply) {
         return reply.getDatabasesList().stream().anyMatch(d -> d.getCompaction().getRunning());
-    }
-
-    /** A line for each database whose progress is another than before. */
-    private void show(DatabasesReply reply, Map<String, String> shown) {
-        if (json()) {
-            return;
-        }
-        for (DatabaseStatus database : reply.getDatabasesList()) {
-            String progress = DatabaseReport.progress(database);
-            if (!progress.equals(shown.put(database.getName(), progress))) {
-                out().printf("%s  %s  %s%n", part, database.getName(), progress);
-            }
-        }
-        out().flush();
     }
 
     private void check(DatabasesReply reply) {

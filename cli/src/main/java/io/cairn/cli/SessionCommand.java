@@ -4,6 +4,7 @@ import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.Pause;
+import io.cairn.cli.output.Progress;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.Method;
@@ -189,7 +190,8 @@ final class SessionCommand implements Callable<ExitCode> {
                 throws InterruptedException {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
             Set<Long> left = new LinkedHashSet<>(evicted);
-            while (true) {
+            try (Progress progress = progress()) {
+              while (true) {
                 Set<Long> present =
                         sessions(admin).stream()
                                 .map(SessionStatus::getSession)
@@ -198,7 +200,9 @@ final class SessionCommand implements Callable<ExitCode> {
                 if (left.isEmpty() || System.nanoTime() - end >= 0) {
                     return left;
                 }
+                progress.show("Waiting until every data server refuses " + left);
                 Pause.of(POLL);
+              }
             }
         }
 

@@ -7,6 +7,7 @@ import io.cairn.cli.command.Pause;
 import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.DatabaseReport;
 import io.cairn.cli.output.Output;
+import io.cairn.cli.output.Progress;
 import io.cairn.cli.output.StatusReport;
 import io.cairn.common.proto.StatusReply;
 import java.io.IOException;
@@ -70,7 +71,7 @@ final class StatusCommand extends ClusterCommand {
     private void watch(AdminClient admin, Duration interval)
             throws IOException, InterruptedException {
         PrintWriter out = out();
-        boolean terminal = System.console() != null && System.console().isTerminal();
+        boolean terminal = Progress.isTerminal();
         while (!out.checkError()) {
             StringWriter shown = new StringWriter();
             try {

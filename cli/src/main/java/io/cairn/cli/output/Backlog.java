@@ -14,10 +14,6 @@ import java.util.Map;
  * @param limit of files per second; 0: none
  */
 record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSeconds, long limit) {
-    private static final double MINUTE = 60;
-    private static final double HOUR = 60 * MINUTE;
-    private static final double DAY = 24 * HOUR;
-
     static Backlog of(StatusReply status) {
         return new Backlog(
                 status.getDeletionBacklogInodes(),
@@ -49,22 +45,9 @@ record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSecond
                                 Locale.ROOT,
                                 "%,.0f files/s, done in about %s",
                                 inodesPerSecond,
-                                duration(etaSeconds)),
+                                Spans.text(etaSeconds)),
                 limit == 0
                         ? ""
                         : String.format(Locale.ROOT, " (reaper.rate: %,d/s at most)", limit));
-    }
-
-    /** In the largest unit of which there are two. */
-    private static String duration(double seconds) {
-        if (seconds < 2 * MINUTE) {
-            return String.format(Locale.ROOT, "%.0f s", Math.ceil(seconds));
-        }
-        if (seconds < 2 * HOUR) {
-            return String.format(Locale.ROOT, "%.0f min", seconds / MINUTE);
-        }
-        return seconds < 2 * DAY
-                ? String.format(Locale.ROOT, "%.0f h", seconds / HOUR)
-                : String.format(Locale.ROOT, "%.0f days", seconds / DAY);
     }
 }
