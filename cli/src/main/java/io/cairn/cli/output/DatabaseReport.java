@@ -34,6 +34,7 @@ public final class DatabaseReport {
             }
             json.put("levels", levels);
             json.put("warnings", List.copyOf(status.getWarningsList()));
+            json.put("notes", List.copyOf(status.getNotesList()));
             if (status.hasCompaction()) {
                 CompactionStatus compaction = status.getCompaction();
                 Map<String, Object> c = new LinkedHashMap<>();

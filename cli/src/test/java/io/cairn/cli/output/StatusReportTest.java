@@ -68,6 +68,19 @@ class StatusReportTest {
     }
 
     @Test
+    void aNoteIsShownAndDegradesNothing() {
+        StatusReply status = cluster("0.2.0", "0.2.0", "0.2.0").addNotes("disk 3: as it is").build();
+        assertThat(lines(status, "note")).containsExactly("note      disk 3: as it is");
+        assertThat(lines(status, "health")).containsExactly("health    ok");
+        assertThat(StatusReport.of(status).isDegraded()).isFalse();
+        assertThat(StatusReport.of(status).asMap())
+                .containsEntry("notes", List.of("disk 3: as it is"))
+                .containsEntry("warnings", List.of());
+        StatusReply warning = status.toBuilder().addWarnings("disk 3: not as it should").build();
+        assertThat(StatusReport.of(warning).isDegraded()).isTrue();
+    }
+
+    @Test
     void theBacklogIsShownWithItsRateAndItsEnd() {
         assertThat(lines(StatusReply.getDefaultInstance(), "deleting")).isEmpty();
         assertThat(deleting(90))

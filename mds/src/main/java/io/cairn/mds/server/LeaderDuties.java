@@ -1,5 +1,7 @@
 package io.cairn.mds.server;
 
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.ForgottenSessions;
@@ -9,8 +11,10 @@ import io.cairn.mds.background.Truncator;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.MapChanges;
+import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
@@ -22,6 +26,8 @@ import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +58,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final Reaper reaper;
     private final Truncator truncator;
     private final TruncationWaits truncationWaits;
+    private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
     /** Makes the parts and lets those follow the state that must. */
@@ -121,6 +128,11 @@ final class LeaderDuties implements Leadership.Duties {
         truncationWaits =
                 new TruncationWaits(
                         leadership, state, mutations.sessions(), truncator, control, metrics);
+        releases =
+                new MixedReleases(
+                        () -> releases(reports),
+                        clock,
+                        config.warnings().mixedReleasesAfter().toNanos());
         state.addListener(map);
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
@@ -149,6 +161,7 @@ final class LeaderDuties implements Leadership.Duties {
         reaper.begin(term);
         truncator.begin();
         pgTables.begin();
+        releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
         leadership.open(term);
     }
@@ -162,7 +175,25 @@ final class LeaderDuties implements Leadership.Duties {
             sessions.tick();
             forgotten.tick();
             mutations.appendTurns().tick();
+            releases.tick();
         }
+    }
+
+    /** Of members that answer and data servers that are up. */
+    private Map<String, String> releases(MemberReports reports) {
+        Map<String, String> releases = new LinkedHashMap<>();
+        for (MdsMember member : leadership.members()) {
+            MemberReports.@Nullable Report told = reports.of(member.getId());
+            releases.put("mds-" + member.getId(), told == null ? "" : told.release());
+        }
+        Map<Integer, ServerLeases.Known> heard = dataServers.all();
+        for (Server server : map.get().servers()) {
+            ServerLeases.@Nullable Known known = heard.get(server.getId());
+            if (server.getUp() && known != null) {
+                releases.put("data-" + server.getId(), known.release());
+            }
+        }
+        return releases;
     }
 
     @Override
@@ -174,6 +205,7 @@ final class LeaderDuties implements Leadership.Duties {
         pgTables.end();
         changes.end();
         mutations.end();
+        releases.reset();
         @Nullable ScheduledFuture<?> running = ticks;
         if (running != null) {
             running.cancel(false);
@@ -205,6 +237,10 @@ final class LeaderDuties implements Leadership.Duties {
 
     Reaper reaper() {
         return reaper;
+    }
+
+    MixedReleases releases() {
+        return releases;
     }
 
     TruncationWaits truncationWaits() {
