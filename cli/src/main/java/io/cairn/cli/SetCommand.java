@@ -47,6 +47,9 @@ final class SetCommand extends ClusterCommand {
         if (words.size() == 1) {
             throw usage(words.getFirst() + ": the value is missing");
         }
+        if (words.size() > 2) {
+            throw usage("'" + words.getLast() + "': one NAME and one VALUE");
+        }
         SettingsRequest.Builder request = SettingsRequest.newBuilder();
         if (!words.isEmpty()) {
             if (words.getFirst().isEmpty()) {
