@@ -68,7 +68,7 @@ final class SessionCommand implements Callable<ExitCode> {
                 "server takes its writes); ending (its open files are being let go)."
             })
     static final class Ls extends ClusterCommand {
-                    @Override
+        @Override
         public ExitCode call() throws IOException {
             List<SessionStatus> sessions;
             try (AdminClient admin = connect()) {
@@ -132,7 +132,7 @@ final class SessionCommand implements Callable<ExitCode> {
     static final class Evict extends ClusterCommand {
         private static final Duration POLL = Duration.ofMillis(100);
 
-                @Parameters(
+        @Parameters(
                 paramLabel = "SESSION",
                 arity = "1..*",
                 description = "Numbers, as 'cairn session ls' shows them.")
@@ -146,7 +146,7 @@ final class SessionCommand implements Callable<ExitCode> {
                 })
         private int waitSeconds = 30;
 
-            @Override
+        @Override
         public ExitCode call() throws IOException, InterruptedException {
             if (waitSeconds < 0) {
                 throw usage("--wait: seconds must not be negative");
@@ -191,18 +191,18 @@ final class SessionCommand implements Callable<ExitCode> {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
             Set<Long> left = new LinkedHashSet<>(evicted);
             try (Progress progress = progress()) {
-              while (true) {
-                Set<Long> present =
-                        sessions(admin).stream()
-                                .map(SessionStatus::getSession)
-                                .collect(Collectors.toSet());
-                left.retainAll(present);
-                if (left.isEmpty() || System.nanoTime() - end >= 0) {
-                    return left;
+                while (true) {
+                    Set<Long> present =
+                            sessions(admin).stream()
+                                    .map(SessionStatus::getSession)
+                                    .collect(Collectors.toSet());
+                    left.retainAll(present);
+                    if (left.isEmpty() || System.nanoTime() - end >= 0) {
+                        return left;
+                    }
+                    progress.show("Waiting until every data server refuses " + left);
+                    Pause.of(POLL);
                 }
-                progress.show("Waiting until every data server refuses " + left);
-                Pause.of(POLL);
-              }
             }
         }
 
@@ -216,11 +216,11 @@ final class SessionCommand implements Callable<ExitCode> {
             }
             for (long session : evicted) {
                 out().printf(
-                        left.contains(session)
-                                ? "session %d is refused; its open files are let go once every"
-                                        + " data server refuses it%n"
-                                : "session %d has ended%n",
-                        session);
+                                left.contains(session)
+                                        ? "session %d is refused; its open files are let go once every"
+                                                + " data server refuses it%n"
+                                        : "session %d has ended%n",
+                                session);
             }
             out().flush();
         }

@@ -32,7 +32,6 @@ import tools.jackson.databind.json.JsonMapper;
 class CompactCommandTest {
     private final List<Method> asked = new CopyOnWriteArrayList<>();
     private final Queue<DatabasesReply> answers = new ConcurrentLinkedQueue<>();
-    private final RpcServer server;
     private final ScriptedServer server;
     private String refusal = "";
 
@@ -129,7 +128,8 @@ class CompactCommandTest {
         assertThat(run("compact", "mds-1", "--json")).isEqualTo(1);
         JsonNode json = JsonMapper.shared().readTree(server.out.toString());
         assertThat(json.at("/databases/0/compaction/error").stringValue()).contains("nearly full");
-        assertThat(server.err.toString()).contains("mds-1: database chunks-7 is not compacted: stopped");
+        assertThat(server.err.toString())
+                .contains("mds-1: database chunks-7 is not compacted: stopped");
     }
 
     @Test
@@ -147,7 +147,8 @@ class CompactCommandTest {
         assertThat(run("compact", "mds-2")).isEqualTo(2);
         assertThat(run("compact")).isEqualTo(2);
         assertThat(server.run("compact", "mds-1", "--mds", "127.0.0.1:1")).isEqualTo(4);
-        assertThat(server.err.toString().lines().toList().get(0)).contains("compacting takes 7 bytes");
+        assertThat(server.err.toString().lines().toList().get(0))
+                .contains("compacting takes 7 bytes");
         assertThat(server.err.toString().lines().toList().get(1))
                 .contains("the cluster has no part mds-2; those with databases are mds-1, data-4");
     }

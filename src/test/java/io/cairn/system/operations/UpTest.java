@@ -29,8 +29,7 @@ class UpTest {
                                 exit 3
                             esac
                             """));
-            cluster.tryUp()
-                    .saysOneLine(CONFIGURATION, "data-2 ended with exit code 3", "too late");
+            cluster.tryUp().saysOneLine(CONFIGURATION, "data-2 ended with exit code 3", "too late");
             assertThat(cluster.processes()).isEmpty();
             assertThat(Files.readString(Path.of("/proc/mounts")))
                     .doesNotContain(" " + cluster.mnt() + " ");
@@ -54,8 +53,7 @@ class UpTest {
             assertThat(up.out())
                     .contains("\r\033[KWaiting for the mount, 0 s")
                     .contains("\r\033[KCairn is mounted on " + cluster.mnt());
-            Shell.Result down =
-                    Cluster.cairn("down", "--dir", cluster.state().toString()).ok();
+            Shell.Result down = Cluster.cairn("down", "--dir", cluster.state().toString()).ok();
             assertThat(down.out()).isEqualToIgnoringNewLines("Stopped 5 processes.");
         }
     }

@@ -65,8 +65,7 @@ public final class AdminClient implements AutoCloseable {
      *     all are of another protocol version or cluster
      * @throws FsException what the leader refused it with
      */
-    public <R extends MessageLite> R ask(
-            Method method, MessageLite request, Parser<R> parser) {
+    public <R extends MessageLite> R ask(Method method, MessageLite request, Parser<R> parser) {
         LeaderFinder finder = new LeaderFinder(members.stream().map(RpcAddress::of).toList());
         StringJoiner failures = new StringJoiner("; ");
         boolean refused = true;

@@ -116,7 +116,10 @@ public final class UpCommand implements Callable<ExitCode> {
                 json(cluster, mount, cleaned, local.processes(), late);
             } else {
                 report(cluster, parts, mount, separate ? local.processes().size() : 1);
-                late.forEach(part -> out().printf("%s does not serve yet: see 'cairn status' and its log in %s%n", part, cluster.path()));
+                late.forEach(part ->
+                        out().printf(
+                                        "%s does not serve yet: see 'cairn status' and its log in %s%n",
+                                        part, cluster.path()));
                 out().flush();
             }
             if (foreground) {

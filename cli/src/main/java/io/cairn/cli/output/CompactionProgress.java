@@ -32,11 +32,7 @@ public final class CompactionProgress {
                 .formatted(
                         part,
                         Sizes.progress(done, total),
-                        all.size() == 1
-                                ? ""
-                                : ", %d of %d databases".formatted(ended, all.size()),
-                        rate > 0
-                                ? ", about " + Spans.text((total - done) / rate) + " left"
-                                : "");
+                        all.size() == 1 ? "" : ", %d of %d databases".formatted(ended, all.size()),
+                        rate > 0 ? ", about " + Spans.text((total - done) / rate) + " left" : "");
     }
 }

@@ -81,9 +81,7 @@ public final class DatabaseReport {
             CompactionStatus c = status.getCompaction();
             out.printf(
                     "%s  %s  %s%n",
-                    part,
-                    status.getName(),
-                    Sizes.progress(c.getDoneBytes(), c.getTotalBytes()));
+                    part, status.getName(), Sizes.progress(c.getDoneBytes(), c.getTotalBytes()));
         }
         out.flush();
     }

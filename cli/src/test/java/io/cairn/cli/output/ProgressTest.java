@@ -64,14 +64,12 @@ final class ProgressTest {
                         .build();
         // 90 MiB in 9 s, 100 MiB to go.
         assertThat(progress.text(later, seconds(109)))
-                .isEqualTo(
-                        "data-2: 50 %, 100 MiB of 200 MiB, 1 of 2 databases, about 10 s left");
+                .isEqualTo("data-2: 50 %, 100 MiB of 200 MiB, 1 of 2 databases, about 10 s left");
     }
 
     @Test
     void oneDatabaseIsNotCounted() {
-        DatabasesReply one =
-                DatabasesReply.newBuilder().addDatabases(database(true, 0, 0)).build();
+        DatabasesReply one = DatabasesReply.newBuilder().addDatabases(database(true, 0, 0)).build();
         assertThat(new CompactionProgress("mds-1").text(one, 0))
                 .isEqualTo("mds-1: 100 %, 0 B of 0 B");
     }

@@ -69,7 +69,8 @@ class StatusReportTest {
 
     @Test
     void aNoteIsShownAndDegradesNothing() {
-        StatusReply status = cluster("0.2.0", "0.2.0", "0.2.0").addNotes("disk 3: as it is").build();
+        StatusReply status =
+                cluster("0.2.0", "0.2.0", "0.2.0").addNotes("disk 3: as it is").build();
         assertThat(lines(status, "note")).containsExactly("note      disk 3: as it is");
         assertThat(lines(status, "health")).containsExactly("health    ok");
         assertThat(StatusReport.of(status).isDegraded()).isFalse();

@@ -128,7 +128,8 @@ class LevelPlacementTest {
             long rows = rows(database);
             settle(database);
             database.measure();
-            assertThat(database.remarks().warnings()).anyMatch(w -> w.endsWith("cairn compact moves them"));
+            assertThat(database.remarks().warnings())
+                    .anyMatch(w -> w.endsWith("cairn compact moves them"));
             assertThat(database.status().hasCompaction()).isFalse();
             List<LevelUse> levelsBefore = database.levels();
             database.compact();

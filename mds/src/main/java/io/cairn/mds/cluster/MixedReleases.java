@@ -55,11 +55,12 @@ public final class MixedReleases {
         }
         lookedNanos = now;
         Map<String, List<String>> servers = new TreeMap<>();
-        releases.get().forEach((server, release) -> {
-            if (!release.isEmpty()) {
-                servers.computeIfAbsent(release, r -> new ArrayList<>()).add(server);
-            }
-        });
+        releases.get()
+                .forEach((server, release) -> {
+                    if (!release.isEmpty()) {
+                        servers.computeIfAbsent(release, r -> new ArrayList<>()).add(server);
+                    }
+                });
         if (servers.size() > 1 && !mixed) {
             sinceNanos = now;
         }
@@ -75,9 +76,8 @@ public final class MixedReleases {
         List<String> parts =
                 servers.entrySet().stream()
                         .sorted(
-                                Comparator.comparing(
-                                        (Map.Entry<String, List<String>> e) ->
-                                                -e.getValue().size()))
+                                Comparator.comparing((Map.Entry<String, List<String>> e) ->
+                                        -e.getValue().size()))
                         .map(e -> e.getKey() + " on " + String.join(", ", e.getValue()))
                         .toList();
         return "servers have run different releases for %d h: %s: upgrade those that were left behind"

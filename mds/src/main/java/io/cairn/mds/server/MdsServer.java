@@ -203,8 +203,7 @@ public final class MdsServer implements AutoCloseable {
                                     duties.liveSettings(),
                                     status,
                                     control,
-                                    new LeaseGrants(
-                                            entries, reports.own(), state::databaseRemarks),
+                                    new LeaseGrants(entries, reports.own(), state::databaseRemarks),
                                     new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);
