@@ -62,7 +62,8 @@ final class SetCommand extends ClusterCommand {
             reply = admin.ask(Method.SETTINGS, request.build(), SettingsReply.parser());
         } catch (FsException e) {
             throw switch (e.errno()) {
-                case EINVAL -> usage("'%s': %s".formatted(String.join(" ", words), e.getMessage()));
+                case EINVAL -> usage("'%s': %s".formatted(String.join(" ", words), e.detail()));
+                case EAGAIN -> new CommandException(ExitCode.FAILURE, e.detail());
                 case EOPNOTSUPP ->
                         new CommandException(
                                 ExitCode.FAILURE,

@@ -101,7 +101,7 @@ final class SetCommandTest {
         assertThat(server.run("set", "--mds", "127.0.0.1:1")).isEqualTo(4);
         List<String> said = server.err.toString().lines().toList();
         assertThat(said.get(0)).contains("'reaper.rate fast': reaper.rate is a whole number");
-        assertThat(said.get(1)).contains("the group is at feature level 1");
+        assertThat(said.get(1)).isEqualTo("cairn: the group is at feature level 1");
         assertThat(said.get(2)).contains("a release without 'cairn set': upgrade it first");
         assertThat(said.get(3)).contains("reaper.rate: the value is missing");
         assertThat(asked).hasSize(3);

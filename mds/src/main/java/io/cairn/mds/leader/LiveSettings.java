@@ -83,7 +83,7 @@ public final class LiveSettings {
             change = change(wanted.getName(), wanted.getValue());
             requireKnownToAll(wanted.getName(), change);
         } catch (FsException e) {
-            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            request.fail(RpcStatus.fail(e.errno(), e.detail()));
             return;
         }
         LOG.info(
