@@ -89,7 +89,7 @@ class FloorsTest {
                     List.of(
                             List.of("stats"),
                             List.of("local"),
-                            List.of("part"),
+                            List.of("part", "admin"),
                             List.of("command", "output")));
 
     private static final List<House> HOUSES = List.of(COMMON, MDS, DATASERVER, CLIENT, FUSE, CLI);

@@ -1,11 +1,9 @@
 package io.cairn.cli;
 
+import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.output.FileInfo;
-import io.cairn.cli.output.Output;
-import io.cairn.common.config.HostPort;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
@@ -14,22 +12,14 @@ import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.Method;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code cairn info}. */
 @Command(
@@ -39,13 +29,9 @@ import picocli.CommandLine.Spec;
             "disks and servers of its replicas. The cluster is the one of --dir or --mds: it must be",
             "the one that PATH is mounted from."
         })
-final class InfoCommand implements Callable<ExitCode> {
+final class InfoCommand extends ClusterCommand {
     private static final long DEFAULT_CHUNKS = 16;
     private static final String CAIRN = "fuse.cairn";
-
-    @Spec private @Nullable CommandSpec spec;
-
-    @Mixin private final ClusterOptions cluster = new ClusterOptions();
 
     @Parameters(
             paramLabel = "PATH",
@@ -71,31 +57,25 @@ final class InfoCommand implements Callable<ExitCode> {
             description = "The first chunk to show (default: 0).")
     private long from;
 
-    @Mixin private final GlobalOptions options = new GlobalOptions();
-
     @Override
     public ExitCode call() throws IOException {
-        CommandLine line = Objects.requireNonNull(spec).commandLine();
         if ((path == null) == (inode == null)) {
-            throw new ParameterException(line, "give either PATH or --inode");
+            throw usage("give either PATH or --inode");
         }
         if (chunks < 0 || from < 0) {
-            throw new ParameterException(line, "--chunks and --from must not be negative");
+            throw usage("--chunks and --from must not be negative");
         }
-        List<HostPort> members = cluster.members();
-        long number = number();
         FileInfo info;
-        try (AdminClient admin = new AdminClient()) {
-            Attr attr = attr(admin, members, number);
-            ClusterMap map = ClusterMap.of(admin.status(members).getMap());
+        try (AdminClient admin = connect()) {
+            Attr attr = attr(admin, number());
+            ClusterMap map = ClusterMap.of(admin.status().getMap());
             info = new FileInfo(attr, map, from, chunks);
         }
-        PrintWriter out = line.getOut();
-        if (options.json()) {
-            new Output(out).json(info.asMap());
+        if (json()) {
+            printJson(info.asMap());
         } else {
-            info.print(out);
-            out.flush();
+            info.print(out());
+            out().flush();
         }
         return ExitCode.SUCCESS;
     }
@@ -116,10 +96,9 @@ final class InfoCommand implements Callable<ExitCode> {
         return (Long) Files.getAttribute(at, "unix:ino", LinkOption.NOFOLLOW_LINKS);
     }
 
-    private Attr attr(AdminClient admin, List<HostPort> members, long number) {
+    private Attr attr(AdminClient admin, long number) {
         try {
             return admin.ask(
-                            members,
                             Method.GET_ATTR,
                             GetAttrRequest.newBuilder().setInode(number).build(),
                             GetAttrReply.parser())

@@ -29,6 +29,7 @@ import picocli.CommandLine.Command;
             StatusCommand.class,
             SessionCommand.class,
             InfoCommand.class,
+            SetCommand.class,
             CompactCommand.class,
             MountCommand.class,
             UmountCommand.class,

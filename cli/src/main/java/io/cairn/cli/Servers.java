@@ -1,5 +1,6 @@
 package io.cairn.cli;
 
+import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.common.proto.DatabasesReply;

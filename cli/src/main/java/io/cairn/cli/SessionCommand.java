@@ -1,10 +1,10 @@
 package io.cairn.cli;
 
+import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.GlobalOptions;
-import io.cairn.cli.output.Output;
-import io.cairn.common.config.HostPort;
+import io.cairn.cli.command.Pause;
+import io.cairn.cli.output.Progress;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.Method;
@@ -21,13 +21,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -56,8 +53,8 @@ final class SessionCommand implements Callable<ExitCode> {
         return session.getRefused() ? "refused" : "open";
     }
 
-    private static List<SessionStatus> sessions(AdminClient admin, List<HostPort> members) {
-        return admin.status(members).getSessionsList().stream()
+    private static List<SessionStatus> sessions(AdminClient admin) {
+        return admin.status().getSessionsList().stream()
                 .sorted(Comparator.comparingLong(SessionStatus::getSession))
                 .toList();
     }
@@ -70,24 +67,18 @@ final class SessionCommand implements Callable<ExitCode> {
                 "and what the client says of itself. States: open; refused (evicted, and no data",
                 "server takes its writes); ending (its open files are being let go)."
             })
-    static final class Ls implements Callable<ExitCode> {
-        @Spec private @Nullable CommandSpec spec;
-
-        @Mixin private final ClusterOptions cluster = new ClusterOptions();
-
-        @Mixin private final GlobalOptions options = new GlobalOptions();
-
+    static final class Ls extends ClusterCommand {
         @Override
         public ExitCode call() throws IOException {
-            PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
             List<SessionStatus> sessions;
-            try (AdminClient admin = new AdminClient()) {
-                sessions = sessions(admin, cluster.members());
+            try (AdminClient admin = connect()) {
+                sessions = sessions(admin);
             }
-            if (options.json()) {
-                new Output(out).json(sessions.stream().map(Ls::asMap).toList());
+            if (json()) {
+                printJson(sessions.stream().map(Ls::asMap).toList());
                 return ExitCode.SUCCESS;
             }
+            PrintWriter out = out();
             out.printf(
                     "%-8s %-8s %-21s %10s %8s %10s  %s%n",
                     "SESSION", "STATE", "ADDRESS", "AGE", "HEARD", "OPEN", "DESCRIPTION");
@@ -138,12 +129,8 @@ final class SessionCommand implements Callable<ExitCode> {
                 "that lives goes on in a new session; what it wrote and had not synced may be lost,",
                 "and files with such writes report EIO."
             })
-    static final class Evict implements Callable<ExitCode> {
-        private static final long POLL_MILLIS = 100;
-
-        @Spec private @Nullable CommandSpec spec;
-
-        @Mixin private final ClusterOptions cluster = new ClusterOptions();
+    static final class Evict extends ClusterCommand {
+        private static final Duration POLL = Duration.ofMillis(100);
 
         @Parameters(
                 paramLabel = "SESSION",
@@ -159,23 +146,18 @@ final class SessionCommand implements Callable<ExitCode> {
                 })
         private int waitSeconds = 30;
 
-        @Mixin private final GlobalOptions options = new GlobalOptions();
-
         @Override
         public ExitCode call() throws IOException, InterruptedException {
-            CommandLine line = Objects.requireNonNull(spec).commandLine();
             if (waitSeconds < 0) {
-                throw new ParameterException(line, "--wait: seconds must not be negative");
+                throw usage("--wait: seconds must not be negative");
             }
-            List<HostPort> members = cluster.members();
             Set<Long> evicted = new LinkedHashSet<>(wanted);
             Set<Long> left;
-            try (AdminClient admin = new AdminClient()) {
-                requireThere(sessions(admin, members), evicted);
+            try (AdminClient admin = connect()) {
+                requireThere(sessions(admin), evicted);
                 for (long session : evicted) {
                     var _ =
                             admin.ask(
-                                    members,
                                     Method.CLOSE_SESSION,
                                     CloseSessionRequest.newBuilder()
                                             .setSession(session)
@@ -183,9 +165,9 @@ final class SessionCommand implements Callable<ExitCode> {
                                             .build(),
                                     CloseSessionReply.parser());
                 }
-                left = awaitGone(admin, members, evicted);
+                left = awaitGone(admin, evicted);
             }
-            report(line.getOut(), evicted, left);
+            report(evicted, left);
             return left.isEmpty() || waitSeconds == 0 ? ExitCode.SUCCESS : ExitCode.DEGRADED;
         }
 
@@ -204,41 +186,43 @@ final class SessionCommand implements Callable<ExitCode> {
         }
 
         /** Those of which something is left when the time is over. */
-        private Set<Long> awaitGone(AdminClient admin, List<HostPort> members, Set<Long> evicted)
+        private Set<Long> awaitGone(AdminClient admin, Set<Long> evicted)
                 throws InterruptedException {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
-            CountDownLatch never = new CountDownLatch(1);
             Set<Long> left = new LinkedHashSet<>(evicted);
-            while (true) {
-                Set<Long> present =
-                        sessions(admin, members).stream()
-                                .map(SessionStatus::getSession)
-                                .collect(Collectors.toSet());
-                left.retainAll(present);
-                if (left.isEmpty() || System.nanoTime() - end >= 0) {
-                    return left;
+            try (Progress progress = progress()) {
+                while (true) {
+                    Set<Long> present =
+                            sessions(admin).stream()
+                                    .map(SessionStatus::getSession)
+                                    .collect(Collectors.toSet());
+                    left.retainAll(present);
+                    if (left.isEmpty() || System.nanoTime() - end >= 0) {
+                        return left;
+                    }
+                    progress.show("Waiting until every data server refuses " + left);
+                    Pause.of(POLL);
                 }
-                var _ = never.await(POLL_MILLIS, TimeUnit.MILLISECONDS);
             }
         }
 
-        private void report(PrintWriter out, Set<Long> evicted, Set<Long> left) {
-            if (options.json()) {
+        private void report(Set<Long> evicted, Set<Long> left) {
+            if (json()) {
                 Map<String, Object> json = new LinkedHashMap<>();
                 json.put("evicted", evicted);
                 json.put("ending", new ArrayList<>(left));
-                new Output(out).json(json);
+                printJson(json);
                 return;
             }
             for (long session : evicted) {
-                out.printf(
-                        left.contains(session)
-                                ? "session %d is refused; its open files are let go once every"
-                                        + " data server refuses it%n"
-                                : "session %d has ended%n",
-                        session);
+                out().printf(
+                                left.contains(session)
+                                        ? "session %d is refused; its open files are let go once every"
+                                                + " data server refuses it%n"
+                                        : "session %d has ended%n",
+                                session);
             }
-            out.flush();
+            out().flush();
         }
     }
 }

@@ -1,35 +1,28 @@
 package io.cairn.cli;
 
+import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.command.Pause;
 import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.DatabaseReport;
 import io.cairn.cli.output.Output;
+import io.cairn.cli.output.Progress;
 import io.cairn.cli.output.StatusReport;
-import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.StatusReply;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.time.Duration;
 import java.time.LocalTime;
 import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 @Command(
         name = "status",
@@ -37,12 +30,8 @@ import picocli.CommandLine.Spec;
             "Show servers, health, capacity, used space and mounts of a cluster.",
             "Ends with exit code 6 when anything is degraded."
         })
-final class StatusCommand implements Callable<ExitCode> {
+final class StatusCommand extends ClusterCommand {
     private static final String CLEAR = "\033[H\033[2J";
-
-    @Spec private @Nullable CommandSpec spec;
-
-    @Mixin private final ClusterOptions cluster = new ClusterOptions();
 
     @Option(
             names = "--watch",
@@ -63,38 +52,38 @@ final class StatusCommand implements Callable<ExitCode> {
             })
     private boolean databases;
 
-    @Mixin private final GlobalOptions options = new GlobalOptions();
-
     @Override
     public ExitCode call() throws IOException, InterruptedException {
-        CommandSpec command = Objects.requireNonNull(spec);
-        PrintWriter out = command.commandLine().getOut();
-        List<HostPort> members = cluster.members();
-        try (AdminClient admin = new AdminClient()) {
+        try (AdminClient admin = connect()) {
             Integer seconds = watchSeconds;
             if (seconds == null) {
-                return show(admin, members, out);
+                return show(admin, out());
             }
             if (seconds < 1) {
-                throw new ParameterException(
-                        command.commandLine(), "--watch needs at least one second");
+                throw usage("--watch needs at least one second");
             }
-            boolean terminal = System.console() != null && System.console().isTerminal();
-            CountDownLatch never = new CountDownLatch(1); // Ctrl-C ends the process
-            while (!out.checkError()) { // false once whoever read it has gone
-                StringWriter shown = new StringWriter();
-                try {
-                    show(admin, members, new PrintWriter(shown));
-                } catch (CommandException e) {
-                    shown.append(e.getMessage()).append(System.lineSeparator());
-                }
-                if (!options.json()) {
-                    out.println((terminal ? CLEAR : "") + now());
-                }
-                out.println(shown);
-                var _ = never.await(seconds, TimeUnit.SECONDS);
-            }
+            watch(admin, Duration.ofSeconds(seconds));
             return ExitCode.SUCCESS;
+        }
+    }
+
+    /** Until Ctrl-C, or until whoever read it has gone. */
+    private void watch(AdminClient admin, Duration interval)
+            throws IOException, InterruptedException {
+        PrintWriter out = out();
+        boolean terminal = Progress.isTerminal();
+        while (!out.checkError()) {
+            StringWriter shown = new StringWriter();
+            try {
+                show(admin, new PrintWriter(shown));
+            } catch (CommandException e) {
+                shown.append(e.getMessage()).append(System.lineSeparator());
+            }
+            if (!json()) {
+                out.println((terminal ? CLEAR : "") + now());
+            }
+            out.println(shown);
+            Pause.of(interval);
         }
     }
 
@@ -102,13 +91,12 @@ final class StatusCommand implements Callable<ExitCode> {
         return LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.SECONDS);
     }
 
-    private ExitCode show(AdminClient admin, List<HostPort> members, PrintWriter out)
-            throws IOException {
-        StatusReply status = admin.status(members);
+    private ExitCode show(AdminClient admin, PrintWriter out) throws IOException {
+        StatusReply status = admin.status();
         StatusReport report = StatusReport.of(status);
         Map<String, Servers.Answer> asked =
                 databases ? new Servers(status).databases(admin) : Map.of();
-        if (options.json()) {
+        if (json()) {
             Map<String, Object> json = report.asMap();
             json.put("metrics_addresses", metricsAddresses());
             if (databases) {
@@ -139,7 +127,7 @@ final class StatusCommand implements Callable<ExitCode> {
     /** Of a local cluster; others know theirs from their configurations only. */
     private Map<String, String> metricsAddresses() throws IOException {
         Map<String, String> addresses = new LinkedHashMap<>();
-        Optional<ClusterDirectory> local = cluster.local();
+        Optional<ClusterDirectory> local = local();
         if (local.isPresent()) {
             local.get()
                     .metricsAddresses()

@@ -122,6 +122,50 @@ class AdministratorTest {
     }
 
     @Test
+    void theReaperIsSlowedDownWithoutARestart() throws IOException {
+        JsonNode before = json("set").get(0);
+        assertThat(before.path("name").asString()).isEqualTo("reaper.rate");
+        assertThat(before.path("from").asString()).isEqualTo("configuration");
+        assertThat(ask("set").ok().out())
+                .contains("reaper.rate", "0 to 1000000", "configuration", "files");
+        ask("set", "reaper.rate", "fast").saysOneLine(USAGE, "fast", "0 to 1000000");
+        ask("set", "reaper.rate", "-1").saysOneLine(USAGE, "-1");
+        ask("set", "reaper.rate", "1000001").saysOneLine(USAGE, "0 to 1000000");
+        ask("set", "reaper.speed", "1").saysOneLine(USAGE, "reaper.speed", "only reaper.rate");
+        ask("set", "reaper.rate").saysOneLine(USAGE, "value is missing");
+        try {
+            assertThat(json("set", "reaper.rate", "1").get(0).path("value").asString())
+                    .isEqualTo("1");
+            List<Path> files = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                files.add(Files.write(work.resolve("slowly-" + i), new byte[5000]));
+            }
+            for (Path file : files) {
+                Files.delete(file);
+            }
+            Awaitility.await("the rate of deletion")
+                    .atMost(Duration.ofMinutes(1))
+                    .untilAsserted(() -> {
+                        JsonNode status = cluster.status();
+                        assertThat(status.path("deletion_backlog_inodes").asLong()).isPositive();
+                        assertThat(status.path("deletion_limit_inodes_per_second").asLong())
+                                .isEqualTo(1);
+                        assertThat(status.path("deletion_inodes_per_second").asDouble())
+                                .isPositive();
+                        assertThat(status.path("deletion_eta_seconds").asDouble()).isPositive();
+                    });
+            assertThat(ask("status").out())
+                    .contains("deleting  ", "done in about", "(reaper.rate: 1/s at most)");
+        } finally {
+            ask("set", "reaper.rate", "0").ok();
+        }
+        Awaitility.await("nothing is left to delete")
+                .atMost(Duration.ofMinutes(1))
+                .until(() -> cluster.status().path("deletion_backlog_inodes").asLong() == 0);
+        assertThat(ask("set").ok().out()).contains("cairn set");
+    }
+
+    @Test
     void statusShowsHowFastDeletedFilesGo() throws IOException {
         List<Path> files = new ArrayList<>();
         for (int i = 0; i < 50; i++) {

@@ -10,7 +10,7 @@ public enum ExitCode {
     CONFIGURATION(3, "bad configuration file, directory or environment"),
     UNREACHABLE(4, "a server could not be reached in time"),
     BUSY(5, "in use: directory, port or mount point"),
-    DEGRADED(6, "the cluster was reached, but something of it is missing or nearly full"),
+    DEGRADED(6, "something of the cluster is missing, nearly full or not as configured"),
     DISK(74, "a data server stopped at once, since a disk failed");
 
     private final int number;

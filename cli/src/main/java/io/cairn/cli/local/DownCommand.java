@@ -4,6 +4,7 @@ import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.output.Output;
+import io.cairn.cli.output.Progress;
 import io.cairn.fuse.mount.MountPoints;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -52,7 +53,10 @@ public final class DownCommand implements Callable<ExitCode> {
                     cluster.path() + ": there is no cluster; name its directory with --dir");
         }
         List<Part> running = new ArrayList<>(cluster.running());
-        List<String> killed = stop(running);
+        List<String> killed;
+        try (Progress progress = Progress.on(out, options.json())) {
+            killed = stop(running, progress);
+        }
         Optional<Path> removed = removeDeadMount(cluster);
         if (options.json()) {
             Map<String, Object> json = new LinkedHashMap<>();
@@ -78,9 +82,10 @@ public final class DownCommand implements Callable<ExitCode> {
     }
 
     /** Stops parts in the order of {@link PartKind} reversed; returns the names of those killed. */
-    static List<String> stop(List<Part> running) throws IOException {
+    static List<String> stop(List<Part> running, Progress progress) throws IOException {
         List<String> killed = new ArrayList<>();
         for (Part part : running.reversed()) {
+            progress.show("Stopping " + part.name());
             Optional<ProcessHandle> process = part.process();
             if (process.isPresent() && !end(process.get())) {
                 killed.add(part.name());

@@ -2,6 +2,7 @@ package io.cairn.cli.local;
 
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.output.Progress;
 import io.cairn.cli.part.MountConfig;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
@@ -31,6 +32,7 @@ final class LocalCluster {
     private final Path mountPoint;
     private final String mountOptions;
     private final boolean separate;
+    private final Progress progress;
     private final Launch launch;
     private final List<Started> started = new ArrayList<>();
 
@@ -41,12 +43,14 @@ final class LocalCluster {
             Parts parts,
             Path mountPoint,
             String mountOptions,
-            boolean separate) {
+            boolean separate,
+            Progress progress) {
         this.cluster = cluster;
         this.parts = parts;
         this.mountPoint = mountPoint;
         this.mountOptions = mountOptions;
         this.separate = separate;
+        this.progress = progress;
         String launcher = System.getenv("CAIRN_LAUNCHER");
         if (launcher == null) {
             throw new CommandException(
@@ -56,8 +60,13 @@ final class LocalCluster {
         this.launch = new Launch(Path.of(launcher));
     }
 
-    /** Returns when the file system is mounted; on failure nothing is left running. */
-    void start() throws IOException {
+    /**
+     * Returns when the file system is mounted and every server serves; on failure nothing is left
+     * running.
+     *
+     * @return the names of servers that need longer, such as for the recovery of a large log
+     */
+    List<String> start() throws IOException {
         refuseBusyPorts();
         cluster.rememberMountPoint(mountPoint);
         try {
@@ -70,6 +79,7 @@ final class LocalCluster {
                 run(part, mounting("--dir", cluster.path().toString(), mountPoint.toString()));
             }
             awaitMounted();
+            return awaitServing();
         } catch (CommandException | IOException e) {
             stop();
             throw e;
@@ -105,7 +115,7 @@ final class LocalCluster {
     }
 
     private void stop() throws IOException {
-        DownCommand.stop(started.stream().map(Started::part).toList());
+        DownCommand.stop(started.stream().map(Started::part).toList(), progress);
     }
 
     private void stopQuietly() {
@@ -157,20 +167,60 @@ final class LocalCluster {
     }
 
     private void awaitMounted() throws IOException {
-        long end = System.nanoTime() + START.toNanos();
+        long begun = System.nanoTime();
         while (!MountPoints.isMounted(mountPoint)) {
-            for (Started s : started) {
-                if (!s.process().isAlive()) {
-                    throw ended(s);
-                }
-            }
-            if (System.nanoTime() > end) {
+            requireRunning();
+            if (System.nanoTime() - begun > START.toNanos()) {
                 throw failed(
                         ExitCode.FAILURE,
                         started.getLast().part(),
                         "did not mount within " + START.toSeconds() + " s");
             }
+            progress.show("Waiting for the mount, " + seconds(begun) + " s");
             pause();
+        }
+    }
+
+    /** A part may end, or need long, when the mount is there already: it needs the MDS only. */
+    private List<String> awaitServing() {
+        if (!separate) {
+            requireRunning(); // one process, which has mounted last
+            return List.of();
+        }
+        long begun = System.nanoTime();
+        try (Readiness readiness = new Readiness(parts)) {
+            while (true) {
+                List<String> missing = readiness.missing();
+                if (unmounted()) {
+                    return List.of();
+                }
+                requireRunning(); // after asking: who ends before that does not answer
+                if (missing.isEmpty() || System.nanoTime() - begun > START.toNanos()) {
+                    return missing;
+                }
+                progress.show(
+                        "Waiting for %s, %d s"
+                                .formatted(String.join(", ", missing), seconds(begun)));
+                pause();
+            }
+        }
+    }
+
+    /** By somebody who did not wait for this: as well as a moment later. */
+    private boolean unmounted() {
+        Process mount = started.getLast().process();
+        return !mount.isAlive() && mount.exitValue() == ExitCode.SUCCESS.number();
+    }
+
+    private static long seconds(long sinceNanos) {
+        return TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - sinceNanos);
+    }
+
+    private void requireRunning() {
+        for (Started s : started) {
+            if (!s.process().isAlive()) {
+                throw ended(s);
+            }
         }
     }
 

@@ -4,6 +4,7 @@ import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.output.Output;
+import io.cairn.cli.output.Progress;
 import io.cairn.common.config.ByteSize;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.fuse.mount.MountException;
@@ -104,12 +105,22 @@ public final class UpCommand implements Callable<ExitCode> {
             Parts parts = prepareDirectory(cluster);
             new Members(cluster, parts).prepare(join);
             boolean separate = processes || parts.mds().size() > 1;
-            LocalCluster local = new LocalCluster(cluster, parts, mount, mountOptions, separate);
-            local.start();
+            Progress progress = Progress.on(out(), options.json());
+            LocalCluster local =
+                    new LocalCluster(cluster, parts, mount, mountOptions, separate, progress);
+            List<String> late;
+            try (progress) {
+                late = local.start();
+            }
             if (options.json()) {
-                json(cluster, mount, cleaned, local.processes());
+                json(cluster, mount, cleaned, local.processes(), late);
             } else {
                 report(cluster, parts, mount, separate ? local.processes().size() : 1);
+                late.forEach(part ->
+                        out().printf(
+                                        "%s does not serve yet: see 'cairn status' and its log in %s%n",
+                                        part, cluster.path()));
+                out().flush();
             }
             if (foreground) {
                 local.serveUntilStopped();
@@ -217,12 +228,17 @@ public final class UpCommand implements Callable<ExitCode> {
     }
 
     private void json(
-            ClusterDirectory cluster, Path mount, boolean cleaned, Map<String, Long> processes) {
+            ClusterDirectory cluster,
+            Path mount,
+            boolean cleaned,
+            Map<String, Long> processes,
+            List<String> late) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("mount_point", mount.toString());
         json.put("directory", cluster.path().toString());
         json.put("removed_dead_mount", cleaned);
         json.put("processes", processes);
+        json.put("not_serving_yet", late);
         new Output(out()).json(json);
     }
 

@@ -11,24 +11,23 @@ import java.util.Map;
  * @param bytes their sizes
  * @param inodesPerSecond lately; 0: nothing was deleted yet
  * @param etaSeconds below 0: cannot be said
+ * @param limit of files per second; 0: none
  */
-record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSeconds) {
-    private static final double MINUTE = 60;
-    private static final double HOUR = 60 * MINUTE;
-    private static final double DAY = 24 * HOUR;
-
+record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSeconds, long limit) {
     static Backlog of(StatusReply status) {
         return new Backlog(
                 status.getDeletionBacklogInodes(),
                 status.getDeletionBacklogBytes(),
                 status.getDeletionRate(),
-                status.getDeletionEtaSeconds());
+                status.getDeletionEtaSeconds(),
+                status.getDeletionLimit());
     }
 
     void putInto(Map<String, Object> json) {
         json.put("deletion_backlog_inodes", inodes);
         json.put("deletion_backlog_bytes", bytes);
         json.put("deletion_inodes_per_second", inodesPerSecond);
+        json.put("deletion_limit_inodes_per_second", limit);
         if (etaSeconds >= 0) {
             json.put("deletion_eta_seconds", etaSeconds);
         }
@@ -37,7 +36,7 @@ record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSecond
     String text() {
         return String.format(
                 Locale.ROOT,
-                "%,d files, %s, %s",
+                "%,d files, %s, %s%s",
                 inodes,
                 Sizes.text(bytes),
                 etaSeconds < 0
@@ -46,19 +45,9 @@ record Backlog(long inodes, long bytes, double inodesPerSecond, double etaSecond
                                 Locale.ROOT,
                                 "%,.0f files/s, done in about %s",
                                 inodesPerSecond,
-                                duration(etaSeconds)));
-    }
-
-    /** In the largest unit of which there are two. */
-    private static String duration(double seconds) {
-        if (seconds < 2 * MINUTE) {
-            return String.format(Locale.ROOT, "%.0f s", Math.ceil(seconds));
-        }
-        if (seconds < 2 * HOUR) {
-            return String.format(Locale.ROOT, "%.0f min", seconds / MINUTE);
-        }
-        return seconds < 2 * DAY
-                ? String.format(Locale.ROOT, "%.0f h", seconds / HOUR)
-                : String.format(Locale.ROOT, "%.0f days", seconds / DAY);
+                                Spans.text(etaSeconds)),
+                limit == 0
+                        ? ""
+                        : String.format(Locale.ROOT, " (reaper.rate: %,d/s at most)", limit));
     }
 }

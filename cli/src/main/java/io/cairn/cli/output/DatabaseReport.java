@@ -34,6 +34,7 @@ public final class DatabaseReport {
             }
             json.put("levels", levels);
             json.put("warnings", List.copyOf(status.getWarningsList()));
+            json.put("notes", List.copyOf(status.getNotesList()));
             if (status.hasCompaction()) {
                 CompactionStatus compaction = status.getCompaction();
                 Map<String, Object> c = new LinkedHashMap<>();
@@ -68,14 +69,20 @@ public final class DatabaseReport {
     }
 
     private static String compacting(DatabaseStatus status) {
-        return status.getCompaction().getRunning() ? "  compacting, " + progress(status) : "";
+        CompactionStatus c = status.getCompaction();
+        return c.getRunning()
+                ? "  compacting, " + Sizes.progress(c.getDoneBytes(), c.getTotalBytes())
+                : "";
     }
 
-    /** {@code 42 %, 1.20 GiB of 2.86 GiB}. */
-    public static String progress(DatabaseStatus status) {
-        CompactionStatus c = status.getCompaction();
-        long percent = c.getTotalBytes() == 0 ? 100 : 100 * c.getDoneBytes() / c.getTotalBytes();
-        return "%d %%, %s of %s"
-                .formatted(percent, Sizes.text(c.getDoneBytes()), Sizes.text(c.getTotalBytes()));
+    /** What a compaction that has ended has done, a line for each database. */
+    public static void printCompacted(String part, DatabasesReply reply, PrintWriter out) {
+        for (DatabaseStatus status : reply.getDatabasesList()) {
+            CompactionStatus c = status.getCompaction();
+            out.printf(
+                    "%s  %s  %s%n",
+                    part, status.getName(), Sizes.progress(c.getDoneBytes(), c.getTotalBytes()));
+        }
+        out.flush();
     }
 }

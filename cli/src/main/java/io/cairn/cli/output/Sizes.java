@@ -19,4 +19,10 @@ public final class Sizes {
         String number = unit == 0 || value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f";
         return String.format(Locale.ROOT, number, value) + " " + UNITS[unit];
     }
+
+    /** {@code 42 %, 1.20 GiB of 2.86 GiB}. */
+    static String progress(long done, long total) {
+        long percent = total == 0 ? 100 : 100 * done / total;
+        return "%d %%, %s of %s".formatted(percent, text(done), text(total));
+    }
 }

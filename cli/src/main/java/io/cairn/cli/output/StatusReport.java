@@ -51,6 +51,7 @@ public final class StatusReport {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("health", health());
         json.put("warnings", warnings);
+        json.put("notes", status.getNotesList());
         json.put("cluster_id", HexFormat.of().formatHex(status.getClusterId().toByteArray()));
         json.put("leader", status.getLeader());
         json.put("term", status.getTerm());
@@ -127,6 +128,7 @@ public final class StatusReport {
         MapUpdate map = status.getMap();
         out.printf("health    %s%n", health());
         warnings.forEach(w -> out.printf("          %s%n", w));
+        status.getNotesList().forEach(n -> out.printf("note      %s%n", n));
         out.printf(
                 "space     %s used of %s, %s free, %,d inodes%n",
                 Sizes.text(usedBytes()),

@@ -2,11 +2,13 @@ package io.cairn.cli.stats;
 
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.command.Pause;
 import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.Output;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.LocalTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
@@ -15,8 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -77,10 +77,9 @@ public final class StatsCommand implements Callable<ExitCode> {
     private void show(MetricsReader reader, StatsTarget target, long seconds, long count)
             throws InterruptedException {
         PrintWriter out = Objects.requireNonNull(spec).commandLine().getOut();
-        CountDownLatch never = new CountDownLatch(1); // Ctrl-C ends the process
         Reading before = reader.read();
         for (long i = 0; i < count && !out.checkError(); i++) {
-            var _ = never.await(seconds, TimeUnit.SECONDS);
+            Pause.of(Duration.ofSeconds(seconds));
             Reading after = reader.read();
             // The one part of a process is it, whatever it is called there.
             boolean all = target.part().isEmpty() || after.parts().size() == 1;

@@ -68,6 +68,20 @@ class StatusReportTest {
     }
 
     @Test
+    void aNoteIsShownAndDegradesNothing() {
+        StatusReply status =
+                cluster("0.2.0", "0.2.0", "0.2.0").addNotes("disk 3: as it is").build();
+        assertThat(lines(status, "note")).containsExactly("note      disk 3: as it is");
+        assertThat(lines(status, "health")).containsExactly("health    ok");
+        assertThat(StatusReport.of(status).isDegraded()).isFalse();
+        assertThat(StatusReport.of(status).asMap())
+                .containsEntry("notes", List.of("disk 3: as it is"))
+                .containsEntry("warnings", List.of());
+        StatusReply warning = status.toBuilder().addWarnings("disk 3: not as it should").build();
+        assertThat(StatusReport.of(warning).isDegraded()).isTrue();
+    }
+
+    @Test
     void theBacklogIsShownWithItsRateAndItsEnd() {
         assertThat(lines(StatusReply.getDefaultInstance(), "deleting")).isEmpty();
         assertThat(deleting(90))
@@ -77,6 +91,11 @@ class StatusReportTest {
         assertThat(deleting(3 * 3600)).endsWith("about 3 h");
         assertThat(deleting(5 * 86_400)).endsWith("about 5 days");
         assertThat(deleting(-1)).isEqualTo("12,345 files, 3.00 KiB, none deleted lately");
+        StatusReply limited = backlog(90).toBuilder().setDeletionLimit(200).build();
+        assertThat(lines(limited, "deleting").getFirst())
+                .endsWith("about 90 s (reaper.rate: 200/s at most)");
+        assertThat(StatusReport.of(limited).asMap())
+                .containsEntry("deletion_limit_inodes_per_second", 200L);
         assertThat(StatusReport.of(backlog(90)).asMap())
                 .containsEntry("deletion_backlog_inodes", 12_345L)
                 .containsEntry("deletion_inodes_per_second", 137.2)

@@ -67,8 +67,8 @@ final class DatabaseWatch {
         return levels;
     }
 
-    List<String> warnings() {
-        return plan.map(p -> LevelUse.warnings(name, p, levels)).orElse(List.of());
+    Remarks remarks() {
+        return plan.map(p -> LevelUse.remarks(name, p, levels)).orElse(Remarks.NONE);
     }
 
     /** Looks where the tables lie now. */
@@ -78,12 +78,14 @@ final class DatabaseWatch {
 
     DatabaseStatus status() {
         measure();
+        Remarks remarks = remarks();
         DatabaseStatus.Builder status =
                 DatabaseStatus.newBuilder()
                         .setName(name)
                         .setTwoDevices(paths.split())
                         .setFastLevels(plan.map(LevelPlan::levels).orElse(0))
-                        .addAllWarnings(warnings());
+                        .addAllWarnings(remarks.warnings())
+                        .addAllNotes(remarks.notes());
         for (LevelUse use : levels) {
             status.addLevels(
                     LevelStatus.newBuilder()

@@ -40,14 +40,16 @@ public record LevelUse(int level, long fastBytes, long slowBytes, int tables) {
     }
 
     /**
-     * One line for the administrator for each level that is not, or not all, on the fast device.
+     * A note for each level that lies on the slow device since the fast one has no room for it, as
+     * it was planned; a warning for each that has tables on the other device than planned.
      */
-    static List<String> warnings(String database, LevelPlan plan, List<LevelUse> levels) {
+    static Remarks remarks(String database, LevelPlan plan, List<LevelUse> levels) {
         List<String> warnings = new ArrayList<>();
+        List<String> notes = new ArrayList<>();
         for (LevelUse use : levels) {
             String level = "level %d of database %s".formatted(use.level, database);
             if (use.slowBytes > 0 && !plan.isFast(use.level)) {
-                warnings.add(
+                notes.add(
                         "%s (%s) lies on the slow device: fast_size has room for levels 0 to %d"
                                 .formatted(level, text(use.slowBytes), plan.levels()));
             }
@@ -62,7 +64,7 @@ public record LevelUse(int level, long fastBytes, long slowBytes, int tables) {
                                 .formatted(text(use.fastBytes), level, plan.levels()));
             }
         }
-        return warnings;
+        return new Remarks(warnings, notes);
     }
 
     private static String text(long bytes) {

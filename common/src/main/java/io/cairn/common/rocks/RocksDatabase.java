@@ -225,9 +225,9 @@ public final class RocksDatabase implements AutoCloseable {
         return watch.levels();
     }
 
-    /** One line for the administrator for each level that is not on the device meant for it. */
-    public List<String> warnings() {
-        return watch.warnings();
+    /** What the administrator should know of where the levels lie. Never blocks. */
+    public Remarks remarks() {
+        return watch.remarks();
     }
 
     /** What an administrator is told. */

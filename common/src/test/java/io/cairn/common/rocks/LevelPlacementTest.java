@@ -79,7 +79,8 @@ class LevelPlacementTest {
             assertThat((double) bytes("fast/test")).isLessThan(fastBytes);
 
             database.measure();
-            assertThat(database.warnings())
+            assertThat(database.remarks().warnings()).as("it is as configured").isEmpty();
+            assertThat(database.remarks().notes())
                     .singleElement()
                     .asString()
                     .startsWith("level %d of database test (".formatted(plan.levels() + 1))
@@ -87,9 +88,9 @@ class LevelPlacementTest {
         }
     }
 
-    /** RocksDB's own count of levels with a base that is given: what warnings go by. */
+    /** RocksDB's own count of levels with a base that is given: what remarks go by. */
     @Test
-    void aFixedBaseIsPlacedAndWarnedOfToo() throws Exception {
+    void aFixedBaseIsPlacedAndNotedToo() throws Exception {
         RocksOptions real = options("fast_size = '80GiB'\nmax_bytes_for_level_base = '2GiB'");
         LevelPlan plan = real.plan().orElseThrow(); // 2 + 2 + 16 of 78 GiB; 128 more do not fit
         assertThat(plan.levels()).isEqualTo(2);
@@ -100,7 +101,8 @@ class LevelPlacementTest {
                     .allSatisfy(use ->
                             assertThat(use.level() <= 2 ? use.slowBytes() : use.fastBytes())
                                     .isZero());
-            assertThat(database.warnings()).singleElement().asString().contains("level 3");
+            assertThat(database.remarks().warnings()).isEmpty();
+            assertThat(database.remarks().notes()).singleElement().asString().contains("level 3");
         }
     }
 
@@ -126,7 +128,8 @@ class LevelPlacementTest {
             long rows = rows(database);
             settle(database);
             database.measure();
-            assertThat(database.warnings()).anyMatch(w -> w.endsWith("cairn compact moves them"));
+            assertThat(database.remarks().warnings())
+                    .anyMatch(w -> w.endsWith("cairn compact moves them"));
             assertThat(database.status().hasCompaction()).isFalse();
             List<LevelUse> levelsBefore = database.levels();
             database.compact();
@@ -142,7 +145,7 @@ class LevelPlacementTest {
                     .satisfies(use ->
                             assertThat(to.equals("fast") ? use.slowBytes() : use.fastBytes())
                                     .isZero());
-            assertThat(database.warnings()).noneMatch(w -> w.contains("cairn compact"));
+            assertThat(database.remarks().warnings()).noneMatch(w -> w.contains("cairn compact"));
             assertThat(rows(database)).isEqualTo(rows);
         }
         assertThat(bytes(to + "/test")).isGreaterThan(BASE);

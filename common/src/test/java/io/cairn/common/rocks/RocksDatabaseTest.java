@@ -117,7 +117,7 @@ class RocksDatabaseTest {
             database.flush();
             database.measure();
             assertThat(database.levels()).extracting(LevelUse::slowBytes).containsOnly(0L);
-            assertThat(database.warnings()).isEmpty();
+            assertThat(database.remarks()).isEqualTo(Remarks.NONE);
         }
         try (Stream<Path> tables = Files.list(dir.resolve("fast/test"))) {
             assertThat(tables).anyMatch(f -> f.toString().endsWith(".sst"));

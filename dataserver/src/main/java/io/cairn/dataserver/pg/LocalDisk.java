@@ -4,6 +4,8 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.rocks.Remarks;
+import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.disk.FatalHandler;
@@ -104,7 +106,10 @@ public final class LocalDisk implements AutoCloseable {
                             + " was written to them stays in the write-ahead log");
         }
         status.addAllWarnings(store.warnings());
-        store.databases().forEach(index -> status.addAllWarnings(index.warnings()));
+        for (RocksDatabase index : store.databases()) {
+            Remarks remarks = index.remarks();
+            status.addAllWarnings(remarks.warnings()).addAllNotes(remarks.notes());
+        }
         return status;
     }
 

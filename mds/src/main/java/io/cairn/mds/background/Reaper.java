@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,7 +54,8 @@ public final class Reaper {
     private final Control control;
     private final NanoClock clock;
     private final MdsMeters metrics;
-    private final long inodesPerSecond;
+    private final LongSupplier limit;
+    private final Pace pace = new Pace();
 
     /** Inodes in flight: how many PGs are still to answer. */
     private final Map<Long, Integer> open = new HashMap<>();
@@ -72,14 +74,12 @@ public final class Reaper {
     private long cursor;
     private long number;
     private boolean removing;
-    private double allowance;
-    private long allowanceNanos;
     private long windowNanos;
     private long windowCount;
     private volatile double rate;
 
     /**
-     * @param inodesPerSecond 0: as fast as the data servers are
+     * @param limit inodes per second, asked at each step; 0: as fast as the data servers are
      */
     public Reaper(
             EntryLog entries,
@@ -90,7 +90,7 @@ public final class Reaper {
             Control control,
             NanoClock clock,
             MdsMeters metrics,
-            long inodesPerSecond) {
+            LongSupplier limit) {
         this.entries = entries;
         this.state = state;
         this.namespace = namespace;
@@ -99,7 +99,7 @@ public final class Reaper {
         this.control = control;
         this.clock = clock;
         this.metrics = metrics;
-        this.inodesPerSecond = inodesPerSecond;
+        this.limit = limit;
     }
 
     public void begin(Leadership.Term term) {
@@ -109,9 +109,8 @@ public final class Reaper {
         cursor = 0;
         number = 0;
         removing = false;
-        allowance = 0;
-        allowanceNanos = clock.nanos();
-        windowNanos = allowanceNanos;
+        windowNanos = clock.nanos();
+        pace.begin(windowNanos);
         windowCount = 0;
         ticks = control.every(TICK_NANOS, this::tick);
     }
@@ -133,6 +132,11 @@ public final class Reaper {
         return rate;
     }
 
+    /** Inodes per second at most; 0: no limit. Any thread. */
+    public long limit() {
+        return limit.getAsLong();
+    }
+
     /** Seconds until the backlog is gone at that rate, -1 if that cannot be said. Any thread. */
     public double etaSeconds() {
         long backlog = namespace.counters().deletionInodes();
@@ -143,7 +147,8 @@ public final class Reaper {
         measure();
         remove();
         int room = MAX_IN_FLIGHT - open.size() - finished.size();
-        int take = Math.min(Math.min(BATCH, room), allowed());
+        long inodesPerSecond = limit.getAsLong();
+        int take = Math.min(Math.min(BATCH, room), pace.allowed(inodesPerSecond, clock.nanos()));
         if (take <= 0 || map.get().pgs().isEmpty()) {
             return;
         }
@@ -152,7 +157,7 @@ public final class Reaper {
             return;
         }
         cursor = records.getLast().getSequence();
-        allowance -= records.size();
+        pace.took(records.size());
         send(records);
         remove();
         if (records.size() == BATCH && inodesPerSecond == 0) {
@@ -164,19 +169,6 @@ public final class Reaper {
         if (ticks != null) {
             tick();
         }
-    }
-
-    private int allowed() {
-        if (inodesPerSecond == 0) {
-            return Integer.MAX_VALUE;
-        }
-        long now = clock.nanos();
-        allowance =
-                Math.min(
-                        (double) inodesPerSecond,
-                        allowance + (now - allowanceNanos) * 1e-9 * inodesPerSecond);
-        allowanceNanos = now;
-        return (int) allowance;
     }
 
     private void send(List<DeletionRecord> records) {

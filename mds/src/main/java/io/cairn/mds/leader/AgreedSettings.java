@@ -84,7 +84,8 @@ public final class AgreedSettings {
                 wanted.getFeatureLevel());
         submit(
                 term,
-                wanted,
+                // Not what an administrator sets: that may have changed meanwhile.
+                wanted.toBuilder().clearReaperInodesPerSecond().build(),
                 () -> {
                     changing = null;
                     lease.use(state.settings().getLeaderLeaseNanos());

@@ -2,9 +2,9 @@ package io.cairn.mds.leader;
 
 import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
+import io.cairn.common.rocks.Remarks;
 import io.cairn.mds.raft.MetaLog;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -20,20 +20,19 @@ public final class LeaseGrants {
 
     private final EntryLog entries;
     private final MemberReports.Report own;
-    private final Supplier<List<String>> warnings;
+    private final Supplier<Remarks> remarks;
 
     /** The group's lease that was last said to be another than this member's. */
     private final AtomicLong saidNanos = new AtomicLong();
 
     /**
      * @param own what this member is
-     * @param warnings what the administrator should know of this member now
+     * @param remarks what the administrator should know of this member now
      */
-    public LeaseGrants(
-            EntryLog entries, MemberReports.Report own, Supplier<List<String>> warnings) {
+    public LeaseGrants(EntryLog entries, MemberReports.Report own, Supplier<Remarks> remarks) {
         this.entries = entries;
         this.own = own;
-        this.warnings = warnings;
+        this.remarks = remarks;
     }
 
     /**
@@ -54,13 +53,15 @@ public final class LeaseGrants {
                 log.joinUpTo(ask.getJoinAttempt(), term, ask.getJoinIndex());
             }
         }
+        Remarks told = remarks.get();
         return LeaderLeaseReply.newBuilder()
                 .setTerm(term)
                 .setGranted(inTerm && votes)
                 .setJoinAttempt(log.joining())
                 .setConfiguredLeaseNanos(own.configuredLeaseNanos())
                 .setFeatureLevel(own.featureLevel())
-                .addAllWarnings(warnings.get())
+                .addAllWarnings(told.warnings())
+                .addAllNotes(told.notes())
                 .setRelease(own.release())
                 .build();
     }

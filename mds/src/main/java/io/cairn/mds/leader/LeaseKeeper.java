@@ -5,12 +5,12 @@ import io.cairn.common.proto.LeaderLeaseRequest;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.release.Release;
+import io.cairn.common.rocks.Remarks;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.MetaLog;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
@@ -137,7 +137,7 @@ public final class LeaseKeeper {
                             reply.getConfiguredLeaseNanos(),
                             reply.getFeatureLevel(),
                             attempt,
-                            List.copyOf(reply.getWarningsList()),
+                            new Remarks(reply.getWarningsList(), reply.getNotesList()),
                             Release.shown(reply.getRelease())));
         }
     }

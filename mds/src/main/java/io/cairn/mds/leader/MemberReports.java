@@ -1,5 +1,6 @@
 package io.cairn.mds.leader;
 
+import io.cairn.common.rocks.Remarks;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -22,14 +23,14 @@ public final class MemberReports {
      * @param configuredLeaseNanos the leader's lease by its configuration
      * @param featureLevel the highest that it knows
      * @param joinAttempt the number its attempt to join goes by, 0 if it is not joining
-     * @param warnings what it has to tell the administrator; of this member itself, none
+     * @param remarks what it has to tell the administrator; of this member itself, none
      * @param release of Cairn that it runs; empty if it does not say
      */
     public record Report(
             long configuredLeaseNanos,
             int featureLevel,
             long joinAttempt,
-            List<String> warnings,
+            Remarks remarks,
             String release) {
         public boolean joining() {
             return joinAttempt != 0;

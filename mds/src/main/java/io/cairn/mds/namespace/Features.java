@@ -27,10 +27,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 1;
+    public static final int CURRENT = 2;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
-    private static final Map<String, Integer> SINCE = Map.of();
+    private static final Map<String, Integer> SINCE =
+            Map.of("cairn.ClusterSettings.reaper_inodes_per_second", 2);
 
     private final Map<String, Integer> since;
 

@@ -7,6 +7,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.rocks.Remarks;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
@@ -287,9 +288,9 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
         return store.counters();
     }
 
-    /** What the administrator should know of the database, a line each. Never blocks. */
-    public List<String> databaseWarnings() {
-        return store.database().rocks().warnings();
+    /** What the administrator should know of the database. Never blocks. */
+    public Remarks databaseRemarks() {
+        return store.database().rocks().remarks();
     }
 
     /** The one there is at the moment: another takes its place with a checkpoint. */

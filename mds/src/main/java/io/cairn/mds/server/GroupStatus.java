@@ -65,7 +65,7 @@ final class GroupStatus {
             }
             @Nullable Report told = reports.of(member.getId());
             if (told != null) {
-                told.warnings().forEach(warning -> warnings.add(name + ": " + warning));
+                told.remarks().warnings().forEach(w -> warnings.add(name + ": " + w));
             }
             if (otherwiseConfigured(member)) {
                 warnings.add(
@@ -75,6 +75,18 @@ final class GroupStatus {
             }
         }
         return warnings;
+    }
+
+    /** What the others tell of their databases that is as configured. */
+    List<String> notes() {
+        List<String> notes = new ArrayList<>();
+        for (MdsMember member : leadership.members()) {
+            @Nullable Report told = reports.of(member.getId());
+            if (told != null) {
+                told.remarks().notes().forEach(n -> notes.add(name(member.getId()) + ": " + n));
+            }
+        }
+        return notes;
     }
 
     /** One that is joining answers, but grants nothing. */

@@ -1,5 +1,7 @@
 package io.cairn.mds.server;
 
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.ForgottenSessions;
@@ -9,19 +11,24 @@ import io.cairn.mds.background.Truncator;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.MapChanges;
+import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.LeaderEntries;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseKeeper;
+import io.cairn.mds.leader.LiveSettings;
 import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +48,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final NewCluster newCluster;
     private final LeaseKeeper leases;
     private final AgreedSettings settings;
+    private final LiveSettings liveSettings;
     private final CurrentMap map;
     private final MapChanges changes;
     private final PgTables pgTables;
@@ -51,6 +59,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final Reaper reaper;
     private final Truncator truncator;
     private final TruncationWaits truncationWaits;
+    private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
     /** Makes the parts and lets those follow the state that must. */
@@ -69,6 +78,13 @@ final class LeaderDuties implements Leadership.Duties {
         this.control = control;
         LeaderEntries own = new LeaderEntries(leadership, entries, control);
         settings = new AgreedSettings(own, state, reports);
+        liveSettings =
+                new LiveSettings(
+                        leadership,
+                        entries,
+                        state,
+                        control,
+                        config.background().reaperInodesPerSecond());
         newCluster = new NewCluster(config, settings, own, state);
         leases = new LeaseKeeper(leadership, client, control, clock, entries, reports);
         map = new CurrentMap(state, leadership, control);
@@ -109,11 +125,16 @@ final class LeaderDuties implements Leadership.Duties {
                         control,
                         clock,
                         metrics,
-                        config.background().reaperInodesPerSecond());
+                        liveSettings::reaperRate);
         truncator = new Truncator(entries, state, calls, map, control, metrics);
         truncationWaits =
                 new TruncationWaits(
                         leadership, state, mutations.sessions(), truncator, control, metrics);
+        releases =
+                new MixedReleases(
+                        () -> releases(reports),
+                        clock,
+                        config.warnings().mixedReleasesAfter().toNanos());
         state.addListener(map);
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
@@ -142,6 +163,7 @@ final class LeaderDuties implements Leadership.Duties {
         reaper.begin(term);
         truncator.begin();
         pgTables.begin();
+        releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
         leadership.open(term);
     }
@@ -155,7 +177,25 @@ final class LeaderDuties implements Leadership.Duties {
             sessions.tick();
             forgotten.tick();
             mutations.appendTurns().tick();
+            releases.tick();
         }
+    }
+
+    /** Of members that answer and data servers that are up. */
+    private Map<String, String> releases(MemberReports reports) {
+        Map<String, String> releases = new LinkedHashMap<>();
+        for (MdsMember member : leadership.members()) {
+            MemberReports.@Nullable Report told = reports.of(member.getId());
+            releases.put("mds-" + member.getId(), told == null ? "" : told.release());
+        }
+        Map<Integer, ServerLeases.Known> heard = dataServers.all();
+        for (Server server : map.get().servers()) {
+            ServerLeases.@Nullable Known known = heard.get(server.getId());
+            if (server.getUp() && known != null) {
+                releases.put("data-" + server.getId(), known.release());
+            }
+        }
+        return releases;
     }
 
     @Override
@@ -167,6 +207,7 @@ final class LeaderDuties implements Leadership.Duties {
         pgTables.end();
         changes.end();
         mutations.end();
+        releases.reset();
         @Nullable ScheduledFuture<?> running = ticks;
         if (running != null) {
             running.cancel(false);
@@ -192,8 +233,16 @@ final class LeaderDuties implements Leadership.Duties {
         return sessions;
     }
 
+    LiveSettings liveSettings() {
+        return liveSettings;
+    }
+
     Reaper reaper() {
         return reaper;
+    }
+
+    MixedReleases releases() {
+        return releases;
     }
 
     TruncationWaits truncationWaits() {

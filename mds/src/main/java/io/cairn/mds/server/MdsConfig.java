@@ -55,6 +55,7 @@ public record MdsConfig(
         @Key("Data servers.") DataServers dataServers,
         @Key("The pool made with a new cluster; of no effect later.") Pool pool,
         @Key("Background work.") Background background,
+        @Key("What `cairn status` warns of.") Warnings warnings,
         @Key("The database of the namespace.") RocksConfig rocksdb,
         @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
         @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {
@@ -227,10 +228,22 @@ public record MdsConfig(
         RACK
     }
 
+    /** What the administrator is warned of. */
+    public record Warnings(
+            @Key(
+                            value =
+                                    "Servers of different releases are a warning when they have differed for so long:"
+                                            + " longer than it takes to upgrade all of them. Each leader counts anew.",
+                            defaultValue = "1d",
+                            min = "1s")
+                    Duration mixedReleasesAfter) {}
+
     /** Background work. */
     public record Background(
             @Key(
-                            value = "Deleted inodes whose data is removed per second; 0: no limit.",
+                            value =
+                                    "Deleted inodes whose data is removed per second; 0: no limit. Of no"
+                                            + " effect once `cairn set reaper.rate` was used.",
                             defaultValue = "0",
                             min = "0")
                     long reaperInodesPerSecond) {}

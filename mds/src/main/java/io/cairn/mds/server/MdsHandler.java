@@ -16,6 +16,7 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
+import io.cairn.mds.leader.LiveSettings;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
@@ -33,6 +34,7 @@ final class MdsHandler implements RpcHandler {
     private final Mutations mutations;
     private final ClientSessions sessions;
     private final DataServers dataServers;
+    private final LiveSettings settings;
     private final Status status;
     private final Control control;
     private final LeaseGrants grants;
@@ -46,6 +48,7 @@ final class MdsHandler implements RpcHandler {
             Mutations mutations,
             ClientSessions sessions,
             DataServers dataServers,
+            LiveSettings settings,
             Status status,
             Control control,
             LeaseGrants grants,
@@ -57,6 +60,7 @@ final class MdsHandler implements RpcHandler {
         this.mutations = mutations;
         this.sessions = sessions;
         this.dataServers = dataServers;
+        this.settings = settings;
         this.status = status;
         this.control = control;
         this.grants = grants;
@@ -106,6 +110,7 @@ final class MdsHandler implements RpcHandler {
                 request.reply(
                         grants.answer(Heads.parse(LeaderLeaseRequest.parser(), request.head())));
             }
+            case SETTINGS -> control(method, request, start, settings::handle);
             case STATUS -> status(method, request, start);
             case DATABASES -> {
                 databases.list(request);

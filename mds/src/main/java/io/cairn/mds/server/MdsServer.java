@@ -7,6 +7,7 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Role;
 import io.cairn.common.release.Release;
 import io.cairn.common.rocks.DatabaseService;
+import io.cairn.common.rocks.Remarks;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
@@ -152,7 +153,7 @@ public final class MdsServer implements AutoCloseable {
                                 config.raft().leaderLease().toNanos(),
                                 Features.CURRENT,
                                 0,
-                                List.of(),
+                                Remarks.NONE,
                                 Release.CURRENT));
         LeaderDuties duties =
                 new LeaderDuties(
@@ -176,10 +177,11 @@ public final class MdsServer implements AutoCloseable {
                         duties.map(),
                         duties.dataServers(),
                         duties.reaper(),
+                        duties.releases(),
                         control,
                         clock,
                         config.dataServers().bootstrapDisks(),
-                        state::databaseWarnings);
+                        state::databaseRemarks);
         @Nullable MetaLog started = null;
         try {
             started = MetaLog.start(logConfig(config), directory, state, leadership);
@@ -198,10 +200,10 @@ public final class MdsServer implements AutoCloseable {
                                     duties.mutations(),
                                     duties.sessions(),
                                     duties.dataServers(),
+                                    duties.liveSettings(),
                                     status,
                                     control,
-                                    new LeaseGrants(
-                                            entries, reports.own(), state::databaseWarnings),
+                                    new LeaseGrants(entries, reports.own(), state::databaseRemarks),
                                     new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);

@@ -9,10 +9,12 @@ import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
 import io.cairn.common.proto.StatFsReply;
 import io.cairn.common.proto.StatusReply;
+import io.cairn.common.rocks.Remarks;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
+import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgTables;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.Control;
@@ -52,10 +54,11 @@ final class Status {
     private final CurrentMap map;
     private final DataServers dataServers;
     private final Reaper reaper;
+    private final MixedReleases releases;
     private final Control control;
     private final NanoClock clock;
     private final int bootstrapDisks;
-    private final Supplier<List<String>> databaseWarnings;
+    private final Supplier<Remarks> database;
 
     Status(
             Leadership leadership,
@@ -67,10 +70,11 @@ final class Status {
             CurrentMap map,
             DataServers dataServers,
             Reaper reaper,
+            MixedReleases releases,
             Control control,
             NanoClock clock,
             int bootstrapDisks,
-            Supplier<List<String>> databaseWarnings) {
+            Supplier<Remarks> database) {
         this.leadership = leadership;
         this.group = group;
         this.entries = entries;
@@ -80,10 +84,11 @@ final class Status {
         this.map = map;
         this.dataServers = dataServers;
         this.reaper = reaper;
+        this.releases = releases;
         this.control = control;
         this.clock = clock;
         this.bootstrapDisks = bootstrapDisks;
-        this.databaseWarnings = databaseWarnings;
+        this.database = database;
     }
 
     /**
@@ -188,6 +193,7 @@ final class Status {
                         .setDeletionBacklogBytes(counters.deletionBytes())
                         .setDeletionRate(reaper.rate())
                         .setDeletionEtaSeconds(reaper.etaSeconds())
+                        .setDeletionLimit(reaper.limit())
                         .setSpace(space());
         for (SessionRecord record : state.sessions()) {
             reply.addSessions(session(record, now));
@@ -203,7 +209,18 @@ final class Status {
                                                         / 1_000_000)
                                         .addAllDisks(known.disks())
                                         .setRelease(known.release())));
-        return reply.addAllWarnings(warnings(present)).build();
+        return reply.addAllWarnings(warnings(present)).addAllNotes(notes()).build();
+    }
+
+    private List<String> notes() {
+        List<String> notes = new ArrayList<>(group.notes());
+        for (ServerLeases.Known server : dataServers.all().values()) {
+            for (DiskStatus disk : server.disks()) {
+                disk.getNotesList().forEach(n -> notes.add("disk " + disk.getDisk() + ": " + n));
+            }
+        }
+        notes.addAll(database.get().notes());
+        return notes;
     }
 
     private SessionStatus session(SessionRecord record, long now) {
@@ -255,7 +272,8 @@ final class Status {
                             + log.space().freeBytes()
                             + " bytes free: only deletions and opens are taken");
         }
-        warnings.addAll(databaseWarnings.get());
+        warnings.addAll(database.get().warnings());
+        warnings.addAll(releases.warnings());
         if (control.failedTasks() > 0) {
             warnings.add(
                     "%d tasks of the leader's control thread failed: a fault, see the log of member %d; restarting it lets another member lead"

@@ -2,10 +2,10 @@ package io.cairn.mds.leader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.rocks.Remarks;
 import io.cairn.mds.leader.MemberReports.Report;
 import io.cairn.mds.proto.ClusterSettings;
 import java.util.Arrays;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class AgreedSettingsTest {
@@ -45,13 +45,13 @@ final class AgreedSettingsTest {
         return AgreedSettings.wanted(
                         PRESENT,
                         Arrays.stream(levels)
-                                .mapToObj(l -> new Report(1000, l, 0, List.of(), ""))
+                                .mapToObj(l -> new Report(1000, l, 0, Remarks.NONE, ""))
                                 .toList())
                 .getFeatureLevel();
     }
 
     private static Report report(long leaseNanos) {
-        return new Report(leaseNanos, 2, 0, List.of(), "");
+        return new Report(leaseNanos, 2, 0, Remarks.NONE, "");
     }
 
     private static ClusterSettings wanted(long... leases) {

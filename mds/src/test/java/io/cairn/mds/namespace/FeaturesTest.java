@@ -72,6 +72,17 @@ final class FeaturesTest {
     }
 
     @Test
+    void theTableNamesFieldsThatThereAre() {
+        LogEntry rate =
+                LogEntry.newBuilder()
+                        .setSettings(ClusterSettings.newBuilder().setReaperInodesPerSecond(0))
+                        .build();
+        assertThat(new Features().above(rate, 1))
+                .isEqualTo("cairn.ClusterSettings.reaper_inodes_per_second");
+        assertThat(new Features().above(rate, 2)).isNull();
+    }
+
+    @Test
     void anOperationThatIsNotKnownStopsTheMember() throws Exception {
         stops(mkdir(null, FUTURE), "field 99 of cairn.Mutation");
     }

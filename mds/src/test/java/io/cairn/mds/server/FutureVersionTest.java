@@ -7,13 +7,18 @@ import com.google.protobuf.UnknownFieldSet;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MkdirOp;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.SettingsReply;
+import io.cairn.common.proto.SettingsRequest;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemory;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.raft.MemberRefusedException;
@@ -23,6 +28,8 @@ import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.StateTx;
 import io.cairn.mds.store.Time;
 import java.nio.file.Path;
+import java.time.Duration;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -88,7 +95,7 @@ final class FutureVersionTest {
         try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
             group.awaitServing();
             group.stop(1);
-            write(later);
+            write(1, later);
             assertThatThrownBy(() -> group.start(1))
                     .isInstanceOf(MemberRefusedException.class)
                     .hasMessageContaining("feature level " + (Features.CURRENT + 1))
@@ -96,12 +103,49 @@ final class FutureVersionTest {
         }
     }
 
-    /** Into the state of the stopped member, as a later version would have. */
-    private void write(ClusterSettings settings) throws Exception {
+    @Test
+    void aSettingThatAMemberMayNotKnowIsRefused() throws Exception {
+        ClusterSettings earlier =
+                ClusterSettings.newBuilder()
+                        .setLeaderLeaseNanos(1_000_000_000L)
+                        .setFeatureLevel(1)
+                        .build();
+        SettingsRequest rate =
+                SettingsRequest.newBuilder().setName("reaper.rate").setValue("5").build();
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            group.awaitServing();
+            for (int id = 1; id <= 3; id++) {
+                group.stop(id);
+                write(id, earlier);
+            }
+            // What the third one knows is not heard of, and so the level does not rise.
+            group.start(1);
+            group.start(2);
+            group.awaitServing();
+            assertThat(group.status().getFeatureLevel()).isEqualTo(1);
+            RpcStatus refused = group.call(Method.SETTINGS, rate, SettingsReply.parser()).status();
+            assertThat(refused.errno()).isEqualTo(Errno.EAGAIN);
+            assertThat(refused.advice()).isEqualTo(Advice.GIVE_UP);
+            assertThat(refused.detail()).contains("feature level 1");
+            assertThat(group.fatal).hasNullValue();
+
+            group.start(3);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(60))
+                    .until(() ->
+                            group.call(Method.SETTINGS, rate, SettingsReply.parser())
+                                    .status()
+                                    .ok());
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    /** Into the state of the stopped member, as another version would have. */
+    private void write(int member, ClusterSettings settings) throws Exception {
         try (RocksMemory memory = new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32))) {
             MetaStore store =
                     MetaStore.open(
-                            directory.resolve("mds-1/namespace/current"),
+                            directory.resolve("mds-" + member + "/namespace/current"),
                             new MetaStateConfig(
                                     RocksConfig.defaults(),
                                     memory,

@@ -409,8 +409,17 @@ final class MdsServerTest {
             three.register();
             await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
             long epoch = group.status().getMap().getEpoch();
-            one.heartbeat(epoch);
+            one.heartbeat(
+                    epoch,
+                    DiskStatus.newBuilder()
+                            .setDisk(one.disk)
+                            .setCapacityBytes(1 << 30)
+                            .setFreeBytes(1 << 29)
+                            .addNotes("all is well")
+                            .build());
             assertThat(group.status().getWarningsList()).isEmpty();
+            assertThat(group.status().getNotesList())
+                    .containsExactly("disk " + one.disk + ": all is well");
             assertThat(group.status().getSpace().getFreeBytes()).isPositive();
 
             DiskStatus out =

@@ -1,4 +1,4 @@
-package io.cairn.cli;
+package io.cairn.cli.admin;
 
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
@@ -29,10 +29,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
-/** Asks servers, as an administrator. Used by one thread. */
+/** Asks the servers of a cluster, as an administrator. Used by one thread. */
 public final class AdminClient implements AutoCloseable {
     private static final Duration PER_CALL = Duration.ofSeconds(3);
 
+    private final List<HostPort> members;
     private final RpcLoops loops = new RpcLoops(1, "admin");
     private final RpcClient rpc =
             new RpcClient(
@@ -42,13 +43,19 @@ public final class AdminClient implements AutoCloseable {
                     RpcOptions.DEFAULT);
 
     /**
+     * @param members of the metadata service, at least one of them
+     */
+    public AdminClient(List<HostPort> members) {
+        this.members = members;
+    }
+
+    /**
      * The MDS leader's view of the cluster.
      *
      * @throws CommandException as {@link #ask}
      */
-    public StatusReply status(List<HostPort> members) {
-        return ask(
-                members, Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser());
+    public StatusReply status() {
+        return ask(Method.STATUS, StatusRequest.getDefaultInstance(), StatusReply.parser());
     }
 
     /**
@@ -58,8 +65,7 @@ public final class AdminClient implements AutoCloseable {
      *     all are of another protocol version or cluster
      * @throws FsException what the leader refused it with
      */
-    public <R extends MessageLite> R ask(
-            List<HostPort> members, Method method, MessageLite request, Parser<R> parser) {
+    public <R extends MessageLite> R ask(Method method, MessageLite request, Parser<R> parser) {
         LeaderFinder finder = new LeaderFinder(members.stream().map(RpcAddress::of).toList());
         StringJoiner failures = new StringJoiner("; ");
         boolean refused = true;

@@ -1,0 +1,69 @@
+package io.cairn.cli;
+
+import io.cairn.cli.admin.AdminClient;
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.local.ClusterDirectory;
+import io.cairn.cli.output.Output;
+import io.cairn.cli.output.Progress;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** A command that asks a running cluster: which one, how, and where its answer is printed. */
+abstract class ClusterCommand implements Callable<ExitCode> {
+    @Spec private @Nullable CommandSpec spec;
+
+    @Mixin private final ClusterOptions cluster = new ClusterOptions();
+
+    @Mixin private final GlobalOptions options = new GlobalOptions();
+
+    /**
+     * To be closed by the command.
+     *
+     * @throws CommandException UNREACHABLE where the directory has no cluster
+     */
+    final AdminClient connect() throws IOException {
+        return new AdminClient(cluster.members());
+    }
+
+    /** The state directory of the cluster; empty where servers were named instead. */
+    final Optional<ClusterDirectory> local() {
+        return cluster.local();
+    }
+
+    final boolean json() {
+        return options.json();
+    }
+
+    final PrintWriter out() {
+        return spec().commandLine().getOut();
+    }
+
+    /** Prints the one document that {@code --json} asks for. */
+    final void printJson(Object document) {
+        new Output(out()).json(document);
+    }
+
+    /** To be closed before anything else is printed. */
+    final Progress progress() {
+        return Progress.on(out(), json());
+    }
+
+    /** To be thrown: the command line is wrong. */
+    final ParameterException usage(String problem) {
+        return new ParameterException(spec().commandLine(), problem);
+    }
+
+    private CommandSpec spec() {
+        return Objects.requireNonNull(spec);
+    }
+}
