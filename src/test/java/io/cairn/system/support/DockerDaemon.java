@@ -64,12 +64,15 @@ public final class DockerDaemon implements AutoCloseable {
         try {
             Files.createDirectories(base);
             DockerDaemon daemon = new DockerDaemon(base, launch(base));
-            if (daemon.answersInTime()) {
+            String reason =
+                    daemon.answersInTime()
+                            ? daemon.refusalOfAContainer()
+                            : "dockerd: " + daemon.lastError();
+            if (reason.isEmpty()) {
                 return new Attempt(daemon, "");
             }
-            String reason = daemon.lastError();
             daemon.close();
-            return new Attempt(null, "dockerd: " + reason);
+            return new Attempt(null, reason);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -103,6 +106,32 @@ public final class DockerDaemon implements AutoCloseable {
 
     private static boolean answers() {
         return Shell.run("timeout", "5", "docker", "version").exitCode() == 0;
+    }
+
+    /**
+     * A dockerd that answers may still be unable to start a container, for want of control groups
+     * or of rights. So one with a network, and with what a mount needs, is started from nothing.
+     *
+     * @return why it could not be; empty if it could
+     */
+    private String refusalOfAContainer() {
+        Shell.Result tried =
+                Shell.bash(
+                        """
+                        set -e -o pipefail
+                        mkdir -p '%1$s/probe'; cd '%1$s/probe'
+                        echo 'int main(void) { return 0; }' | gcc -static -o true -x c -
+                        tar -c true | timeout 60 docker import - cairn-probe
+                        timeout 60 docker network create cairn-probe
+                        timeout 60 docker run --rm --init --network cairn-probe --device /dev/fuse --cap-add SYS_ADMIN \
+                            --security-opt apparmor=unconfined cairn-probe /true
+                        timeout 60 docker network rm cairn-probe; timeout 60 docker rmi cairn-probe
+                        """
+                                .formatted(base));
+        return tried.exitCode() == 0
+                ? ""
+                : "a container cannot be started here: "
+                        + tried.err().lines().reduce("nothing was said", (_, last) -> last);
     }
 
     private String lastError() throws IOException {
