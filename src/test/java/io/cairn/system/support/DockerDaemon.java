@@ -14,6 +14,8 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.testcontainers.DockerClientFactory;
 
 /**
@@ -23,6 +25,7 @@ import org.testcontainers.DockerClientFactory;
  * from the environment only. Closing it removes all containers and images. One thread.
  */
 public final class DockerDaemon implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DockerDaemon.class);
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final Duration END_LIMIT = Duration.ofSeconds(20);
     private static final String UNIX = "unix://";
@@ -185,8 +188,7 @@ public final class DockerDaemon implements AutoCloseable {
     private static void silenceHook() {
         Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
             if (!DockerClientFactory.TESTCONTAINERS_THREAD_GROUP.equals(thread.getThreadGroup())) {
-                System.err.println("Exception in thread " + thread.getName());
-                failure.printStackTrace();
+                LOG.error("thread {} ended", thread.getName(), failure);
             }
         });
     }

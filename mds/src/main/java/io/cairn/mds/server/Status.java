@@ -94,7 +94,8 @@ final class Status {
     /**
      * Usable space after replication. Every PG fills at the same rate, so the disk with the least
      * room for the share of PGs it holds ends it for all: capacity and free space are that disk's,
-     * scaled up to the cluster.
+     * scaled up to the cluster. A data file that its file system has no room for is as large as
+     * what is used of it and what can be had: so what is used is exact, whoever else takes space.
      */
     StatFsReply space() {
         ClusterMap present = map.get();
@@ -116,8 +117,8 @@ final class Status {
             boolean out = now != null && now.getCondition() == DiskCondition.DISK_OUT;
             double share = (double) e.getValue() / pgs;
             long total =
-                    now != null && now.getCapacityBytes() > 0
-                            ? now.getCapacityBytes()
+                    now != null && now.getCapacityBytes() > 0 && !out
+                            ? now.getUsedBytes() + now.getFreeBytes()
                             : disk == null ? 0 : disk.getCapacityBytes();
             capacity = Math.min(capacity, (long) (total / share));
             if (out) {

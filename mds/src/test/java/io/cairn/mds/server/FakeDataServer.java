@@ -123,6 +123,7 @@ final class FakeDataServer implements AutoCloseable {
                 DiskStatus.newBuilder()
                         .setDisk(disk)
                         .setCapacityBytes(1 << 30)
+                        .setUsedBytes(1 << 29)
                         .setFreeBytes(1 << 29)
                         .build());
     }

@@ -105,7 +105,7 @@ final class MdsGroupTest {
                     .untilAsserted(() -> {
                         int leader = group.awaitServing();
                         List<String> spilled =
-                                status(group, leader).getWarningsList().stream()
+                                status(group, leader).getNotesList().stream()
                                         .filter(w -> w.contains("level 1 of database metadata ("))
                                         .toList();
                         assertThat(spilled)

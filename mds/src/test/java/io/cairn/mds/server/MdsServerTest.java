@@ -414,13 +414,17 @@ final class MdsServerTest {
                     DiskStatus.newBuilder()
                             .setDisk(one.disk)
                             .setCapacityBytes(1 << 30)
+                            .setUsedBytes(1 << 28)
                             .setFreeBytes(1 << 29)
                             .addNotes("all is well")
                             .build());
             assertThat(group.status().getWarningsList()).isEmpty();
             assertThat(group.status().getNotesList())
                     .containsExactly("disk " + one.disk + ": all is well");
-            assertThat(group.status().getSpace().getFreeBytes()).isPositive();
+            assertThat(group.status().getSpace().getFreeBytes()).isEqualTo(1 << 29);
+            assertThat(group.status().getSpace().getCapacityBytes())
+                    .as("its file system has no room for more of it")
+                    .isEqualTo(3 << 28);
 
             DiskStatus out =
                     DiskStatus.newBuilder()
