@@ -49,6 +49,9 @@ it: can-mount
 test: can-mount
 	@$(MVN) -T 2 -Dskip.system=false spotless:check verify $(SHOW)
 
+# These live for long: with everything the JVM has.
+crash soak: export CAIRN_JAVA_OPTS :=
+
 # What `test` does a few rounds of: 50 times kill -9 of everything, 10 power cuts. About half an hour.
 crash: can-mount
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest='KillTest,PowerTest' -Dsurefire.failIfNoSpecifiedTests=false \

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * space comes back. {@code -Dcairn.test.files} sets how many files.
  */
 class ReaperTest {
-    private static final int FILES = Integer.getInteger("cairn.test.files", 3_000);
+    private static final int FILES = Integer.getInteger("cairn.test.files", 3_200);
     private static final int DIRECTORIES = 16;
     private static final String MDS = "mds-1";
     private static final String BACKLOG = "cairn_mds_deletion_backlog";
