@@ -3,13 +3,9 @@ package io.cairn.common.libc;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.StructLayout;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
-import java.lang.invoke.VarHandle;
 import java.nio.file.Path;
 
 /**
@@ -66,7 +62,7 @@ public final class FileSpace {
     /** Space that the file has now, written or only kept, with what its block map takes. */
     public static long allocatedBytes(Path path) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment state = arena.allocate(Calls.STATE);
+            MemorySegment state = arena.allocate(Descriptors.STATE);
             MemorySegment found = arena.allocate(STATX_BYTES, Long.BYTES);
             int failed =
                     (int)
@@ -78,7 +74,8 @@ public final class FileSpace {
                                     STATX_BLOCKS,
                                     found);
             if (failed != 0) {
-                throw new IOException("statx of " + path + " failed: errno " + errno(state));
+                throw new IOException(
+                        "statx of " + path + " failed: errno " + Descriptors.errno(state));
             }
             return found.get(ValueLayout.JAVA_LONG, STX_BLOCKS_OFFSET) * BLOCK_BYTES;
         } catch (IOException | RuntimeException | Error e) {
@@ -90,32 +87,25 @@ public final class FileSpace {
 
     private static Outcome fallocate(Path path, int mode, long position, long bytes)
             throws IOException {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment state = arena.allocate(Calls.STATE);
-            int fd =
-                    (int)
-                            Calls.OPEN.invokeExact(
-                                    state, arena.allocateFrom(path.toString()), O_RDWR_CLOEXEC);
-            if (fd < 0) {
-                throw new IOException(path + " cannot be opened: errno " + errno(state));
-            }
-            try {
-                return outcome(path, mode, position, bytes, fd, state);
-            } finally {
-                int _ = (int) Calls.CLOSE.invokeExact(fd);
-            }
-        } catch (IOException | RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException(e);
-        }
+        return Descriptors.withOpen(
+                path,
+                O_RDWR_CLOEXEC,
+                "to change what space it has",
+                (fd, arena) ->
+                        outcome(
+                                path,
+                                mode,
+                                position,
+                                bytes,
+                                fd,
+                                arena.allocate(Descriptors.STATE)));
     }
 
     private static Outcome outcome(
             Path path, int mode, long position, long bytes, int fd, MemorySegment state)
             throws Throwable {
         while ((int) Calls.FALLOCATE.invokeExact(state, fd, mode, position, bytes) != 0) {
-            int errno = errno(state);
+            int errno = Descriptors.errno(state);
             switch (errno) {
                 case EINTR -> {
                     // once more
@@ -135,41 +125,21 @@ public final class FileSpace {
         return Outcome.DONE;
     }
 
-    private static int errno(MemorySegment state) {
-        return (int) Calls.ERRNO.get(state, 0L);
-    }
-
     /** Looked up when they are first needed. */
     private static final class Calls {
-        private static final Linker LINKER = Linker.nativeLinker();
         private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
         private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
 
-        static final StructLayout STATE = Linker.Option.captureStateLayout();
-        static final VarHandle ERRNO =
-                STATE.varHandle(MemoryLayout.PathElement.groupElement("errno"));
-
-        // variadic: a mode would follow, which opening an existing file does not take
-        static final MethodHandle OPEN =
-                LINKER.downcallHandle(
-                        LINKER.defaultLookup().findOrThrow("open"),
-                        FunctionDescriptor.of(INT, ValueLayout.ADDRESS, INT),
-                        Linker.Option.firstVariadicArg(2),
-                        Linker.Option.captureCallState("errno"));
-        static final MethodHandle CLOSE =
-                LINKER.downcallHandle(
-                        LINKER.defaultLookup().findOrThrow("close"),
-                        FunctionDescriptor.of(INT, INT));
         static final MethodHandle STATX =
-                LINKER.downcallHandle(
-                        LINKER.defaultLookup().findOrThrow("statx"),
+                Descriptors.call(
+                        "statx",
                         FunctionDescriptor.of(
                                 INT, INT, ValueLayout.ADDRESS, INT, INT, ValueLayout.ADDRESS),
-                        Linker.Option.captureCallState("errno"));
+                        Descriptors.SETS_ERRNO);
         static final MethodHandle FALLOCATE =
-                LINKER.downcallHandle(
-                        LINKER.defaultLookup().findOrThrow("fallocate"),
+                Descriptors.call(
+                        "fallocate",
                         FunctionDescriptor.of(INT, INT, INT, LONG, LONG),
-                        Linker.Option.captureCallState("errno"));
+                        Descriptors.SETS_ERRNO);
     }
 }

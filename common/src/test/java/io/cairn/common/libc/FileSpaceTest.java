@@ -63,6 +63,7 @@ class FileSpaceTest {
         Path none = directory.resolve("none");
         assertThatThrownBy(() -> FileSpace.reserve(none, 0, 4096))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining(none + " cannot be opened: errno 2");
+                .hasMessageContaining(
+                        none + " cannot be opened to change what space it has: errno 2");
     }
 }
