@@ -66,7 +66,7 @@ final class Members {
         return new CommandException(
                 ExitCode.CONFIGURATION,
                 all
-                        ? "%s is empty, and no other metadata server has the names of the files: put it back from a backup, or remove %s and begin anew"
+                        ? "%s is empty, and no other metadata server has the names of the files: put it back from a backup. Only where all files may be lost, remove %s and start a new cluster"
                                 .formatted(first.dataDir(), cluster.path())
                         : "%s is empty, though the cluster has run: put it back, or add --join if it is lost, so that this metadata server gets everything from the others"
                                 .formatted(first.dataDir()));
