@@ -194,7 +194,10 @@ public record MdsConfig(
             @Key(value = "Replicas of each chunk.", defaultValue = "3", min = "1", max = "16")
                     int size,
             @Key(
-                            value = "Writes need this many replicas.",
+                            value =
+                                    "Of no effect in this version: a write needs all replicas of its"
+                                            + " placement group, and waits while one is missing. Kept in the"
+                                            + " pool for versions that take a failed replica out.",
                             defaultValue = "2",
                             min = "1",
                             max = "16")
