@@ -17,7 +17,7 @@ import java.util.Map;
 /**
  * Says for the administrator what the empty directories of a local cluster's metadata servers are:
  * new ones, as long as nothing lies in any directory that was made by a running cluster; else lost
- * ones, which takes a word. One thread, before anything is started.
+ * ones, which takes an explicit option. One thread, before anything is started.
  */
 final class Members {
     private final ClusterDirectory cluster;

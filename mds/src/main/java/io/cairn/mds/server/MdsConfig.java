@@ -34,7 +34,7 @@ public record MdsConfig(
                 Optional<HostPort> listen,
         @Key(
                         value = "Address of the Prometheus endpoint; default: none.",
-                        example = "127.0.0.1:7100")
+                        example = "127.0.0.1:7002")
                 Optional<HostPort> metricsAddress,
         @Key(
                         value =
@@ -236,7 +236,7 @@ public record MdsConfig(
             @Key(
                             value =
                                     "Servers of different releases are a warning when they have differed for so long:"
-                                            + " longer than it takes to upgrade all of them. Each leader counts anew.",
+                                            + " longer than it takes to upgrade all of them. A new leader starts to count again.",
                             defaultValue = "1d",
                             min = "1s")
                     Duration mixedReleasesAfter) {}
