@@ -119,8 +119,7 @@ class ContainerFilesTest {
         while (words.get(i).startsWith("-")) {
             String option = words.get(i++);
             boolean flag = option.equals("-d") || option.equals("--init");
-            options.computeIfAbsent(option, o -> new ArrayList<>())
-                    .add(flag ? "" : words.get(i++));
+            options.computeIfAbsent(option, o -> new ArrayList<>()).add(flag ? "" : words.get(i++));
         }
         List<String> volumes =
                 options.getOrDefault("-v", List.of()).stream()

@@ -10,7 +10,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Says whether the last run on a disk ended in order. Where it did not, a sync may have failed, and
- * the kernel's page cache may have what the device has not: the disk is then read again from the device.
+ * the kernel's page cache may have what the device has not: the disk is then read again from the
+ * device.
  *
  * <p>The mark is the file {@code running} in the directory of the write-ahead log. It is written
  * when a run begins, as a disk that fails may not take it any more, and removed when the run ends

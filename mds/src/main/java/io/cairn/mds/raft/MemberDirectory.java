@@ -226,7 +226,9 @@ public final class MemberDirectory implements AutoCloseable {
         return switch (word) {
             case NEW_CLUSTER -> VotingRight.State.NEW;
             case JOIN -> VotingRight.State.JOINING;
-            default -> throw new MemberRefusedException(file() + " says neither new-cluster nor join: " + word);
+            default ->
+                    throw new MemberRefusedException(
+                            file() + " says neither new-cluster nor join: " + word);
         };
     }
 
