@@ -143,7 +143,8 @@ public final class LiveSettings {
                                 .setAllowed(ALLOWED)
                                 .setMeaning(
                                         "Deleted files whose data is removed per second, at most;"
-                                                + " 0: no limit."))
+                                                + " 0: no limit. Once set, it replaces"
+                                                + " background.reaper_inodes_per_second."))
                 .build();
     }
 }
