@@ -78,8 +78,9 @@ class GeneratedDocsTest {
                         """
                         # Metrics
 
-                        Generated from the enums that define them (`make docs`). Every meter has the tag `part` (`mds-1`, `data-1`,
-                        `mount`). Latencies have a `quantile` of 0.5, 0.99, 0.999 and 1 (the longest since the start).
+                        Generated from the enums that define them (`make docs`). Every meter has the tag `part`: `mds-ID` of a
+                        metadata server, `mount`, and of a data server `data` where it is a process of its own (`cairn dataserver`, and so
+                        everywhere but in the one process of `cairn up`, where it is `data-1` and so on). Latencies have a `quantile` of 0.5, 0.99, 0.999 and 1 (the longest since the start).
 
                         **JMX** shows the same meters in the domain `io.cairn`, as read-only attributes with descriptions; how to reach
                         them is in [operations.md](operations.md#metrics). The name of a bean is its type, the part, and the meter's tags
@@ -87,7 +88,7 @@ class GeneratedDocsTest {
 
                         ```
                         io.cairn:type=Mds,part=mds-1                                  counters and gauges without tags
-                        io.cairn:type=Dataserver,part=data-1,disk=0                   those of one disk
+                        io.cairn:type=Dataserver,part=data,disk=0                     those of one disk
                         io.cairn:type=MdsOperation,part=mds-1,op=mutate               a timer: one bean for each operation
                         io.cairn:type=Rpc,part=mount,side=client,peer=mds
                         ```

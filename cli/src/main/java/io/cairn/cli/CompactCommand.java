@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "compact",
         description = {
-            "Write the databases of a metadata or data server anew, each level to the device that",
+            "Do a full manual compaction of a metadata or data server, each level to the device that",
             "its configuration means for it: after fast_size or the level sizes were changed.",
             "The server serves meanwhile. Ctrl-C ends only the showing of progress."
         })
@@ -96,7 +96,7 @@ final class CompactCommand extends ClusterCommand {
             String error =
                     database.hasCompaction()
                             ? database.getCompaction().getError()
-                            : "the server was started anew before it was done";
+                            : "the server was restarted before it was done";
             if (!error.isEmpty()) {
                 throw new CommandException(
                         ExitCode.FAILURE,

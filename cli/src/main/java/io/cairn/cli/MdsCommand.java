@@ -39,7 +39,7 @@ final class MdsCommand implements Callable<ExitCode> {
                             + " started later without it.")
     private boolean prepare;
 
-    /** What is said of an empty directory. */
+    /** What the administrator says of an empty directory. */
     private static final class First {
         @Option(
                 names = "--new-cluster",

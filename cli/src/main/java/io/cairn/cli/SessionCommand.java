@@ -63,9 +63,9 @@ final class SessionCommand implements Callable<ExitCode> {
     @Command(
             name = "ls",
             description = {
-                "List sessions: number, state, address, age, when it was last heard of, open files",
+                "List sessions: number, state, address, age, when it was last seen, open files",
                 "and what the client says of itself. States: open; refused (evicted, and no data",
-                "server takes its writes); ending (its open files are being let go)."
+                "server takes its writes); ending (its open files are being released)."
             })
     static final class Ls extends ClusterCommand {
         @Override
@@ -81,7 +81,7 @@ final class SessionCommand implements Callable<ExitCode> {
             PrintWriter out = out();
             out.printf(
                     "%-8s %-8s %-21s %10s %8s %10s  %s%n",
-                    "SESSION", "STATE", "ADDRESS", "AGE", "HEARD", "OPEN", "DESCRIPTION");
+                    "SESSION", "STATE", "ADDRESS", "AGE", "LAST SEEN", "OPEN", "DESCRIPTION");
             for (SessionStatus s : sessions) {
                 out.printf(
                         "%-8d %-8s %-21s %10s %8s %10d  %s%n",
@@ -125,8 +125,8 @@ final class SessionCommand implements Callable<ExitCode> {
             name = "evict",
             description = {
                 "End sessions of clients that hang, or are cut off: from now on every data server",
-                "refuses them, then their open files and their right to append are let go. A client",
-                "that lives goes on in a new session; what it wrote and had not synced may be lost,",
+                "refuses them, then their open files and their right to append are released. A",
+                "client that lives goes on in a new session; what it wrote and had not synced may be lost,",
                 "and files with such writes report EIO."
             })
     static final class Evict extends ClusterCommand {
@@ -217,7 +217,7 @@ final class SessionCommand implements Callable<ExitCode> {
             for (long session : evicted) {
                 out().printf(
                                 left.contains(session)
-                                        ? "session %d is refused; its open files are let go once every"
+                                        ? "session %d is refused; its open files are released once every"
                                                 + " data server refuses it%n"
                                         : "session %d has ended%n",
                                 session);

@@ -137,7 +137,7 @@ class CompactCommandTest {
         answers.add(compacting(true, 0, ""));
         answers.add(DatabasesReply.newBuilder().addDatabases(database()).build());
         assertThat(run("compact", "mds-1")).isEqualTo(1);
-        assertThat(server.err.toString()).contains("started anew");
+        assertThat(server.err.toString()).contains("restarted");
     }
 
     @Test

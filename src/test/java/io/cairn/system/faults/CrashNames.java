@@ -43,7 +43,7 @@ final class CrashNames {
     private boolean made;
     private long nextName = 1;
 
-    /** What is under way: made if it comes from nowhere, removed if it goes nowhere. */
+    /** What is in flight: made if it comes from nowhere, removed if it goes nowhere. */
     private record Change(@Nullable String from, @Nullable String to, String text) {}
 
     /**
@@ -120,7 +120,7 @@ final class CrashNames {
         pending = null;
     }
 
-    /** Throws AssertionError for a loss; what was under way counts as it turned out. */
+    /** Throws AssertionError for a loss; what was in flight counts as it turned out. */
     void verify() throws IOException {
         Map<String, String> found = found();
         Change change = pending;

@@ -10,7 +10,7 @@ import org.awaitility.Awaitility;
 
 /**
  * Writers that remember, outside the file system, what was acknowledged to them. After a crash
- * every acknowledged change must be there, and of an operation that was under way either the old
+ * every acknowledged change must be there, and of an operation that was in flight either the old
  * state or the new one.
  *
  * <p>Each {@link CrashWriter} owns a directory. It overwrites records of one file, with fsync, and

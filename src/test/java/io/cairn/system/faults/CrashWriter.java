@@ -177,7 +177,7 @@ final class CrashWriter {
                 continue;
             }
             throw new AssertionError(
-                    "LOST DATA: writer %d slot %d: acknowledged version %d, under way %s, found %s"
+                    "LOST DATA: writer %d slot %d: acknowledged version %d, in flight %s, found %s"
                             .formatted(
                                     id,
                                     slot,

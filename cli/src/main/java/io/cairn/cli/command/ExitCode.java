@@ -11,7 +11,7 @@ public enum ExitCode {
     UNREACHABLE(4, "a server could not be reached in time"),
     BUSY(5, "in use: directory, port or mount point"),
     DEGRADED(6, "something of the cluster is missing, nearly full or not as configured"),
-    DISK(74, "a data server stopped at once, since a disk failed");
+    DISK(74, "a data server stopped at once, since its last disk failed");
 
     private final int number;
     private final String meaning;

@@ -17,7 +17,7 @@ import java.util.Map;
 /**
  * Says for the administrator what the empty directories of a local cluster's metadata servers are:
  * new ones, as long as nothing lies in any directory that was made by a running cluster; else lost
- * ones, which takes a word. One thread, before anything is started.
+ * ones, which takes an explicit option. One thread, before anything is started.
  */
 final class Members {
     private final ClusterDirectory cluster;
@@ -66,7 +66,7 @@ final class Members {
         return new CommandException(
                 ExitCode.CONFIGURATION,
                 all
-                        ? "%s is empty, and no other metadata server has the names of the files: put it back from a backup, or remove %s and begin anew"
+                        ? "%s is empty, and no other metadata server has the names of the files: put it back from a backup. Only where all files may be lost, remove %s and start a new cluster"
                                 .formatted(first.dataDir(), cluster.path())
                         : "%s is empty, though the cluster has run: put it back, or add --join if it is lost, so that this metadata server gets everything from the others"
                                 .formatted(first.dataDir()));

@@ -114,7 +114,7 @@ public final class FileInfo {
         out.printf("size      %,d bytes%n", attr.getSize());
         if (attr.getPendingTruncationsCount() > 0) {
             out.printf(
-                    "cuts      %d not yet applied to all chunks%n",
+                    "pending   %d truncations, not yet carried out on all chunks%n",
                     attr.getPendingTruncationsCount());
         }
         if (attr.hasLayout()) {

@@ -11,7 +11,7 @@ import java.util.Optional;
 public record MountConfig(
         @Key(
                         value = "Address of the Prometheus endpoint; none if it is not given.",
-                        example = "127.0.0.1:9102")
+                        example = "127.0.0.1:7200")
                 Optional<HostPort> metricsAddress,
         @Key(
                         value =

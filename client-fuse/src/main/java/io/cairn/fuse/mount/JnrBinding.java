@@ -58,7 +58,7 @@ final class JnrBinding {
             throw new MountException(
                     "libfuse could not mount on "
                             + path
-                            + "; why it says on the standard error output"
+                            + "; it says why on standard error"
                             + (asRoot ? "" : " (it needs the program fusermount: package fuse3)"),
                     e);
         }

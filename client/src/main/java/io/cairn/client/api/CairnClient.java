@@ -12,7 +12,15 @@ import java.util.concurrent.CompletableFuture;
 /**
  * A client of a Cairn cluster: the whole file system by inode id. Everything is asynchronous;
  * futures complete on the client's event loops (do not block there) and fail with {@code
- * FsException}. Any thread. Names are raw bytes, 1 to 255, without NUL and '/'.
+ * FsException}. Any thread. Names are raw bytes, 1 to 255, without NUL and '/'; sizes and offsets
+ * are bytes.
+ *
+ * <p>Errors of every operation beside its own: ENOENT (an inode that does not exist, or a directory
+ * that was removed), ENOTDIR (a parent or a listed inode that is no directory), ENAMETOOLONG (a
+ * name of more than 255 bytes), EINVAL (a name with NUL or '/', or "." and ".." where an entry is
+ * made, removed or renamed), ENOSPC (the metadata service is short of space; removing and opening
+ * still work). Only where a limit of time is configured: ETIMEDOUT of names and attributes, EIO of
+ * data. Permissions are not checked: that is the kernel's task.
  *
  * <p>It lives in one session after the other: when the cluster ends one, as it does when the client
  * was not heard of for long, the next is opened. Open files stay open, except that those with
@@ -38,63 +46,152 @@ public interface CairnClient extends AutoCloseable {
      */
     default void onNewSession(Runnable action) {}
 
+    /**
+     * The attributes of an entry, this client's own writes included. "." and ".." are answered too.
+     * ENOENT when there is no such name.
+     */
     CompletableFuture<Attr> lookup(long parent, byte[] name);
 
+    /**
+     * Attributes, this client's own writes included. An inode without a name has them as long as
+     * somebody holds it open. ESTALE for a file that this client held open, and that was removed
+     * while its session had ended.
+     */
     CompletableFuture<Attr> getAttr(long inode);
 
-    /** One SETATTR; a size change waits for this client's own writes to the inode. */
+    /**
+     * One SETATTR; completes with the attributes after it. A size change waits for this client's
+     * own writes to the inode; where it shrinks a file that others hold open, also until every data
+     * server has cut the file.
+     *
+     * <p>EISDIR and EINVAL for the size of a directory or special file, EFBIG for one beyond 2^31
+     * chunks, EOPNOTSUPP for the mode of a symbolic link.
+     *
+     * @param who decides which set-id bits stay
+     */
     CompletableFuture<Attr> setAttr(SetAttrOp change, Credentials who);
 
     /**
+     * Makes a regular file where there is none, and opens it. EEXIST where there is one and {@code
+     * exclusive}, EISDIR where it is a directory.
+     *
+     * @param mode permission bits of a new file, umask applied
      * @param append whether the file will be appended to, see {@link OpenFile#append}
+     * @param who owner and group of a new file
      */
     CompletableFuture<OpenFile> create(
             long parent, byte[] name, int mode, boolean exclusive, boolean append, Credentials who);
 
+    /** {@link #create(long, byte[], int, boolean, boolean, Credentials)} without appends. */
     default CompletableFuture<OpenFile> create(
             long parent, byte[] name, int mode, boolean exclusive, Credentials who) {
         return create(parent, name, mode, exclusive, false, who);
     }
 
     /**
+     * Opens an inode, which then exists until the last one who has it open releases it. Only
+     * regular files can be read and written.
+     *
      * @param append whether the file will be appended to; without it {@link OpenFile#append} works
      *     as well, but the first one asks the MDS
      */
     CompletableFuture<OpenFile> open(long inode, boolean append);
 
+    /** {@link #open(long, boolean)} without appends. */
     default CompletableFuture<OpenFile> open(long inode) {
         return open(inode, false);
     }
 
+    /**
+     * Makes a directory. EEXIST where the name is taken.
+     *
+     * @param mode permission bits, umask applied
+     * @param who its owner and group
+     */
     CompletableFuture<Attr> mkdir(long parent, byte[] name, int mode, Credentials who);
 
+    /**
+     * Makes a regular file, FIFO, socket or device without opening it. EEXIST where the name is
+     * taken, EPERM for a directory, EINVAL for other types.
+     *
+     * @param mode type and permission bits, umask applied
+     * @param rdev of a device, in Linux's new_encode_dev; otherwise of no effect
+     * @param who its owner and group
+     */
     CompletableFuture<Attr> mknod(long parent, byte[] name, int mode, int rdev, Credentials who);
 
+    /**
+     * Makes a symbolic link. EEXIST where the name is taken.
+     *
+     * @param target 1 to 4,095 bytes, else ENOENT or ENAMETOOLONG
+     * @param who its owner and group
+     */
     CompletableFuture<Attr> symlink(long parent, byte[] name, byte[] target, Credentials who);
 
+    /**
+     * One more name of an inode. EEXIST where the name is taken, EPERM for a directory, ENOENT for
+     * an inode without a name, EMLINK beyond 65,000 names.
+     */
     CompletableFuture<Attr> link(long inode, long newParent, byte[] newName);
 
+    /**
+     * Removes a name of anything but a directory (EISDIR). The inode goes with its last name, and
+     * its data later; what is open stays usable until it is released.
+     */
     CompletableFuture<Void> unlink(long parent, byte[] name);
 
+    /** Removes a directory without entries. ENOTEMPTY, or ENOTDIR for anything else. */
     CompletableFuture<Void> rmdir(long parent, byte[] name);
 
-    /** Flags as of renameat2: NOREPLACE 1, EXCHANGE 2. */
+    /**
+     * Moves a name in one step, over one that is there. EEXIST with NOREPLACE, ENOENT with EXCHANGE
+     * where there is nothing to exchange with; EINVAL for a directory into itself or other flags;
+     * ENOTEMPTY, EISDIR or ENOTDIR for a target that it cannot replace.
+     *
+     * @param flags as of renameat2: NOREPLACE 1, EXCHANGE 2, not both
+     */
     CompletableFuture<Void> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags);
 
+    /** The target of a symbolic link, at most 4,095 bytes. EINVAL for other inodes. */
     CompletableFuture<byte[]> readLink(long inode);
 
+    /**
+     * Entries of a directory in the order of its cursors, without "." and "..". What is there all
+     * the while appears once, whatever is made or removed between two calls.
+     *
+     * @param cursor 0 for the start, else that of the last entry received; it belongs to the
+     *     entry's name as long as that exists
+     * @param maxBytes of names and attributes, roughly; 0 or less and more than 1 MiB mean 1 MiB.
+     *     At least one entry comes, if there is one
+     * @param withAttributes whether each entry has its attributes, this client's own writes
+     *     included
+     */
     CompletableFuture<ReadDirReply> readDir(
             long inode, long cursor, int maxBytes, boolean withAttributes);
 
+    /** The value of an extended attribute, at most 65,536 bytes. ENODATA where there is none. */
     CompletableFuture<byte[]> getXattr(long inode, byte[] name);
 
+    /** The names of all extended attributes but {@code cairn.layout}, at most 64 KiB together. */
     CompletableFuture<List<byte[]>> listXattr(long inode);
 
+    /**
+     * Sets an extended attribute. EEXIST with CREATE where it is there, ENODATA with REPLACE where
+     * it is not; ENOSPC when those of the inode exceed 64 KiB of names or 256 KiB in all. {@code
+     * cairn.layout} sets the layout: EINVAL for one that cannot be, ENOTEMPTY for a file that has
+     * or had data, EBUSY for one that is open, EPERM for other inodes than files and directories.
+     *
+     * @param name 1 to 255 bytes, else ERANGE
+     * @param value at most 65,536 bytes, else E2BIG
+     * @param flags as of setxattr(2): CREATE 1, REPLACE 2; else EINVAL
+     */
     CompletableFuture<Void> setXattr(long inode, byte[] name, byte[] value, int flags);
 
+    /** Removes an extended attribute. ENODATA where there is none. */
     CompletableFuture<Void> removeXattr(long inode, byte[] name);
 
+    /** Space of the whole cluster in bytes, as files may use it: after replication. */
     CompletableFuture<StatFsReply> statFs();
 
     /**
@@ -114,18 +211,28 @@ public interface CairnClient extends AutoCloseable {
      * its memory back; what was sent goes on.
      */
     interface OpenFile {
+        /** Its inode id. */
         long inode();
 
         /** As this client knows them now, its own writes included. */
         Attr attr();
 
-        /** At most length bytes; shorter only at end of file. The receiver releases the buffer. */
+        /**
+         * At most length bytes; shorter only at end of file. The receiver releases the buffer. EIO
+         * for a block that is damaged on all replicas that could be asked.
+         *
+         * @param offset in bytes, not negative
+         * @param length in bytes, not negative; the buffer is as large
+         */
         CompletableFuture<ByteBuf> read(long offset, int length);
 
         /**
          * Completes when all of it is durable on every in-sync replica. Takes over the buffer.
-         * {@code killPrivileges}: clear set-user-id and set-group-id as write(2) must. ENOMEM when
-         * the writes that wait hold as much memory as they may.
+         * ENOMEM when the writes that wait hold as much memory as they may, ENOSPC when a disk of a
+         * placement group is full, EFBIG beyond 2^31 chunks.
+         *
+         * @param offset in bytes, not negative
+         * @param killPrivileges whether to clear set-user-id and set-group-id, as write(2) must
          */
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 
@@ -133,8 +240,9 @@ public interface CairnClient extends AutoCloseable {
          * Writes at the end of the file, wherever other clients have moved it by their appends, and
          * completes with the offset when all of it is durable. Appends of one client are executed
          * in the order of the calls. One that fails leaves the size as it was. Takes over the
-         * buffer.
+         * buffer. Errors as of {@link #write}.
          *
+         * @param killPrivileges as of {@link #write}
          * @param goesOn whether the next append is the rest of the same record: other clients'
          *     appends do not come between them unless it is late
          */
@@ -142,13 +250,16 @@ public interface CairnClient extends AutoCloseable {
 
         /**
          * Makes the file at least this long, with a hole at its end; one that is longer, by
-         * whatever client, stays so. Completes when the size is committed at the MDS.
+         * whatever client, stays so. Completes when the size is committed at the MDS. EFBIG beyond
+         * 2^31 chunks.
          */
         CompletableFuture<Void> extend(long size);
 
         /**
          * Completes when all writes issued before it are durable and the size they made is
-         * committed at the MDS. A changed mtime alone follows within a second.
+         * committed at the MDS. A changed mtime alone follows within a second. EIO when writes of
+         * this open file were lost with a session. The error of a single write is that of its own
+         * future.
          */
         CompletableFuture<Void> fsync();
 

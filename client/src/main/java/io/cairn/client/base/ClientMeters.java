@@ -49,6 +49,7 @@ public final class ClientMeters {
     private final Counter appendRightsTaken;
     private final Counter appendRightsReturned;
 
+    /** Makes them; names and units are those of {@link ClientMeter}. */
     public ClientMeters(Meters meters) {
         operations = meters.timers(ClientMeter.OPERATION, EnumSet.allOf(Op.class));
         readBytes = meters.counter(ClientMeter.READ_BYTES);
@@ -75,44 +76,52 @@ public final class ClientMeters {
         operations.of(op).recordSince(startNanos, succeeded);
     }
 
+    /** Bytes that a program was given, holes included. */
     public void read(long bytes) {
         readBytes.increment(bytes);
     }
 
+    /** Bytes of a write or append of a program that is durable. */
     public void written(long bytes) {
         writtenBytes.increment(bytes);
     }
 
+    /** The cluster has ended a session; another one follows. */
     public void sessionEnded() {
         sessionsEnded.increment();
     }
 
-    /** Of one open file. */
+    /** Of one open file, however many they are: programs are answered EIO. */
     public void writesLost() {
         writesLost.increment();
     }
 
+    /** A request to a data server is sent again. */
     public void dataRetried() {
         dataRetries.increment();
     }
 
+    /** A request to the metadata service is sent again. */
     public void metadataRetried() {
         metadataRetries.increment();
     }
 
+    /** A right to append was acquired by a request of its own. */
     public void appendRightTaken() {
         appendRightsTaken.increment();
     }
 
+    /** A right to append was returned, because another client appends to the file too. */
     public void appendRightReturned() {
         appendRightsReturned.increment();
     }
 
-    /** For want of memory. */
+    /** A write was refused with ENOMEM: those that wait hold all that they may. */
     public void writeRefused() {
         refusedWrites.increment();
     }
 
+    /** A block arrived with a wrong checksum. */
     public void checksumError() {
         checksumErrors.increment();
     }

@@ -19,9 +19,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One full compaction: every table is written anew, into the last level that has any, on the device
- * planned for that level. RocksDB's own compactions leave tables on the device they were written
- * to, whatever its size has become; and its manual one writes all to the first device unless told.
+ * One full manual compaction: every table is rewritten, into the last level that has any, on the
+ * device planned for that level. RocksDB's own compactions leave tables on the device they were
+ * written to, whatever its size has become; and its manual one writes all to the first device
+ * unless told.
  *
  * <p>Made and run by a thread of its own; {@link #status} and {@link #cancel} by any. Ends early
  * rather than filling the device.

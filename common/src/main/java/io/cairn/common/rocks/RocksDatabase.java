@@ -236,8 +236,8 @@ public final class RocksDatabase implements AutoCloseable {
     }
 
     /**
-     * Begins to write all tables anew, each to the device meant for it, in the background; nothing
-     * if that is being done already. {@link #close} ends it early.
+     * Begins to rewrite all tables, each to the device meant for it, in the background; nothing if
+     * that is being done already. {@link #close} ends it early.
      *
      * @throws FsException ENOSPC if there is no room for it
      */

@@ -16,7 +16,7 @@ package io.cairn.common.rpc;
  *     without the server having handed them over; what is beyond waits on its socket. Messages of
  *     other servers are not counted: they must go on, or servers would wait for each other
  * @param backOffMinMillis pause after the first failed connection attempt
- * @param backOffMaxMillis longest pause between attempts
+ * @param backOffMaxMillis longest pause between attempts, at least backOffMinMillis
  */
 public record RpcOptions(
         int maxBodyBytes,
@@ -41,6 +41,7 @@ public record RpcOptions(
                     5,
                     1_000);
 
+    /** Throws IllegalArgumentException for a limit or time that is too small. */
     public RpcOptions {
         if (maxBodyBytes < 1024
                 || maxInFlightRequests < 1
@@ -56,6 +57,7 @@ public record RpcOptions(
         }
     }
 
+    /** The same with another time for the handshake, at least 1 ms. */
     public RpcOptions withHandshakeTimeoutMillis(int millis) {
         return new RpcOptions(
                 maxBodyBytes,
@@ -69,6 +71,7 @@ public record RpcOptions(
                 backOffMaxMillis);
     }
 
+    /** The same with another limit of the bytes that wait to be sent on one connection. */
     public RpcOptions withMaxQueuedBytes(long bytes) {
         return new RpcOptions(
                 maxBodyBytes,
@@ -82,6 +85,12 @@ public record RpcOptions(
                 backOffMaxMillis);
     }
 
+    /**
+     * The same with other limits of what a server works on for one connection.
+     *
+     * @param requests at least 1
+     * @param bytes of their bodies, at least 1
+     */
     public RpcOptions withMaxInFlight(int requests, long bytes) {
         return new RpcOptions(
                 maxBodyBytes,
@@ -95,6 +104,7 @@ public record RpcOptions(
                 backOffMaxMillis);
     }
 
+    /** The same with another limit of what all clients may have sent, at least 1 byte. */
     public RpcOptions withMaxClientBytes(long bytes) {
         return new RpcOptions(
                 maxBodyBytes,

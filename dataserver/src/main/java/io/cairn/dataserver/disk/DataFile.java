@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The kernel tells one caller of a failed sync, and drops what could not be written: a sync
  * after it succeeds. So the first failure fences the file: from then on nothing is written to it
- * and no sync succeeds, not even one that was under way beside the failed one.
+ * and no sync succeeds, not even one in progress beside the failed one.
  */
 public final class DataFile implements AutoCloseable {
     public static final int BLOCK_BYTES = 4096;

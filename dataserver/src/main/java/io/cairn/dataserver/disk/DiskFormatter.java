@@ -131,12 +131,12 @@ public final class DiskFormatter {
         if (!wal || !index) {
             throw new DiskOpenException(
                     String.format(
-                            "the %s of disk %s is gone (%s): without it the disk is lost; erase %s"
-                                    + " to format it as a new one",
+                            "the %s of disk %s is gone (%s): mount its file system, or put it back;"
+                                    + " %s",
                             wal ? "index" : "write-ahead log",
                             s.disk(),
                             wal ? config.index() : config.wal(),
-                            config.data()));
+                            DiskOpenException.KEEP_AS_IT_IS));
         }
         Superblock copy = readCopy();
         if (!copy.equals(s)) {
@@ -154,7 +154,11 @@ public final class DiskFormatter {
         try (DeviceFile device = files.open(path)) {
             device.read(block, 0);
         } catch (NoSuchFileException e) {
-            throw new DiskOpenException(path + " is gone: " + config.wal() + " is not complete", e);
+            throw new DiskOpenException(
+                    String.format(
+                            "%s is gone: %s is not complete; %s",
+                            path, config.wal(), DiskOpenException.KEEP_AS_IT_IS),
+                    e);
         }
         return SuperblockFormat.decode(block.clear(), path.toString());
     }
@@ -163,8 +167,9 @@ public final class DiskFormatter {
         if (wal || index) {
             throw new DiskOpenException(
                     String.format(
-                            "%s is not formatted, but %s is not empty: a disk cannot be made of"
-                                    + " parts of another; erase the directory for a new disk",
+                            "%s is not formatted, but %s is not empty: a disk is not made of parts"
+                                    + " of another. Mount the file system of the data file, or"
+                                    + " correct the paths; a new disk has directories of its own",
                             config.data(), wal ? config.wal() : config.index()));
         }
     }
@@ -174,9 +179,8 @@ public final class DiskFormatter {
             throw new DiskOpenException(
                     String.format(
                             "disk %s was at %s, and nothing is there now: mount its file system, or"
-                                    + " correct the paths; for a new disk in its place remove its"
-                                    + " line from the file '%s' in the server's state_dir",
-                            known, config.data(), KnownDisks.FILE));
+                                    + " correct the paths. A new disk does not take its place; %s",
+                            known, config.data(), DiskOpenException.KEEP_AS_IT_IS));
         }
     }
 

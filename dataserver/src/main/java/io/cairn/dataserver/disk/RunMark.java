@@ -10,7 +10,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Says whether the last run on a disk ended in order. Where it did not, a sync may have failed, and
- * the kernel's page cache may have what the device has not: the disk is then read anew.
+ * the kernel's page cache may have what the device has not: the disk is then read again from the
+ * device.
  *
  * <p>The mark is the file {@code running} in the directory of the write-ahead log. It is written
  * when a run begins, as a disk that fails may not take it any more, and removed when the run ends
@@ -44,7 +45,7 @@ public final class RunMark {
             if (!reason.isEmpty()) {
                 LOG.warn(
                         "The last run on disk {} ended because of an error ({}): its cache is not"
-                                + " believed, it is read anew",
+                                + " trusted, it is read again from the device",
                         config.data(),
                         reason);
             }
@@ -92,7 +93,7 @@ public final class RunMark {
         try {
             Files.deleteIfExists(file);
         } catch (IOException e) {
-            LOG.warn("{} cannot be removed: the next start reads the disk anew", file, e);
+            LOG.warn("{} cannot be removed: the next start reads the disk again", file, e);
         }
     }
 }

@@ -37,7 +37,7 @@ public record DataServerConfig(
         @Key(value = "The rack, as failure domain.", defaultValue = "default") String rack,
         @Key(
                         value = "Address of the Prometheus endpoint; none if it is not given.",
-                        example = "127.0.0.1:9101")
+                        example = "127.0.0.1:7101")
                 Optional<HostPort> metricsAddress,
         @Key(
                         value =

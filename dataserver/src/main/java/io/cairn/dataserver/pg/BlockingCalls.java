@@ -56,7 +56,7 @@ public final class BlockingCalls implements AutoCloseable {
         result.accept(value);
     }
 
-    /** Waits for the calls under way, but not for long. */
+    /** Waits for the calls in progress, but not for long. */
     @Override
     public void close() {
         threads.shutdown();

@@ -313,8 +313,9 @@ public final class PgSlot implements PgOutputs {
     public void stateChanged(PgState state, String reason) {
         if (state == PgState.DAMAGED) {
             LOG.error(
-                    "Placement group {} is out of service: {}. Restore the disk that lost its"
-                            + " operations, or take it out",
+                    "Placement group {} is out of service: {}. Keep its disks as they are: this"
+                            + " version cannot rebuild one. See \"A placement group is out of"
+                            + " service\" in docs/troubleshooting.md",
                     name(),
                     reason);
         } else {

@@ -9,12 +9,12 @@ import java.util.concurrent.atomic.AtomicLong;
  * against it before they get a sequence, because every replica must take an operation that has one.
  * Any thread; shared by all PGs of a server.
  *
- * <p>The disk's last word may be old, as other servers write to it too. So each has at most a
+ * <p>The disk's last report may be old, as other servers write to it too. So each has at most a
  * window of the disk's space in flight to it, which shrinks with the space, and admits nothing that
  * the windows of all others could need: what arrives after the disk has become short is at most a
  * window of each server, because every answer after that says so. What others could have written
- * since the disk's last word is not counted on: a server that has heard nothing of a disk for long
- * begins with the smallest window. The clock is the caller's.
+ * since the disk's last report is not counted on: a server that has heard nothing of a disk for
+ * long begins with the smallest window. The clock is the caller's.
  */
 public final class SpaceLedger {
     /** A request of the size that clients cut theirs to, with its edges. */

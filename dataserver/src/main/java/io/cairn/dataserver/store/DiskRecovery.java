@@ -116,7 +116,8 @@ final class DiskRecovery {
                             + " is not the index of disk "
                             + superblock.disk()
                             + (state == null ? ": it is empty" : " but of " + state.disk())
-                            + "; without its index the disk is lost, format it as a new one");
+                            + ": put its index back; "
+                            + DiskOpenException.KEEP_AS_IT_IS);
         }
         BlockAllocator allocator = new BlockAllocator(data.blocks());
         TruncatedInodes truncated = new TruncatedInodes();

@@ -258,11 +258,15 @@ final class PgStore {
     synchronized void endRecovery() throws DiskOpenException {
         if (orphan != NO_ORPHAN) {
             throw new DiskOpenException(
-                    "PG " + pg + ": the log has sequence " + orphan + " after " + lastSequence);
+                    String.format(
+                            "PG %x: the log has sequence %d after %d; %s",
+                            pg, orphan, lastSequence, DiskOpenException.KEEP_AS_IT_IS));
         }
         if (!deferredUnfound.isEmpty()) {
             throw new DiskOpenException(
-                    "PG " + pg + ": the log lacks " + deferredUnfound + ", which the index needs");
+                    String.format(
+                            "PG %x: the log lacks %s, which the index needs; %s",
+                            pg, deferredUnfound, DiskOpenException.KEEP_AS_IT_IS));
         }
         long order = -deferredFound.size();
         for (LoggedOp found : deferredFound.values()) {

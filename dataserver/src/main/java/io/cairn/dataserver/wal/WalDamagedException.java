@@ -17,7 +17,8 @@ public final class WalDamagedException extends DiskOpenException {
                         + lsn
                         + " was synced but cannot be read ("
                         + where
-                        + "); the disk must be removed from the cluster and formatted anew");
+                        + "); "
+                        + KEEP_AS_IT_IS);
         this.lsn = lsn;
     }
 

@@ -108,7 +108,8 @@ final class WalSegments implements AutoCloseable {
                     directory
                             + " has no segments: the write-ahead log of disk "
                             + disk
-                            + " is gone");
+                            + " is gone: put it back; "
+                            + DiskOpenException.KEEP_AS_IT_IS);
         }
         return new WalSegments(disk, segmentBytes, all);
     }
@@ -117,9 +118,8 @@ final class WalSegments implements AutoCloseable {
         return new DiskOpenException(
                 String.format(
                         "%s is missing, one of the %d files of the write-ahead log of disk %s: put"
-                                + " it back. If it is lost, so are acknowledged writes: the disk"
-                                + " must be removed from the cluster and formatted anew",
-                        path, count, disk));
+                                + " it back. If it is lost, so are acknowledged writes; %s",
+                        path, count, disk, DiskOpenException.KEEP_AS_IT_IS));
     }
 
     private static String name(int i) {

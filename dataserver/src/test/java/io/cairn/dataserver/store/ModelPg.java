@@ -11,7 +11,7 @@ import java.util.Map;
 
 /** What a PG's history means, by replaying all of it over plain arrays. */
 final class ModelPg {
-    /** An operation; what it does is said again here, so as not to trust its encoding. */
+    /** An operation; what it does is written out here, so as not to trust its encoding. */
     record Op(PgLogEntry entry, long inode, int chunk, byte[] payload, long size, long[] deleted) {}
 
     private final List<Op> history = new ArrayList<>();

@@ -108,7 +108,8 @@ class StoreDamageTest {
                 if (idle) {
                     assertThatThrownBy(h::open)
                             .isInstanceOf(DiskOpenException.class)
-                            .hasMessageContaining("LSN " + last + " was synced but cannot be read");
+                            .hasMessageContaining("LSN " + last + " was synced but cannot be read")
+                            .hasMessageEndingWith(DiskOpenException.KEEP_AS_IT_IS);
                 } else {
                     h.open();
                     assertThat(h.store().logState(0).lastSequence()).isZero();
@@ -129,14 +130,16 @@ class StoreDamageTest {
             assertThatThrownBy(h::open)
                     .isInstanceOf(DiskOpenException.class)
                     .hasMessageContaining("the index of disk")
-                    .hasMessageContaining("is gone");
+                    .hasMessageContaining("is gone")
+                    .hasMessageEndingWith(DiskOpenException.KEEP_AS_IT_IS);
             Files.move(saved, index);
             Path wal = directory.resolve("wal");
             Files.move(wal, directory.resolve("wal-saved"));
             assertThatThrownBy(h::open)
                     .isInstanceOf(DiskOpenException.class)
                     .hasMessageContaining("the write-ahead log of disk")
-                    .hasMessageContaining("is gone");
+                    .hasMessageContaining("is gone")
+                    .hasMessageEndingWith(DiskOpenException.KEEP_AS_IT_IS);
             Files.move(directory.resolve("wal-saved"), wal);
             h.devices.flipBit(h.config.data(), 300);
             assertThatThrownBy(h::open)
@@ -167,7 +170,8 @@ class StoreDamageTest {
                         .isInstanceOf(DiskOpenException.class)
                         .hasMessageContaining(segment.toString())
                         .hasMessageContaining("is missing")
-                        .hasMessageContaining("put it back");
+                        .hasMessageContaining("put it back")
+                        .hasMessageEndingWith(DiskOpenException.KEEP_AS_IT_IS);
                 assertThat(names(h.config.wal())).as("nothing is deleted").isEqualTo(before);
                 Files.move(away, segment);
             }

@@ -78,7 +78,7 @@ public final class AgreedSettings {
         lease.use(Math.min(lease.leaseNanos(), wanted.getLeaderLeaseNanos()));
         changing = term;
         LOG.info(
-                "every member is ready: the group goes by a leader's lease of {} ms and feature"
+                "every member is ready: the group uses a leader's lease of {} ms and feature"
                         + " level {}",
                 TimeUnit.NANOSECONDS.toMillis(wanted.getLeaderLeaseNanos()),
                 wanted.getFeatureLevel());

@@ -102,7 +102,7 @@ public final class Leadership implements MetaLogListener {
 
     @Override
     public synchronized void becameLeader(long number) {
-        // All entries of earlier terms are applied: no earlier leader goes by a longer lease.
+        // All entries of earlier terms are applied: no earlier leader uses a longer lease.
         long lease = leaseNanos.getAsLong();
         Term now = new Term(number, new LeaderLease(members.size(), lease, clock.nanos()));
         term = now;

@@ -70,7 +70,7 @@ public final class LeaseGrants {
         long differing = leaseNanos == own.configuredLeaseNanos() ? 0 : leaseNanos;
         if (saidNanos.getAndSet(differing) != differing && differing != 0) {
             LOG.warn(
-                    "raft.leader_lease is {} ms here, the group goes by {} ms, and so does this"
+                    "raft.leader_lease is {} ms here, the group uses {} ms, and so does this"
                             + " member: configure the same on all members; a new value counts once"
                             + " all of them run with it",
                     Duration.ofNanos(own.configuredLeaseNanos()).toMillis(),

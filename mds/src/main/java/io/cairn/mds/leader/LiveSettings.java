@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 /**
  * What an administrator changes while the cluster runs ({@code cairn set}). It is in the replicated
  * state, by an entry of the log, so that it outlives leaders and restarts; until it is set for the
- * first time, each leader goes by its configuration.
+ * first time, each leader uses its configuration.
  *
  * <p>The control thread only, except for what says otherwise.
  */
@@ -143,7 +143,8 @@ public final class LiveSettings {
                                 .setAllowed(ALLOWED)
                                 .setMeaning(
                                         "Deleted files whose data is removed per second, at most;"
-                                                + " 0: no limit."))
+                                                + " 0: no limit. Once set, it replaces"
+                                                + " background.reaper_inodes_per_second."))
                 .build();
     }
 }

@@ -22,7 +22,7 @@ public final class MemberReports {
      *
      * @param configuredLeaseNanos the leader's lease by its configuration
      * @param featureLevel the highest that it knows
-     * @param joinAttempt the number its attempt to join goes by, 0 if it is not joining
+     * @param joinAttempt the number of its attempt to join, 0 if it is not joining
      * @param remarks what it has to tell the administrator; of this member itself, none
      * @param release of Cairn that it runs; empty if it does not say
      */

@@ -48,7 +48,7 @@ final class FollowerProgress {
     static void lacks(FollowerInfo follower, long nextIndex) {
         if (nextIndex <= follower.getMatchIndex()) {
             LOG.warn(
-                    "{} acknowledged entries up to {} and lacks those from {}: it gets them anew",
+                    "{} acknowledged entries up to {} and lacks those from {}: it gets them again",
                     follower.getId(),
                     follower.getMatchIndex(),
                     nextIndex);

@@ -57,7 +57,7 @@ public final class MemberDirectory implements AutoCloseable {
      * @param word what the administrator says of an empty one; of no effect on one that holds a
      *     member, but for a new one that is to join
      * @throws MemberRefusedException with one clear line: of another cluster or member, empty
-     *     without a word
+     *     without an option
      * @throws IOException with one clear line: in use, not writable
      */
     public static MemberDirectory open(MetaLogConfig config, StartWord word) throws IOException {
@@ -186,7 +186,7 @@ public final class MemberDirectory implements AutoCloseable {
     }
 
     /**
-     * What the word makes of a directory that holds a member already. One that is told to begin a
+     * What the option makes of a directory that holds a member already. One that is told to begin a
      * new cluster each time it is started goes on joining.
      */
     private VotingRight.State told(StartWord word, VotingRight.State before)
@@ -226,7 +226,9 @@ public final class MemberDirectory implements AutoCloseable {
         return switch (word) {
             case NEW_CLUSTER -> VotingRight.State.NEW;
             case JOIN -> VotingRight.State.JOINING;
-            default -> throw new MemberRefusedException(file() + " has an unknown word: " + word);
+            default ->
+                    throw new MemberRefusedException(
+                            file() + " says neither new-cluster nor join: " + word);
         };
     }
 

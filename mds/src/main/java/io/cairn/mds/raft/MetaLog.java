@@ -234,7 +234,7 @@ public final class MetaLog implements AutoCloseable {
         return voting.state() == VotingRight.State.VOTING;
     }
 
-    /** A number that this member's attempt to join the group goes by, 0 if it is not joining. */
+    /** The number of this member's attempt to join the group, 0 if it is not joining. */
     public long joining() {
         return voting.attempt();
     }

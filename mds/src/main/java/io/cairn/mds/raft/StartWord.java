@@ -6,7 +6,7 @@ package io.cairn.mds.raft;
  * member that has forgotten what it acknowledged must not vote.
  */
 public enum StartWord {
-    /** Nothing is said: the directory holds a member. */
+    /** No option: the directory holds a member. */
     NONE,
 
     /** All members begin with nothing. */

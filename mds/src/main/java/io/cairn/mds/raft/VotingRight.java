@@ -79,7 +79,7 @@ final class VotingRight {
         return refused;
     }
 
-    /** A number that this attempt to join goes by, 0 if this member is not joining. */
+    /** The number of this attempt to join, 0 if this member is not joining. */
     long attempt() {
         return state == State.JOINING ? attempt : 0;
     }

@@ -34,7 +34,7 @@ public record MdsConfig(
                 Optional<HostPort> listen,
         @Key(
                         value = "Address of the Prometheus endpoint; default: none.",
-                        example = "127.0.0.1:7100")
+                        example = "127.0.0.1:7002")
                 Optional<HostPort> metricsAddress,
         @Key(
                         value =
@@ -194,7 +194,10 @@ public record MdsConfig(
             @Key(value = "Replicas of each chunk.", defaultValue = "3", min = "1", max = "16")
                     int size,
             @Key(
-                            value = "Writes need this many replicas.",
+                            value =
+                                    "Of no effect in this version: a write needs all replicas of its"
+                                            + " placement group, and waits while one is missing. Kept in the"
+                                            + " pool for versions that take a failed replica out.",
                             defaultValue = "2",
                             min = "1",
                             max = "16")
@@ -233,7 +236,7 @@ public record MdsConfig(
             @Key(
                             value =
                                     "Servers of different releases are a warning when they have differed for so long:"
-                                            + " longer than it takes to upgrade all of them. Each leader counts anew.",
+                                            + " longer than it takes to upgrade all of them. A new leader starts to count again.",
                             defaultValue = "1d",
                             min = "1s")
                     Duration mixedReleasesAfter) {}

@@ -111,7 +111,7 @@ public final class MdsServer implements AutoCloseable {
 
     /**
      * Notes in the directory what the administrator says of it, for a member that is started later
-     * without a word.
+     * without an option.
      *
      * @throws MemberRefusedException with one line for the administrator
      */

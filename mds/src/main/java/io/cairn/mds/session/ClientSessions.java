@@ -239,7 +239,7 @@ public final class ClientSessions {
 
     /**
      * A client that cannot say that nothing of its session is in flight has it evicted: every data
-     * server must refuse it before its files are let go.
+     * server must refuse it before its files are released.
      */
     private static LogEntry.Builder end(CloseSessionRequest wanted) {
         long session = wanted.getSession();

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Measures commits of 150-byte entries by transport, group size and entries under way. A program,
+ * Measures commits of 150-byte entries by transport, group size and entries in flight. A program,
  * not a test: {@code MetaLogBench <directory on a real disk> [seconds per figure]}.
  */
 final class MetaLogBench {
@@ -23,7 +23,7 @@ final class MetaLogBench {
     public static void main(String[] args) throws Exception {
         Path root = Path.of(args[0]);
         long seconds = args.length > 1 ? Long.parseLong(args[1]) : 5;
-        System.out.println("| members | transport | under way | commits/s | p50 ms | p99 ms |");
+        System.out.println("| members | transport | in flight | commits/s | p50 ms | p99 ms |");
         System.out.println("|---|---|---|---|---|---|");
         for (int members : new int[] {1, 3}) {
             for (Transport transport : Transport.values()) {

@@ -152,7 +152,7 @@ final class FullLogTest {
         for (int i = 0; i < acknowledged.size(); i++) {
             assertThat(xattr(group, files.get(i))).isEqualTo(acknowledged.get(i));
         }
-        // The number under way at the end: it was executed, or is now.
+        // The number in flight at the end: it was executed, or is now.
         long next = files.get(acknowledged.size());
         MutationResult last = session.mutate(TestSession.setXattr(next, NAME, ByteString.EMPTY));
         assertThat(errno(last)).isEqualTo(Errno.OK);
