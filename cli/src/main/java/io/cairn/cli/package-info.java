@@ -3,7 +3,7 @@
  * picocli class in {@link io.cairn.cli.Main}'s list; it returns an {@link
  * io.cairn.cli.command.ExitCode} or throws, and {@link io.cairn.cli.Failures} turns what it throws
  * into one line and an exit code. Commands that ask servers do so through {@link
- * io.cairn.cli.AdminClient}, and print through {@code output}. The main thread.
+ * io.cairn.cli.admin.AdminClient}, and print through {@code output}. The main thread.
  */
 @NullMarked
 package io.cairn.cli;
