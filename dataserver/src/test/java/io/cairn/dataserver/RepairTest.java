@@ -3,6 +3,7 @@ package io.cairn.dataserver;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.cairn.common.proto.DiskStatus;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -55,6 +56,34 @@ class RepairTest {
             awaitStored(primary, at, data);
         }
         assertThat(damaged).containsOnly(true);
+    }
+
+    /** The disk serves on, but whoever operates it should look at it. */
+    @Test
+    void theMetadataServiceIsTold() throws Exception {
+        int pg = TestCluster.pg(0);
+        byte[] data = write(pg, 1);
+        int primary = cluster.primary(pg);
+        long at = awaitFlushed(primary, data);
+        assertThat(warnings(primary)).isEmpty();
+        flip(primary, at);
+        flip(primary, at + PAGE);
+        assertThat(read(pg, data.length)).isEqualTo(data);
+        awaitStored(primary, at, data);
+        await().atMost(PATIENCE)
+                .untilAsserted(() ->
+                        assertThat(warnings(primary))
+                                .singleElement()
+                                .asString()
+                                .contains("damaged or unreadable blocks: 2 found")
+                                .contains("2 of them repaired")
+                                .contains("check the device"));
+        assertThat(warnings((primary + 1) % TestCluster.SERVERS)).isEmpty();
+    }
+
+    private List<String> warnings(int server) {
+        DiskStatus status = cluster.mds.reported(server + 1, dataFile(server));
+        return status == null ? List.of() : status.getWarningsList();
     }
 
     @Test
