@@ -1,5 +1,6 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandGroup;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.output.Output;
 import io.cairn.cli.part.MountConfig;
@@ -11,7 +12,6 @@ import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
@@ -22,15 +22,7 @@ import picocli.CommandLine.Spec;
         name = "config",
         description = "Look at configuration files.",
         subcommands = ConfigCommand.Show.class)
-final class ConfigCommand implements Callable<ExitCode> {
-    @Spec private @Nullable CommandSpec spec;
-
-    @Override
-    public ExitCode call() {
-        throw new CommandLine.ParameterException(
-                Objects.requireNonNull(spec).commandLine(), "a command is missing");
-    }
-
+final class ConfigCommand extends CommandGroup {
     /** What a file is read as. */
     private enum Kind {
         MDS(MdsConfig.class),

@@ -1,5 +1,6 @@
 package io.cairn.cli;
 
+import io.cairn.cli.command.CommandGroup;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.local.DownCommand;
 import io.cairn.cli.local.EmbeddedCommand;
@@ -11,9 +12,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -45,9 +43,7 @@ import picocli.CommandLine.Command;
         },
         exitCodeListHeading = "%nExit codes:%n",
         footer = {"", "Start with: cairn up MOUNTPOINT%n"})
-public final class Main implements Callable<ExitCode> {
-    @CommandLine.Spec private CommandLine.Model.@Nullable CommandSpec spec;
-
+public final class Main extends CommandGroup {
     public static void main(String[] args) {
         List<String> given = Arrays.asList(args);
         boolean debug = given.contains("--debug");
@@ -68,12 +64,6 @@ public final class Main implements Callable<ExitCode> {
         line.setExecutionStrategy(Main::run);
         withHelp(line);
         return line;
-    }
-
-    @Override
-    public ExitCode call() {
-        throw new CommandLine.ParameterException(
-                Objects.requireNonNull(spec).commandLine(), "a command is missing");
     }
 
     private static int run(CommandLine.ParseResult parsed) {

@@ -2,6 +2,7 @@ package io.cairn.cli;
 
 import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.CommandGroup;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.Pause;
 import io.cairn.cli.output.Progress;
@@ -18,33 +19,19 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code cairn session}. */
 @Command(
         name = "session",
         description = "The sessions of clients: who has the file system mounted.",
         subcommands = {SessionCommand.Ls.class, SessionCommand.Evict.class})
-final class SessionCommand implements Callable<ExitCode> {
-    @Spec private @Nullable CommandSpec spec;
-
-    @Override
-    public ExitCode call() {
-        throw new ParameterException(
-                Objects.requireNonNull(spec).commandLine(), "a command is missing: ls or evict");
-    }
-
+final class SessionCommand extends CommandGroup {
     /** What becomes of a session, in one word. */
     private static String state(SessionStatus session) {
         if (session.getEnding()) {

@@ -101,10 +101,12 @@ class MainTest {
     @Test
     void badCommandLinesAreOneLineAndTwo() {
         assertThat(run()).isEqualTo(2);
+        assertThat(run("session")).isEqualTo(2);
+        assertThat(run("config")).isEqualTo(2);
         assertThat(run("version", "--no-such-option")).isEqualTo(2);
         assertThat(run("no-such-command")).isEqualTo(2);
         assertThat(err.toString().lines())
-                .hasSize(3)
+                .hasSize(5)
                 .allMatch(l -> l.startsWith("cairn: ") && l.endsWith("--help"));
     }
 

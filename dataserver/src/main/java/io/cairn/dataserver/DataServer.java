@@ -125,7 +125,7 @@ public final class DataServer implements AutoCloseable {
                 new MdsLink(
                         loops.owned().getFirst(),
                         mdsClient,
-                        config.mds().stream().map(HostPort::toSocketAddress).toList(),
+                        config.mds(),
                         config.heartbeat(),
                         parts.lease(),
                         registration);

@@ -42,7 +42,7 @@ class DiskOutTest {
     /** How a disk is damaged while its server is down, and what is said of it. */
     enum Damage {
         NOTHING_THERE("nothing is there now"),
-        INDEX_BIT("cannot open disk"),
+        INDEX_BIT(".sst"),
         SEGMENT_GONE("wal");
 
         private final String said;

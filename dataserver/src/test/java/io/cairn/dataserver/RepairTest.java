@@ -3,6 +3,7 @@ package io.cairn.dataserver;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.cairn.common.proto.DiskStatus;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -51,10 +52,36 @@ class RepairTest {
             damaged[primary] = true;
             long at = awaitFlushed(primary, data);
             flip(primary, at);
-            assertThat(read(pg, data.length)).isEqualTo(data);
-            awaitStored(primary, at, data);
+            readUntilStored(pg, primary, at, data);
         }
         assertThat(damaged).containsOnly(true);
+    }
+
+    /** The disk serves on, but whoever operates it should look at it. */
+    @Test
+    void theMetadataServiceIsTold() throws Exception {
+        int pg = TestCluster.pg(0);
+        byte[] data = write(pg, 1);
+        int primary = cluster.primary(pg);
+        long at = awaitFlushed(primary, data);
+        assertThat(warnings(primary)).isEmpty();
+        flip(primary, at);
+        flip(primary, at + PAGE);
+        readUntilStored(pg, primary, at, data);
+        await().atMost(PATIENCE)
+                .untilAsserted(() ->
+                        assertThat(warnings(primary))
+                                .singleElement()
+                                .asString()
+                                .contains("damaged or unreadable blocks: 2 found")
+                                .contains("2 of them repaired")
+                                .contains("check the device"));
+        assertThat(warnings((primary + 1) % TestCluster.SERVERS)).isEmpty();
+    }
+
+    private List<String> warnings(int server) {
+        DiskStatus status = cluster.mds.reported(server + 1, dataFile(server));
+        return status == null ? List.of() : status.getWarningsList();
     }
 
     @Test
@@ -212,15 +239,25 @@ class RepairTest {
         }
     }
 
-    private void awaitStored(int server, long at, byte[] data) {
+    /** A first read may still be answered from the log, and so not meet what is on the disk. */
+    private void readUntilStored(int pg, int server, long at, byte[] data) {
         await().atMost(PATIENCE)
                 .untilAsserted(() -> {
-                    byte[] stored = new byte[data.length];
-                    try (FileChannel file = FileChannel.open(dataFile(server))) {
-                        file.read(ByteBuffer.wrap(stored), at);
-                    }
-                    assertThat(Arrays.equals(stored, data)).as("repaired").isTrue();
+                    assertThat(read(pg, data.length)).isEqualTo(data);
+                    assertStored(server, at, data);
                 });
+    }
+
+    private void awaitStored(int server, long at, byte[] data) {
+        await().atMost(PATIENCE).untilAsserted(() -> assertStored(server, at, data));
+    }
+
+    private void assertStored(int server, long at, byte[] data) throws IOException {
+        byte[] stored = new byte[data.length];
+        try (FileChannel file = FileChannel.open(dataFile(server))) {
+            file.read(ByteBuffer.wrap(stored), at);
+        }
+        assertThat(Arrays.equals(stored, data)).as("repaired").isTrue();
     }
 
     private Path dataFile(int server) {

@@ -3,6 +3,7 @@ package io.cairn.system.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Load;
 import io.cairn.system.support.Mount;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -34,9 +35,9 @@ class SoakTest {
     void noContradictionInRandomWork() throws Exception {
         Random random = new Random(seed);
         try (Cluster cluster = Cluster.temporary("--processes").up();
-                Mount second = cluster.mount("second")) {
+                Mount second = cluster.mount("second");
+                Load load = new Load(second)) {
             Path said = cluster.base().resolve("soak.out");
-            Process load = load(second);
             Process soak =
                     new ProcessBuilder(
                                     "python3",
@@ -66,28 +67,8 @@ class SoakTest {
                         .hasSize(PROCESSES);
             } finally {
                 end(soak);
-                end(load);
             }
         }
-    }
-
-    /** Dirties pages and syncs them, so that nothing of ours runs on an idle machine. */
-    private static Process load(Mount mount) throws IOException {
-        Path directory = Files.createDirectory(mount.mnt().resolve("load"));
-        return new ProcessBuilder(
-                        "fio",
-                        "--name=load",
-                        "--directory=" + directory,
-                        "--rw=randwrite",
-                        "--bs=4k",
-                        "--ioengine=mmap",
-                        "--size=32m",
-                        "--fsync=500",
-                        "--time_based",
-                        "--runtime=1d")
-                .redirectErrorStream(true)
-                .redirectOutput(Path.of("/dev/null").toFile())
-                .start();
     }
 
     private static void restart(Cluster cluster, String part) {

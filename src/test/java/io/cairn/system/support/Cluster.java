@@ -108,7 +108,7 @@ public final class Cluster implements AutoCloseable {
         return Shell.run(builder, Duration.ofMinutes(3));
     }
 
-    /** Sets a variable in the environment of every server that {@link #up} starts from now on. */
+    /** Sets a variable in the environment of every server that is started from now on. */
     public void environment(String name, String value) {
         environment.put(name, value);
     }
@@ -116,6 +116,23 @@ public final class Cluster implements AutoCloseable {
     public Cluster up() {
         tryUp().ok();
         return this;
+    }
+
+    /** Writes the configuration of a new cluster as {@link #up} does, and starts nothing. */
+    public Cluster layOut() {
+        Path inTheWay = state.resolve("mds-1/state");
+        try {
+            Files.createDirectories(inTheWay.getParent());
+            Files.createFile(inTheWay);
+            Shell.Result refused = tryUp();
+            if (refused.exitCode() == 0 || parts().stream().noneMatch(p -> p.startsWith("data"))) {
+                throw new AssertionError("not laid out only: " + refused);
+            }
+            Files.delete(inTheWay);
+            return this;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     public Shell.Result tryUp() {
@@ -204,7 +221,7 @@ public final class Cluster implements AutoCloseable {
     public void start(String part, String role) {
         Path folder = state.resolve(part);
         try {
-            Process process =
+            ProcessBuilder builder =
                     new ProcessBuilder(
                                     "setsid",
                                     REPOSITORY.resolve("cairn").toString(),
@@ -216,8 +233,9 @@ public final class Cluster implements AutoCloseable {
                             .redirectOutput(
                                     ProcessBuilder.Redirect.appendTo(
                                             folder.resolve("log").toFile()))
-                            .redirectErrorStream(true)
-                            .start();
+                            .redirectErrorStream(true);
+            builder.environment().putAll(environment);
+            Process process = builder.start();
             Files.writeString(folder.resolve("pid"), process.pid() + "\n");
         } catch (IOException e) {
             throw new UncheckedIOException(e);

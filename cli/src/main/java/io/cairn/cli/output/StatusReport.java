@@ -1,5 +1,6 @@
 package io.cairn.cli.output;
 
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
@@ -14,7 +15,6 @@ import io.cairn.common.proto.SessionStatus;
 import io.cairn.common.proto.StatusReply;
 import java.io.PrintWriter;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -52,7 +52,7 @@ public final class StatusReport {
         json.put("health", health());
         json.put("warnings", warnings);
         json.put("notes", status.getNotesList());
-        json.put("cluster_id", HexFormat.of().formatHex(status.getClusterId().toByteArray()));
+        json.put("cluster_id", Uuids.hex(status.getClusterId()));
         json.put("leader", status.getLeader());
         json.put("term", status.getTerm());
         json.put("leader_lease_millis", status.getLeaderLeaseMillis());

@@ -1,7 +1,6 @@
 package io.cairn.common.data;
 
 import io.cairn.common.data.DataOp.Cut;
-import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.FileLayouts;
 import io.netty.buffer.ByteBuf;
@@ -142,17 +141,18 @@ public final class DataOpFormat {
     public static DataOp decode(ByteBuffer from) {
         int at = from.position();
         if (from.remaining() < FIXED_LENGTH) {
-            throw malformed("only " + from.remaining() + " bytes");
+            throw Malformed.of("data operation", "only " + from.remaining() + " bytes");
         }
         int version = from.get(at + VERSION_OFFSET) & 0xff;
         if (version != VERSION) {
-            throw malformed("version " + version + " is unknown");
+            throw Malformed.of("data operation", "version " + version + " is unknown");
         }
         int cutCount = LittleEndian.getU16(from, at + CUT_COUNT_OFFSET);
         int crcCount = LittleEndian.getU16(from, at + CRC_COUNT_OFFSET);
         int length = FIXED_LENGTH + cutCount * CUT_LENGTH + crcCount * CRC_LENGTH;
         if (cutCount > MAX_CUTS || length > from.remaining()) {
-            throw malformed(
+            throw Malformed.of(
+                    "data operation",
                     cutCount + " cuts and " + crcCount + " CRCs in " + from.remaining() + " bytes");
         }
         DataOp op =
@@ -173,7 +173,7 @@ public final class DataOpFormat {
                         crcs(from, at + FIXED_LENGTH + cutCount * CUT_LENGTH, crcCount));
         @Nullable String wrong = problem(op);
         if (wrong != null) {
-            throw malformed(wrong);
+            throw Malformed.of("data operation", wrong);
         }
         from.position(at + length);
         return op;
@@ -183,7 +183,7 @@ public final class DataOpFormat {
         try {
             return DataOpType.of(number);
         } catch (IllegalArgumentException e) {
-            throw malformed("type " + number + " is unknown");
+            throw Malformed.of("data operation", "type " + number + " is unknown");
         }
     }
 
@@ -195,7 +195,7 @@ public final class DataOpFormat {
         for (int i = 0; i < count; i++) {
             int start = at + i * CUT_LENGTH;
             if (LittleEndian.getInt(from, start + CUT_RESERVED_OFFSET) != 0) {
-                throw malformed("reserved bytes of a cut are set");
+                throw Malformed.of("data operation", "reserved bytes of a cut are set");
             }
             cuts[i] =
                     new Cut(
@@ -214,10 +214,6 @@ public final class DataOpFormat {
             crcs[i] = LittleEndian.getInt(from, at + i * CRC_LENGTH);
         }
         return crcs;
-    }
-
-    private static FsException malformed(String why) {
-        return new FsException(Errno.EPROTO, "malformed data operation: " + why);
     }
 
     /** What makes an operation impossible, or null. */

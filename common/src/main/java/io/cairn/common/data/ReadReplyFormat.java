@@ -1,6 +1,5 @@
 package io.cairn.common.data;
 
-import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
@@ -56,29 +55,27 @@ public final class ReadReplyFormat {
         ByteBuffer view = head.nioBuffer();
         int at = view.position();
         if (view.remaining() < FIXED_LENGTH) {
-            throw malformed("only " + view.remaining() + " bytes");
+            throw Malformed.of("read reply", "only " + view.remaining() + " bytes");
         }
         int requested = LittleEndian.getInt(view, at + REQUESTED_LENGTH_OFFSET);
         int data = LittleEndian.getInt(view, at + DATA_LENGTH_OFFSET);
         int count = LittleEndian.getInt(view, at + CRC_COUNT_OFFSET);
         if (requested != length || data < 0 || data > length || data != payloadLength) {
-            throw malformed(
+            throw Malformed.of(
+                    "read reply",
                     String.format(
                             "%d of %d bytes, where %d were asked for and %d came",
                             data, requested, length, payloadLength));
         }
         if (count != BlockCrc.count(offset, data)
                 || view.remaining() != FIXED_LENGTH + (long) count * DataOpFormat.CRC_LENGTH) {
-            throw malformed(count + " CRCs in a head of " + view.remaining() + " bytes");
+            throw Malformed.of(
+                    "read reply", count + " CRCs in a head of " + view.remaining() + " bytes");
         }
         int[] crcs = new int[count];
         for (int i = 0; i < count; i++) {
             crcs[i] = LittleEndian.getInt(view, at + FIXED_LENGTH + i * DataOpFormat.CRC_LENGTH);
         }
         return new ReadReply(requested, data, crcs);
-    }
-
-    private static FsException malformed(String why) {
-        return new FsException(Errno.EPROTO, "malformed read reply: " + why);
     }
 }

@@ -1,6 +1,5 @@
 package io.cairn.common.data;
 
-import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.FileLayouts;
 import io.netty.buffer.ByteBuf;
@@ -46,7 +45,8 @@ public final class TruncateInodeFormat {
      */
     public static TruncateInode decode(ByteBuf payload) {
         if (payload.readableBytes() != LENGTH) {
-            throw malformed(payload.readableBytes() + " bytes instead of " + LENGTH);
+            throw Malformed.of(
+                    "truncation", payload.readableBytes() + " bytes instead of " + LENGTH);
         }
         int at = payload.readerIndex();
         var truncation =
@@ -56,18 +56,14 @@ public final class TruncateInodeFormat {
                         payload.getIntLE(at + STRIPE_COUNT_OFFSET),
                         payload.getIntLE(at + CHUNK_SIZE_OFFSET));
         if (truncation.size() < 0 || payload.getIntLE(at + RESERVED_OFFSET) != 0) {
-            throw malformed("size or reserved bytes are out of range");
+            throw Malformed.of("truncation", "size or reserved bytes are out of range");
         }
         @Nullable String wrong =
                 FileLayouts.problem(
                         truncation.stripeUnit(), truncation.stripeCount(), truncation.chunkSize());
         if (wrong != null) {
-            throw malformed(wrong);
+            throw Malformed.of("truncation", wrong);
         }
         return truncation;
-    }
-
-    private static FsException malformed(String why) {
-        return new FsException(Errno.EPROTO, "malformed truncation: " + why);
     }
 }

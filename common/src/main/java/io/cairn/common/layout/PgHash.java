@@ -12,6 +12,12 @@ public final class PgHash {
     /** PG number: pool &lt;&lt; 16 | index. */
     private static final int POOL_SHIFT = 16;
 
+    /** Pool ids are the upper half of a PG id, from 1. */
+    public static final int MAX_POOL = 0xffff;
+
+    /** The index within the pool is the lower half. */
+    public static final int MAX_PGS = 1 << 16;
+
     private PgHash() {}
 
     /**

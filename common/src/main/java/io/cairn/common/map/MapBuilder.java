@@ -19,9 +19,6 @@ import java.util.TreeSet;
 
 /** Adds up map updates into what a {@link ClusterMap} is made from. One thread. */
 final class MapBuilder {
-    private static final int MAX_POOL = 65_535;
-    private static final int MAX_PGS = 65_536;
-
     ByteString clusterId = ByteString.EMPTY;
     long epoch;
     long sessionFloor;
@@ -63,10 +60,10 @@ final class MapBuilder {
     }
 
     private void add(Pool pool) {
-        if (pool.getId() < 1 || pool.getId() > MAX_POOL) {
+        if (pool.getId() < 1 || pool.getId() > PgHash.MAX_POOL) {
             throw new IllegalArgumentException("pool id " + pool.getId());
         }
-        if (pool.getPgCount() < 1 || pool.getPgCount() > MAX_PGS) {
+        if (pool.getPgCount() < 1 || pool.getPgCount() > PgHash.MAX_PGS) {
             throw new IllegalArgumentException("pool of " + pool.getPgCount() + " PGs");
         }
         pools.put(pool.getId(), pool);

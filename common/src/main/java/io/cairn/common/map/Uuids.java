@@ -2,6 +2,7 @@ package io.cairn.common.map;
 
 import com.google.protobuf.ByteString;
 import java.nio.ByteBuffer;
+import java.util.HexFormat;
 import java.util.UUID;
 
 /**
@@ -34,6 +35,11 @@ public final class Uuids {
         }
         ByteBuffer bytes = id.asReadOnlyByteBuffer();
         return new UUID(bytes.getLong(), bytes.getLong());
+    }
+
+    /** As people see an id: hexadecimal, without hyphens. */
+    public static String hex(ByteString id) {
+        return HexFormat.of().formatHex(id.toByteArray());
     }
 
     /** Puts the two halves at the index, the most significant first, in the buffer's byte order. */

@@ -18,47 +18,26 @@ public final class RpcAddress {
      * @throws IllegalArgumentException naming what is wrong with it
      */
     public static InetSocketAddress parse(String text) {
-        int colon = text.lastIndexOf(':');
-        if (colon <= 0) {
-            throw new IllegalArgumentException("address '" + text + "' is not host:port");
-        }
-        String host = text.substring(0, colon);
-        if (host.startsWith("[") && host.endsWith("]")) {
-            host = host.substring(1, host.length() - 1);
-        } else if (host.indexOf(':') >= 0) {
-            throw new IllegalArgumentException(
-                    "address '" + text + "': an IPv6 address must stand in brackets");
-        }
-        int port = port(text, text.substring(colon + 1));
-        byte @Nullable [] literal = NetUtil.createByteArrayFromIpAddressString(host);
-        if (literal == null) {
-            if (host.isEmpty() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '[')) {
-                throw new IllegalArgumentException("address '" + text + "' has a bad host name");
-            }
-            return InetSocketAddress.createUnresolved(host, port);
-        }
+        HostPort address;
         try {
-            return new InetSocketAddress(InetAddress.getByAddress(literal), port);
-        } catch (UnknownHostException e) {
-            throw new IllegalArgumentException("address '" + text + "' is not valid", e);
+            address = HostPort.parse(text);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("address '" + text + "': " + e.getMessage(), e);
         }
+        return of(address);
     }
 
     /** As {@link #parse}: an address from a configuration, its host name not looked up. */
     public static InetSocketAddress of(HostPort address) {
-        return parse(address.toString());
-    }
-
-    private static int port(String text, String digits) {
-        try {
-            int port = Integer.parseInt(digits);
-            if (port >= 0 && port <= 65535) {
-                return port;
-            }
-        } catch (NumberFormatException e) {
-            // reported below
+        byte @Nullable [] literal = NetUtil.createByteArrayFromIpAddressString(address.host());
+        if (literal == null) {
+            return InetSocketAddress.createUnresolved(address.host(), address.port());
         }
-        throw new IllegalArgumentException("address '" + text + "' has a bad port");
+        try {
+            return new InetSocketAddress(InetAddress.getByAddress(literal), address.port());
+        } catch (UnknownHostException e) {
+            throw new IllegalArgumentException("address '" + address + "' is not valid", e);
+        }
     }
 
     /** The form {@link #parse} reads. */

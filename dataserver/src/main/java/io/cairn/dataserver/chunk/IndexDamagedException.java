@@ -8,7 +8,8 @@ public final class IndexDamagedException extends RuntimeException {
         super("the chunk index is damaged: " + message);
     }
 
+    /** With the cause's own words: they name the file. */
     public IndexDamagedException(String message, Throwable cause) {
-        super("the chunk index is damaged: " + message, cause);
+        super("the chunk index is damaged: " + message + ": " + cause.getMessage(), cause);
     }
 }

@@ -24,6 +24,6 @@ public record IndexDatabases(RocksConfig config, RocksMemory memory, Meters mete
                 config,
                 memory,
                 meters,
-                problem -> fatal.fatal(problem, new IOException(problem)));
+                problem -> fatal.fatal("the chunk index failed", new IOException(problem)));
     }
 }

@@ -103,12 +103,8 @@ public final class IdentityDirectory implements AutoCloseable {
         } else if (!clusterId.equals(cluster)) {
             throw new DiskOpenException(
                     "state directory %s belongs to cluster %s, but the metadata service is of cluster %s"
-                            .formatted(directory, hex(clusterId), hex(cluster)));
+                            .formatted(directory, Uuids.hex(clusterId), Uuids.hex(cluster)));
         }
-    }
-
-    private static String hex(ByteString id) {
-        return HexFormat.of().formatHex(id.toByteArray());
     }
 
     private @Nullable ByteString read(String name) throws IOException {
@@ -129,7 +125,7 @@ public final class IdentityDirectory implements AutoCloseable {
 
     /** After a crash there is all of it or nothing. */
     private void write(String name, ByteString id) throws IOException {
-        Durable.write(directory.resolve(name), hex(id) + "\n");
+        Durable.write(directory.resolve(name), Uuids.hex(id) + "\n");
     }
 
     @Override

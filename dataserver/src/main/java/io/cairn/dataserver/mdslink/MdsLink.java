@@ -2,12 +2,14 @@ package io.cairn.dataserver.mdslink;
 
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
+import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.LeaderFinder;
+import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcStatus;
@@ -48,16 +50,21 @@ public final class MdsLink {
     public MdsLink(
             RpcLoop loop,
             RpcClient client,
-            List<InetSocketAddress> members,
+            List<HostPort> members,
             Duration heartbeat,
             Lease lease,
             ServerRegistration registration) {
         this.loop = loop;
         this.client = client;
-        this.members = new LeaderFinder(members);
+        this.members = finder(members);
         heartbeatNanos = heartbeat.toNanos();
         this.lease = lease;
         this.registration = registration;
+    }
+
+    /** Names are looked up at each connection: what a name stands for may change. */
+    static LeaderFinder finder(List<HostPort> members) {
+        return new LeaderFinder(members.stream().map(RpcAddress::of).toList());
     }
 
     public void start() {

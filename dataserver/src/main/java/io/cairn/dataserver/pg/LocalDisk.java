@@ -25,6 +25,7 @@ public final class LocalDisk implements AutoCloseable {
     private final DiskStore store;
     private final FatalHandler failed;
     private final BlockingCalls calls = new BlockingCalls();
+    private final FoundDamage damage = new FoundDamage();
     private volatile int id;
     private volatile long delayNanos;
     private volatile boolean out;
@@ -49,6 +50,11 @@ public final class LocalDisk implements AutoCloseable {
     /** For the store's calls that block. */
     public BlockingCalls calls() {
         return calls;
+    }
+
+    /** What was found damaged on it while it served. */
+    public FoundDamage damage() {
+        return damage;
     }
 
     /** Closes the store. */
@@ -105,7 +111,7 @@ public final class LocalDisk implements AutoCloseable {
                             + " damaged blocks wait for repair from another replica; until then what"
                             + " was written to them stays in the write-ahead log");
         }
-        status.addAllWarnings(store.warnings());
+        status.addAllWarnings(damage.warnings()).addAllWarnings(store.warnings());
         for (RocksDatabase index : store.databases()) {
             Remarks remarks = index.remarks();
             status.addAllWarnings(remarks.warnings()).addAllNotes(remarks.notes());

@@ -1,13 +1,14 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.common.rpc.BackOff;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** What a primary knows of one backup in the present epoch. Owner's thread only. */
 final class PeerProgress {
-    private static final long FIRST_PAUSE_NANOS = 20_000_000;
-
-    /** Up to 1.28 s. */
-    private static final int MAX_DOUBLINGS = 6;
+    /** Not shortened at random: the same steps give the same pauses. */
+    private static final BackOff AGAIN =
+            new BackOff(Duration.ofMillis(20), Duration.ofMillis(1280), () -> 0);
 
     /** Refusals in a row that are no passing thing. */
     private static final int PROBE_AFTER = 4;
@@ -65,8 +66,7 @@ final class PeerProgress {
         if (!behind) {
             losses = 0;
         } else if (!lost) {
-            long pause = losses == 0 ? 0 : FIRST_PAUSE_NANOS << Math.min(losses - 1, MAX_DOUBLINGS);
-            againNanos = nowNanos + pause;
+            againNanos = nowNanos + (losses == 0 ? 0 : AGAIN.delayNanos(losses));
             losses++;
         }
         toldCommitted = 0;

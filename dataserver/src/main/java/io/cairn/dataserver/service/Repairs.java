@@ -101,6 +101,9 @@ final class Repairs {
         }
 
         private void wasRead(@Nullable CorruptBlockException failure) {
+            if (block >= 0 && (failure == null || failure.block() != block)) {
+                slot.disk().damage().repaired();
+            }
             if (failure == null) {
                 active.remove(damage);
                 return;
@@ -109,6 +112,7 @@ final class Repairs {
             int bad = failure.block();
             if (bad != block || bad == CorruptBlockException.UNKNOWN) {
                 meters.corruptBlock();
+                slot.disk().damage().found();
                 retries = 0;
             }
             block = bad;

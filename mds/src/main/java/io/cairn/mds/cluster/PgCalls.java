@@ -7,10 +7,12 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.mds.leader.Control;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -26,8 +28,9 @@ import org.slf4j.LoggerFactory;
 public final class PgCalls {
     private static final Logger LOG = LoggerFactory.getLogger(PgCalls.class);
     private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(30);
-    private static final long BACK_OFF_MIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long BACK_OFF_MAX_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    private static final BackOff AGAIN =
+            new BackOff(Duration.ofMillis(50), Duration.ofSeconds(5), BackOff.anyThread());
 
     private final CurrentMap map;
     private final RpcClient client;
@@ -74,7 +77,7 @@ public final class PgCalls {
             MessageLite request,
             BooleanSupplier wanted,
             Consumer<byte[]> done) {
-        attempt(pg, method, request, wanted, done, BACK_OFF_MIN_NANOS);
+        attempt(pg, method, request, wanted, done, 1);
     }
 
     private void attempt(
@@ -83,7 +86,7 @@ public final class PgCalls {
             MessageLite request,
             BooleanSupplier wanted,
             Consumer<byte[]> done,
-            long backOffNanos) {
+            int number) {
         if (!wanted.getAsBoolean()) {
             return;
         }
@@ -92,11 +95,10 @@ public final class PgCalls {
         Consumer<String> failed =
                 why -> {
                     LOG.debug("{} of PG {}: {}; again later", method, pg, why);
-                    long next = Math.min(2 * backOffNanos, BACK_OFF_MAX_NANOS);
                     var _ =
                             control.after(
-                                    backOffNanos,
-                                    () -> attempt(pg, method, request, wanted, done, next));
+                                    AGAIN.delayNanos(number),
+                                    () -> attempt(pg, method, request, wanted, done, number + 1));
                 };
         if (primary == null || !primaryUp(present, pg)) {
             failed.accept("its primary is down or unknown");

@@ -16,11 +16,6 @@ import org.jspecify.annotations.Nullable;
  * and never empty. Pure; any thread.
  */
 public final class MapChecks {
-    /** Pool ids are the upper half of a PG id. */
-    public static final int MAX_POOL = 0xffff;
-
-    public static final int MAX_PGS = 1 << 16;
-
     private MapChecks() {}
 
     /** Why the map cannot change this way, as a sentence; null if it can. */
@@ -53,13 +48,13 @@ public final class MapChecks {
 
     private static @Nullable String objection(MapState base, Pool pool) {
         String name = "pool " + pool.getId();
-        if (pool.getId() < 1 || pool.getId() > MAX_POOL) {
-            return name + ": ids are 1 to " + MAX_POOL;
+        if (pool.getId() < 1 || pool.getId() > PgHash.MAX_POOL) {
+            return name + ": ids are 1 to " + PgHash.MAX_POOL;
         }
         if (pool.getSize() < 1 || pool.getMinSize() < 1 || pool.getMinSize() > pool.getSize()) {
             return name + ": size " + pool.getSize() + ", min_size " + pool.getMinSize();
         }
-        if (pool.getPgCount() < 1 || pool.getPgCount() > MAX_PGS) {
+        if (pool.getPgCount() < 1 || pool.getPgCount() > PgHash.MAX_PGS) {
             return name + ": " + pool.getPgCount() + " PGs";
         }
         Pool present = base.pool(pool.getId());

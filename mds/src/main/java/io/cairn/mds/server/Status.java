@@ -145,17 +145,11 @@ final class Status {
             reported.add(disk.getDisk());
             if (disk.getCondition() == DiskCondition.DISK_OUT) {
                 warnings.add(
-                        "data server %d: %s (%s) is out of service: %s; %s"
+                        "%s is out of service: %s; %s"
                                 .formatted(
-                                        server,
-                                        disk.getDisk() == 0
-                                                ? "a disk whose id is not known"
-                                                : "disk " + disk.getDisk(),
-                                        disk.getData(),
-                                        disk.getCause(),
-                                        disk.getNextStep()));
+                                        name(server, disk), disk.getCause(), disk.getNextStep()));
             }
-            disk.getWarningsList().forEach(w -> warnings.add("disk " + disk.getDisk() + ": " + w));
+            disk.getWarningsList().forEach(w -> warnings.add(name(server, disk) + ": " + w));
         }
         if (!known.disks().isEmpty()) {
             for (Disk disk : present.disks()) {
@@ -167,6 +161,17 @@ final class Status {
             }
         }
         return warnings;
+    }
+
+    /** By what an administrator finds it. */
+    private static String name(int server, DiskStatus disk) {
+        return "data server %d: %s (%s)"
+                .formatted(
+                        server,
+                        disk.getDisk() == 0
+                                ? "a disk whose id is not known"
+                                : "disk " + disk.getDisk(),
+                        disk.getData());
     }
 
     private static boolean isUp(ClusterMap map, @Nullable Disk disk) {
@@ -215,11 +220,13 @@ final class Status {
 
     private List<String> notes() {
         List<String> notes = new ArrayList<>(group.notes());
-        for (ServerLeases.Known server : dataServers.all().values()) {
-            for (DiskStatus disk : server.disks()) {
-                disk.getNotesList().forEach(n -> notes.add("disk " + disk.getDisk() + ": " + n));
-            }
-        }
+        dataServers
+                .all()
+                .forEach((server, known) -> {
+                    for (DiskStatus disk : known.disks()) {
+                        disk.getNotesList().forEach(n -> notes.add(name(server, disk) + ": " + n));
+                    }
+                });
         notes.addAll(database.get().notes());
         return notes;
     }

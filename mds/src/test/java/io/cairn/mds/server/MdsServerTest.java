@@ -413,14 +413,16 @@ final class MdsServerTest {
                     epoch,
                     DiskStatus.newBuilder()
                             .setDisk(one.disk)
+                            .setData("/disks/a")
                             .setCapacityBytes(1 << 30)
                             .setUsedBytes(1 << 28)
                             .setFreeBytes(1 << 29)
                             .addNotes("all is well")
+                            .addWarnings("look at it")
                             .build());
-            assertThat(group.status().getWarningsList()).isEmpty();
-            assertThat(group.status().getNotesList())
-                    .containsExactly("disk " + one.disk + ": all is well");
+            String named = "data server %d: disk %d (/disks/a): ".formatted(one.id, one.disk);
+            assertThat(group.status().getWarningsList()).containsExactly(named + "look at it");
+            assertThat(group.status().getNotesList()).containsExactly(named + "all is well");
             assertThat(group.status().getSpace().getFreeBytes()).isEqualTo(1 << 29);
             assertThat(group.status().getSpace().getCapacityBytes())
                     .as("its file system has no room for more of it")

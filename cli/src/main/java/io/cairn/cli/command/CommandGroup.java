@@ -1,0 +1,19 @@
+package io.cairn.cli.command;
+
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** A command that only has others below it: alone it is a usage error. */
+public abstract class CommandGroup implements Callable<ExitCode> {
+    @Spec private @Nullable CommandSpec spec;
+
+    @Override
+    public final ExitCode call() {
+        throw new ParameterException(
+                Objects.requireNonNull(spec).commandLine(), "a command is missing");
+    }
+}
