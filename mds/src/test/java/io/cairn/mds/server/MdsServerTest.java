@@ -37,6 +37,7 @@ import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
@@ -420,7 +421,7 @@ final class MdsServerTest {
                             .build());
             assertThat(group.status().getWarningsList()).isEmpty();
             assertThat(group.status().getNotesList())
-                    .containsExactly("disk " + one.disk + ": all is well");
+                    .containsExactly(name(one) + ": disk " + one.disk + ": all is well");
             assertThat(group.status().getSpace().getFreeBytes()).isEqualTo(1 << 29);
             assertThat(group.status().getSpace().getCapacityBytes())
                     .as("its file system has no room for more of it")
@@ -437,8 +438,8 @@ final class MdsServerTest {
             one.heartbeat(epoch, out);
             assertThat(group.status().getWarningsList())
                     .contains(
-                            "data server %d: disk %d (/disks/a) is out of service: Input/output error; look at it"
-                                    .formatted(one.id, one.disk));
+                            "%s: disk %d (/disks/a) is out of service: Input/output error; look at it"
+                                    .formatted(name(one), one.disk));
             assertThat(group.status().getSpace().getFreeBytes()).isZero();
             assertThat(group.status().getSpace().getCapacityBytes()).isEqualTo(1 << 30);
 
@@ -447,6 +448,11 @@ final class MdsServerTest {
                     .anyMatch(w -> w.contains("a disk whose id is not known (/disks/a)"))
                     .anyMatch(w -> w.contains("does not serve disk " + one.disk));
         }
+    }
+
+    private static String name(FakeDataServer server) {
+        return "data server %d (%s)"
+                .formatted(server.id, RpcAddress.format(server.rpc.localAddress()));
     }
 
     @Test
