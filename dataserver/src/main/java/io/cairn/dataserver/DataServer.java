@@ -30,7 +30,6 @@ import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
-import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.service.DataService;
 import java.io.IOException;
@@ -237,25 +236,7 @@ public final class DataServer implements AutoCloseable {
     }
 
     private DataServerStatusReply status() {
-        int total = 0;
-        for (PgState s : PgState.values()) {
-            total += s == PgState.IDLE ? 0 : pgLoops.stateCount(s);
-        }
-        int serving = pgLoops.stateCount(PgState.ACTIVE) + pgLoops.stateCount(PgState.BACKUP);
-        int damaged = pgLoops.stateCount(PgState.DAMAGED);
-        DataServerStatusReply.Builder reply =
-                DataServerStatusReply.newBuilder()
-                        .setServer(identity.serverId())
-                        .setIncarnation(identity.incarnation())
-                        .setMapEpoch(maps.epoch())
-                        .setServing(parts.lease().valid())
-                        .addAllDisks(disks.status())
-                        .setPgsActive(serving)
-                        .setPgsTotal(total);
-        if (damaged > 0) {
-            reply.addWarnings(damaged + " placement groups lost operations and are out of service");
-        }
-        return reply.build();
+        return DataServerStatusReply.newBuilder().setServing(parts.lease().valid()).build();
     }
 
     /**

@@ -1,6 +1,5 @@
 package io.cairn.dataserver;
 
-import io.cairn.common.proto.DiskStatus;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.KnownDisks;
@@ -146,10 +145,6 @@ final class Disks implements AutoCloseable {
     /** Those that opened, also if they failed since, in the order of the configuration. */
     List<LocalDisk> opened() {
         return ConfiguredDisk.opened(all);
-    }
-
-    List<DiskStatus> status() {
-        return all.stream().map(ConfiguredDisk::status).toList();
     }
 
     @Override

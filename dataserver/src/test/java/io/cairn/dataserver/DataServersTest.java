@@ -11,6 +11,8 @@ import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PgProblem;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
@@ -24,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -140,6 +143,52 @@ class DataServersTest {
             assertThat(read(TestCluster.pg(0), 5000 * i, 5000)).isEqualTo(bytes(i, 5000));
         }
         cluster.awaitIdenticalHistories();
+    }
+
+    /**
+     * Each server reports the groups whose primary it is: 0 and 3 the first, 1 and 2 the others.
+     */
+    @Test
+    void aPlacementGroupThatWaitsForAMemberIsReportedWithIt() throws Exception {
+        await("all serve")
+                .atMost(TestCluster.PATIENCE)
+                .until(() -> active() == FakeMds.PGS && problems(1).isEmpty());
+        int backup = 1;
+        cluster.kill(backup);
+        byte[] data = bytes(1, 100);
+        DataOp waits = cluster.write(TestCluster.pg(0), SESSION, 1, 0, data);
+        PgProblem problem =
+                await("it is reported")
+                        .atMost(TestCluster.PATIENCE)
+                        .until(
+                                () -> {
+                                    var _ = cluster.send(waits, data);
+                                    return problems(1).stream().findFirst().orElse(null);
+                                },
+                                Objects::nonNull);
+        assertThat(problem.getPg()).isEqualTo(TestCluster.pg(0));
+        assertThat(problem.getDamaged()).isFalse();
+        assertThat(problem.getCause()).isEqualTo("waits for disk 20 of data server 2");
+        assertThat(problem.getSinceMillis()).isGreaterThanOrEqualTo(5000);
+        PgReport report = Objects.requireNonNull(cluster.mds.pgs().get(1));
+        assertThat(report.getNotServing()).isEqualTo(1);
+        assertThat(report.getStalled()).isEqualTo(1);
+        assertThat(report.getActive()).isEqualTo(1);
+        assertThat(report.getDamaged()).isZero();
+
+        cluster.start(backup);
+        await("all serve again")
+                .atMost(TestCluster.PATIENCE)
+                .until(() -> active() == FakeMds.PGS && problems(1).isEmpty());
+    }
+
+    private int active() {
+        return cluster.mds.pgs().values().stream().mapToInt(PgReport::getActive).sum();
+    }
+
+    private List<PgProblem> problems(int server) {
+        PgReport report = cluster.mds.pgs().get(server);
+        return report == null ? List.of() : report.getProblemsList();
     }
 
     @Test

@@ -10,6 +10,7 @@ import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.RegisterServerReply;
@@ -48,6 +49,7 @@ final class FakeMds implements AutoCloseable {
     private final ByteString clusterId;
     private final Map<Integer, Long> confirmed = new HashMap<>();
     private final Map<Integer, List<DiskStatus>> reported = new HashMap<>();
+    private final Map<Integer, PgReport> pgs = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable String leader;
     private volatile boolean silent;
@@ -99,6 +101,11 @@ final class FakeMds implements AutoCloseable {
                 .filter(d -> d.getData().equals(data.toString()))
                 .findFirst()
                 .orElse(null);
+    }
+
+    /** What the servers said last of the placement groups whose primary is there. */
+    synchronized Map<Integer, PgReport> pgs() {
+        return Map.copyOf(pgs);
     }
 
     synchronized void evict(long session) {
@@ -154,6 +161,9 @@ final class FakeMds implements AutoCloseable {
     private synchronized HeartbeatReply heartbeat(HeartbeatRequest r) {
         confirmed.put(r.getServer(), r.getMapEpoch());
         reported.put(r.getServer(), r.getDisksList());
+        if (r.hasPgs()) {
+            pgs.put(r.getServer(), r.getPgs());
+        }
         return HeartbeatReply.newBuilder().setMapEpoch(map.epoch()).build();
     }
 

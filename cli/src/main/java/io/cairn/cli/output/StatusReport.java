@@ -7,6 +7,7 @@ import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberStatus;
+import io.cairn.common.proto.PgProblem;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
@@ -63,6 +64,7 @@ public final class StatusReport {
         json.put("free_bytes", status.getSpace().getFreeBytes());
         json.put("inodes_used", status.getSpace().getInodesUsed());
         Backlog.of(status).putInto(json);
+        json.put("pgs", PgCounts.of(status).asMap());
         json.put("releases", releases.byRelease());
         List<Object> mds = new ArrayList<>();
         for (MdsMember member : status.getMembersList()) {
@@ -92,7 +94,9 @@ public final class StatusReport {
             s.put("release", releases.of("data-" + server.getId()));
             s.put("host", server.getHost());
             s.put("rack", server.getRack());
+            s.put("since_heartbeat_millis", serverStatus(server).getSinceHeartbeatMillis());
             s.put("disks", disks(server));
+            s.put("pg_problems", pgProblems(server));
             servers.add(s);
         }
         json.put("data_servers", servers);
@@ -127,7 +131,7 @@ public final class StatusReport {
     public void print(PrintWriter out) {
         MapUpdate map = status.getMap();
         out.printf("health    %s%n", health());
-        warnings.forEach(w -> out.printf("          %s%n", w));
+        warnings.forEach(w -> out.printf("warning:  %s%n", w));
         status.getNotesList().forEach(n -> out.printf("note      %s%n", n));
         out.printf(
                 "space     %s used of %s, %s free, %,d inodes%n",
@@ -147,8 +151,13 @@ public final class StatusReport {
         }
         for (Server server : map.getServersList()) {
             out.printf(
-                    "data      %d  %s  %s%n",
-                    server.getId(), server.getAddress(), server.getUp() ? "up" : "DOWN");
+                    "data      %d  %s  %s%s%n",
+                    server.getId(),
+                    server.getAddress(),
+                    server.getUp() ? "up" : "DOWN",
+                    serverStatus(server).getRelease().isEmpty()
+                            ? ", not seen yet by this leader"
+                            : lastSeen(serverStatus(server).getSinceHeartbeatMillis()));
             for (Disk disk : map.getDisksList()) {
                 if (disk.getServer() == server.getId()) {
                     DiskStatus d = diskStatus(server, disk);
@@ -172,13 +181,16 @@ public final class StatusReport {
                     placedPgs(pool),
                     pool.getPgCount());
         }
+        if (map.getPgsCount() > 0) {
+            out.printf("pgs       %s%n", PgCounts.of(status).text());
+        }
         for (SessionStatus session : status.getSessionsList()) {
             out.printf(
-                    "mount     %d  %s  %d open files, heard of %.1f s ago%n",
+                    "mount     %d  %s  %d open files%s%n",
                     session.getSession(),
                     session.getDescription(),
                     session.getOpenFiles(),
-                    session.getSinceRenewalMillis() / 1000.0);
+                    lastSeen(session.getSinceRenewalMillis()));
         }
     }
 
@@ -194,8 +206,12 @@ public final class StatusReport {
             return "  joining, does not vote yet";
         }
         return heard.getHeard()
-                ? "  heard of %.1f s ago".formatted(heard.getSinceHeardMillis() / 1000.0)
-                : "  NOT HEARD OF for %.1f s".formatted(heard.getSinceHeardMillis() / 1000.0);
+                ? lastSeen(heard.getSinceHeardMillis())
+                : ", NOT SEEN for %.1f s".formatted(heard.getSinceHeardMillis() / 1000.0);
+    }
+
+    private static String lastSeen(long millis) {
+        return ", last seen %.1f s ago".formatted(millis / 1000.0);
     }
 
     private @Nullable MemberStatus memberStatus(MdsMember member) {
@@ -263,15 +279,29 @@ public final class StatusReport {
     }
 
     private DiskStatus diskStatus(Server server, Disk disk) {
-        for (ServerStatus s : status.getServersList()) {
-            if (s.getServer() == server.getId()) {
-                for (DiskStatus d : s.getDisksList()) {
-                    if (d.getDisk() == disk.getId()) {
-                        return d;
-                    }
-                }
-            }
+        return serverStatus(server).getDisksList().stream()
+                .filter(d -> d.getDisk() == disk.getId())
+                .findFirst()
+                .orElse(DiskStatus.getDefaultInstance());
+    }
+
+    private ServerStatus serverStatus(Server server) {
+        return status.getServersList().stream()
+                .filter(s -> s.getServer() == server.getId())
+                .findFirst()
+                .orElse(ServerStatus.getDefaultInstance());
+    }
+
+    private List<Object> pgProblems(Server server) {
+        List<Object> problems = new ArrayList<>();
+        for (PgProblem problem : serverStatus(server).getPgs().getProblemsList()) {
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("pg", Integer.toHexString(problem.getPg()));
+            json.put("damaged", problem.getDamaged());
+            json.put("since_millis", problem.getSinceMillis());
+            json.put("cause", problem.getCause());
+            problems.add(json);
         }
-        return DiskStatus.getDefaultInstance();
+        return problems;
     }
 }

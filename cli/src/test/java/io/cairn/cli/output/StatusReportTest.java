@@ -2,9 +2,13 @@ package io.cairn.cli.output;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberStatus;
+import io.cairn.common.proto.PgProblem;
+import io.cairn.common.proto.PgReport;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -79,6 +83,69 @@ class StatusReportTest {
                 .containsEntry("warnings", List.of());
         StatusReply warning = status.toBuilder().addWarnings("disk 3: not as it should").build();
         assertThat(StatusReport.of(warning).isDegraded()).isTrue();
+        assertThat(lines(warning, "warning:"))
+                .containsExactly("warning:  disk 3: not as it should");
+    }
+
+    /**
+     * Four placement groups: two of a server that reports, one of one that does not, one of one
+     * that is down.
+     */
+    @Test
+    void placementGroupsAreCountedByWhatTheirServersReport() {
+        MapUpdate.Builder map = MapUpdate.newBuilder();
+        for (int server = 1; server <= 3; server++) {
+            map.addServers(Server.newBuilder().setId(server).setUp(server != 3))
+                    .addDisks(Disk.newBuilder().setId(10 * server).setServer(server));
+        }
+        for (int disk : new int[] {10, 10, 10, 20, 30}) {
+            map.addPgs(PlacementGroup.newBuilder().setPg(map.getPgsCount()).addReplicas(disk));
+        }
+        PgReport report =
+                PgReport.newBuilder()
+                        .setActive(1)
+                        .setDamaged(1)
+                        .addProblems(
+                                PgProblem.newBuilder()
+                                        .setPg(0x10003)
+                                        .setDamaged(true)
+                                        .setSinceMillis(1500)
+                                        .setCause("why"))
+                        .build();
+        StatusReply status =
+                StatusReply.newBuilder()
+                        .setMap(map)
+                        .addServers(
+                                ServerStatus.newBuilder()
+                                        .setServer(1)
+                                        .setRelease("0.2.0")
+                                        .setSinceHeartbeatMillis(1234)
+                                        .setPgs(report))
+                        .addServers(ServerStatus.newBuilder().setServer(2))
+                        .build();
+        assertThat(lines(status, "pgs"))
+                .containsExactly("pgs       1 active, 2 not serving, 1 DAMAGED, 1 not known");
+        assertThat(lines(status, "data      1").getFirst()).endsWith("up, last seen 1.2 s ago");
+        assertThat(lines(status, "data      2").getFirst())
+                .endsWith("up, not seen yet by this leader");
+        Map<String, Object> json = StatusReport.of(status).asMap();
+        assertThat(json)
+                .containsEntry(
+                        "pgs", Map.of("active", 1, "not_serving", 2, "damaged", 1, "unknown", 1));
+        assertThat(String.valueOf(json.get("data_servers")))
+                .contains("pg_problems=[{pg=10003, damaged=true, since_millis=1500, cause=why}]")
+                .contains("since_heartbeat_millis=1234");
+
+        StatusReply well =
+                status.toBuilder()
+                        .setMap(map.clearPgs().addPgs(PlacementGroup.newBuilder().addReplicas(10)))
+                        .setServers(
+                                0,
+                                ServerStatus.newBuilder()
+                                        .setServer(1)
+                                        .setPgs(PgReport.newBuilder().setActive(1)))
+                        .build();
+        assertThat(lines(well, "pgs")).containsExactly("pgs       1 active");
     }
 
     @Test

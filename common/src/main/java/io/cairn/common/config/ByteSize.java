@@ -1,5 +1,6 @@
 package io.cairn.common.config;
 
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -7,6 +8,7 @@ import java.util.regex.Pattern;
 /** A number of bytes, never negative; written {@code "512B"}, {@code "64MiB"}, {@code "2GiB"}. */
 public record ByteSize(long bytes) implements Comparable<ByteSize> {
     private static final Pattern FORM = Pattern.compile("(\\d{1,19})(B|KiB|MiB|GiB|TiB)");
+    private static final String[] UNITS = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     private static final Map<String, Integer> SHIFT =
             Map.of("B", 0, "KiB", 10, "MiB", 20, "GiB", 30, "TiB", 40);
 
@@ -36,6 +38,18 @@ public record ByteSize(long bytes) implements Comparable<ByteSize> {
 
     public static ByteSize ofMiB(long mib) {
         return new ByteSize(Math.multiplyExact(mib, 1L << 20));
+    }
+
+    /** For people, to three significant digits: {@code 1.50 GiB}, {@code 512 MiB}. */
+    public static String text(long bytes) {
+        double value = bytes;
+        int unit = 0;
+        while (value >= 1000 && unit < UNITS.length - 1) {
+            value /= 1024;
+            unit++;
+        }
+        String number = unit == 0 || value >= 100 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f";
+        return String.format(Locale.ROOT, number, value) + " " + UNITS[unit];
     }
 
     @Override

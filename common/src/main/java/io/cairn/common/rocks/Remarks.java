@@ -3,7 +3,7 @@ package io.cairn.common.rocks;
 import java.util.List;
 
 /**
- * What a database has to tell its administrator, a line each.
+ * What a database, or the server that has it, has to tell its administrator, a line each.
  *
  * @param warnings of what is not as configured, or wants action
  * @param notes of what is as configured, and yet worth knowing

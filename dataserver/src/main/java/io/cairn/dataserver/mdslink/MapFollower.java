@@ -3,6 +3,7 @@ package io.cairn.dataserver.mdslink;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.rpc.Heads;
 import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.pg.LocalDisk;
@@ -40,6 +41,11 @@ public final class MapFollower {
     /** Epoch to confirm to the metadata service, see {@link PgLoops#confirmedEpoch}. */
     long confirmedEpoch() {
         return loops.confirmedEpoch();
+    }
+
+    /** The placement groups of this map whose primary is here; null until they were looked at. */
+    @Nullable PgReport pgReport() {
+        return loops.report();
     }
 
     /** The metadata service sent a map without being asked. */

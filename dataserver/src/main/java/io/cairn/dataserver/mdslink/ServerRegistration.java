@@ -4,6 +4,7 @@ import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.dataserver.ground.DataServerConfig;
@@ -117,12 +118,17 @@ public final class ServerRegistration {
     }
 
     HeartbeatRequest heartbeat() {
-        return HeartbeatRequest.newBuilder()
-                .setServer(identity.serverId())
-                .setIncarnation(identity.incarnation())
-                .setMapEpoch(maps.confirmedEpoch())
-                .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList())
-                .build();
+        HeartbeatRequest.Builder beat =
+                HeartbeatRequest.newBuilder()
+                        .setServer(identity.serverId())
+                        .setIncarnation(identity.incarnation())
+                        .setMapEpoch(maps.confirmedEpoch())
+                        .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList());
+        PgReport pgs = maps.pgReport();
+        if (pgs != null) {
+            beat.setPgs(pgs);
+        }
+        return beat.build();
     }
 
     /** Epoch of the map this server has. */

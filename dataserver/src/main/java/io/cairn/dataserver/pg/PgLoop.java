@@ -2,6 +2,7 @@ package io.cairn.dataserver.pg;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Advice;
@@ -9,6 +10,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -29,6 +31,9 @@ public final class PgLoop {
 
     private static final long TICK_NANOS = 20_000_000;
 
+    /** Between two looks at which PGs serve: shorter than the time between two heartbeats. */
+    private static final long LOOK_NANOS = 250_000_000;
+
     private final RpcLoop loop;
     private final ServerParts parts;
     private final DurableInbox inbox;
@@ -38,7 +43,10 @@ public final class PgLoop {
     private final Map<Integer, RpcChannel> channels = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private boolean closed;
+    private final PgWatch watch = new PgWatch();
+    private long lookedNanos;
     private volatile Map<PgState, Integer> stateCounts = Map.of();
+    private volatile @Nullable PgReport report;
 
     PgLoop(RpcLoop loop, ServerParts parts) {
         this.loop = loop;
@@ -101,6 +109,11 @@ public final class PgLoop {
     /** Any thread: number of replicas in that state. */
     int stateCount(PgState state) {
         return stateCounts.getOrDefault(state, 0);
+    }
+
+    /** Any thread: the PGs whose primary is here; null before they were looked at. */
+    @Nullable PgReport report() {
+        return report;
     }
 
     /** Counts the requests of this loop. */
@@ -242,6 +255,42 @@ public final class PgLoop {
             slot.replica().tick(now);
         }
         count();
+        if (map.epoch() > 0 && (report == null || now - lookedNanos >= LOOK_NANOS)) {
+            lookedNanos = now;
+            look(now);
+        }
+    }
+
+    private void look(long now) {
+        watch.begin(now);
+        for (PgSlot slot : primaries.values()) {
+            PgReplica replica = slot.replica();
+            watch.see(
+                    replica.pg(),
+                    replica.state(),
+                    replica.lastSequence(),
+                    replica.committedSequence(),
+                    isMemberDown(replica.pg()),
+                    slot::problem);
+        }
+        report = watch.end();
+    }
+
+    /**
+     * Whether the map says that the server of a member is down: until it is up, nothing commits.
+     */
+    private boolean isMemberDown(int pg) {
+        PlacementGroup group = map.pg(pg);
+        if (group == null) {
+            return false;
+        }
+        for (int disk : group.getInSyncList()) {
+            Server server = map.serverOfDisk(disk);
+            if (server != null && !server.getUp()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void count() {

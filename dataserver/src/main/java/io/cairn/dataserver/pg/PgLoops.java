@@ -1,6 +1,7 @@
 package io.cairn.dataserver.pg;
 
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.dataserver.replication.PgState;
@@ -8,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * All loops of a server: which one owns a placement group, and how a map reaches them all. Any
@@ -51,6 +53,19 @@ public final class PgLoops {
     /** Number of replicas in that state. */
     public int stateCount(PgState state) {
         return loops.stream().mapToInt(l -> l.stateCount(state)).sum();
+    }
+
+    /** The PGs whose primary is at this server; null until every loop has looked at its own. */
+    public @Nullable PgReport report() {
+        List<PgReport> all = new ArrayList<>();
+        for (PgLoop loop : loops) {
+            PgReport report = loop.report();
+            if (report == null) {
+                return null;
+            }
+            all.add(report);
+        }
+        return PgWatch.merge(all);
     }
 
     /** The disk is out: each loop ends the replicas on it, soon. */

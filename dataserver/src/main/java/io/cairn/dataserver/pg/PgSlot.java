@@ -25,6 +25,8 @@ import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,6 +45,9 @@ public final class PgSlot implements PgOutputs {
     private final LocalDisk disk;
     private final int pg;
     private final PgReplica replica;
+
+    /** Why it was damaged last. */
+    private String damage = "";
 
     PgSlot(PgLoop owner, ServerParts parts, LocalDisk disk, int pg) {
         this.owner = owner;
@@ -312,6 +317,7 @@ public final class PgSlot implements PgOutputs {
     @Override
     public void stateChanged(PgState state, String reason) {
         if (state == PgState.DAMAGED) {
+            damage = reason;
             LOG.error(
                     "Placement group {} is out of service: {}. Keep its disks as they are: this"
                             + " version cannot rebuild one. See \"A placement group is out of"
@@ -321,6 +327,21 @@ public final class PgSlot implements PgOutputs {
         } else {
             LOG.debug("Placement group {} on disk {} is {}: {}", name(), disk.id(), state, reason);
         }
+    }
+
+    /** Why it is damaged, or what it waits for: for the administrator. */
+    String problem() {
+        PgState state = replica.state();
+        if (state == PgState.DAMAGED) {
+            return damage;
+        }
+        String awaited =
+                replica.awaited().stream()
+                        .map(d -> "disk %d of data server %s".formatted(d, owner.serverOf(d)))
+                        .collect(Collectors.joining(" and "));
+        return awaited.isEmpty()
+                ? "is " + state.name().toLowerCase(Locale.ROOT)
+                : "waits for " + awaited;
     }
 
     private void later(Runnable task) {

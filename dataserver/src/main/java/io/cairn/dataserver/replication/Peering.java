@@ -44,6 +44,11 @@ final class Peering {
         queryDone();
     }
 
+    /** The member that has what this one lacks; null if there is none. */
+    @Nullable PeerProgress source() {
+        return best;
+    }
+
     /** Repeats questions that were not answered. */
     void tick(long nowNanos) {
         if (nowNanos - askedNanos > primary.askNanos()) {

@@ -321,6 +321,11 @@ public final class PgReplica {
         return backup != null ? PgState.BACKUP : PgState.IDLE;
     }
 
+    /** Disks that a primary waits for before it serves, or commits; empty for others. */
+    public List<Integer> awaited() {
+        return primary == null ? List.of() : primary.awaited();
+    }
+
     public long lastSequence() {
         return log.lastSequence();
     }

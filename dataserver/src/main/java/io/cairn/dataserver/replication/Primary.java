@@ -481,6 +481,31 @@ final class Primary {
         return state;
     }
 
+    /**
+     * The disks for which this PG waits to become active, or to commit: they have not answered, or
+     * lack operations. This one may be among them.
+     */
+    List<Integer> awaited() {
+        List<Integer> disks = new ArrayList<>();
+        if (!log.allDurable()) {
+            disks.add(members[0]);
+        }
+        PeerProgress source = peering.source();
+        for (PeerProgress peer : peers) {
+            boolean lacks =
+                    switch (state) {
+                        case QUERYING -> peer.history == null;
+                        case FETCHING -> peer == source;
+                        case RESENDING, ACTIVE -> peer.durable < log.lastSequence();
+                        case IDLE, BACKUP, DAMAGED -> false;
+                    };
+            if (lacks) {
+                disks.add(peer.disk);
+            }
+        }
+        return disks;
+    }
+
     long epoch() {
         return epoch;
     }

@@ -94,7 +94,11 @@ public final class DataServers {
             return;
         }
         // The new process has admitted nothing yet, under whatever map.
-        servers.heard(server.getId(), clock.nanos(), 0, List.of(), release(request));
+        servers.heard(
+                server.getId(),
+                clock.nanos(),
+                0,
+                new ServerLeases.Report(List.of(), null, release(request)));
         LOG.info(
                 "data server {} at {} registered with {} disks",
                 server.getId(),
@@ -148,8 +152,10 @@ public final class DataServers {
                     beat.getServer(),
                     clock.nanos(),
                     beat.getMapEpoch(),
-                    beat.getDisksList(),
-                    release(request));
+                    new ServerLeases.Report(
+                            beat.getDisksList(),
+                            beat.hasPgs() ? beat.getPgs() : null,
+                            release(request)));
         } else {
             reply.setRegisterAgain(true);
         }

@@ -2,6 +2,7 @@ package io.cairn.mds.cluster;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.Server;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,11 +33,21 @@ public final class ServerLeases {
      * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease
      *     after
      * @param confirmedEpoch nothing it admitted under an older map is unfinished
+     */
+    public record Known(long answeredNanos, long confirmedEpoch, Report report) {}
+
+    /**
+     * What a server says of itself, for the administrator.
+     *
+     * @param pgs whose primary is there; null if this leader has not heard of them, as of a server
+     *     of an older release
      * @param release of Cairn that it runs; empty if this leader has not heard of it, or it does
      *     not say
      */
-    public record Known(
-            long answeredNanos, long confirmedEpoch, List<DiskStatus> disks, String release) {}
+    public record Report(List<DiskStatus> disks, @Nullable PgReport pgs, String release) {
+        /** Of a server that was not heard of yet. */
+        static final Report NONE = new Report(List.of(), null, "");
+    }
 
     ServerLeases(long leaseNanos) {
         this.leaseNanos = leaseNanos;
@@ -50,18 +61,13 @@ public final class ServerLeases {
     void begin(ClusterMap map, long fromNanos) {
         servers.clear();
         for (Server server : map.servers()) {
-            servers.put(server.getId(), new Known(fromNanos, 0, List.of(), ""));
+            servers.put(server.getId(), new Known(fromNanos, 0, Report.NONE));
         }
         publish();
     }
 
-    void heard(
-            int server,
-            long nowNanos,
-            long confirmedEpoch,
-            List<DiskStatus> disks,
-            String release) {
-        servers.put(server, new Known(nowNanos, confirmedEpoch, disks, release));
+    void heard(int server, long nowNanos, long confirmedEpoch, Report report) {
+        servers.put(server, new Known(nowNanos, confirmedEpoch, report));
         publish();
     }
 
@@ -82,7 +88,7 @@ public final class ServerLeases {
             }
             @Nullable Known known = servers.get(server.getId());
             if (known == null) {
-                heard(server.getId(), nowNanos, 0, List.of(), "");
+                heard(server.getId(), nowNanos, 0, Report.NONE);
             } else if (nowNanos - known.answeredNanos > (long) (leaseNanos * DRIFT)) {
                 silent.add(server.getId());
             }

@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.BindFailures;
 import io.cairn.common.errno.Causes;
 import io.cairn.common.file.Durable;
@@ -363,11 +364,11 @@ public final class MetaLog implements AutoCloseable {
 
     private String outOfSpace() {
         return "only "
-                + space.freeBytes()
-                + " bytes are free for the Raft log in "
+                + ByteSize.text(space.freeBytes())
+                + " are free for the Raft log in "
                 + config.directory()
                 + ", "
-                + config.hardSpaceBytes()
+                + ByteSize.text(config.hardSpaceBytes())
                 + " are the least: make room and start this server again";
     }
 

@@ -1,9 +1,11 @@
 package io.cairn.mds.raft;
 
+import io.cairn.common.config.ByteSize;
 import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * Watches the free space of the Raft log's file system. A log that meets ENOSPC can block its
@@ -22,6 +24,7 @@ public final class SpaceWatch {
         OUT
     }
 
+    private final Path directory;
     private final FileStore store;
     private final long softBytes;
     private final long hardBytes;
@@ -29,6 +32,7 @@ public final class SpaceWatch {
     private volatile Level level = Level.PLENTY;
 
     SpaceWatch(Path directory, long softBytes, long hardBytes) throws IOException {
+        this.directory = directory;
         this.store = Files.getFileStore(directory);
         this.softBytes = softBytes;
         this.hardBytes = hardBytes;
@@ -54,5 +58,17 @@ public final class SpaceWatch {
 
     public long freeBytes() {
         return freeBytes;
+    }
+
+    /** For the administrator; empty with {@link Level#PLENTY}. */
+    public Optional<String> warning() {
+        return level == Level.PLENTY
+                ? Optional.empty()
+                : Optional.of(
+                        "the file system of the Raft log (%s) has only %s free, below %s it stops: make room there"
+                                .formatted(
+                                        directory,
+                                        ByteSize.text(freeBytes),
+                                        ByteSize.text(hardBytes)));
     }
 }

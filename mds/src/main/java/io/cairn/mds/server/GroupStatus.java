@@ -108,7 +108,8 @@ final class GroupStatus {
                 : "without another member metadata stops";
     }
 
-    private String name(int id) {
+    /** By which messages name a member. */
+    String name(int id) {
         String address =
                 leadership.members().stream()
                         .filter(m -> m.getId() == id)

@@ -192,7 +192,7 @@ final class LeaderDuties implements Leadership.Duties {
         for (Server server : map.get().servers()) {
             ServerLeases.@Nullable Known known = heard.get(server.getId());
             if (server.getUp() && known != null) {
-                releases.put("data-" + server.getId(), known.release());
+                releases.put("data-" + server.getId(), known.report().release());
             }
         }
         return releases;

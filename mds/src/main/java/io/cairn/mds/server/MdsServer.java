@@ -31,6 +31,7 @@ import io.cairn.mds.raft.StartWord;
 import io.cairn.mds.store.MetaStateConfig;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -181,7 +182,7 @@ public final class MdsServer implements AutoCloseable {
                         control,
                         clock,
                         config.dataServers().bootstrapDisks(),
-                        state::databaseRemarks);
+                        this::remarks);
         @Nullable MetaLog started = null;
         try {
             started = MetaLog.start(logConfig(config), directory, state, leadership);
@@ -203,7 +204,7 @@ public final class MdsServer implements AutoCloseable {
                                     duties.liveSettings(),
                                     status,
                                     control,
-                                    new LeaseGrants(entries, reports.own(), state::databaseRemarks),
+                                    new LeaseGrants(entries, reports.own(), this::remarks),
                                     new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);
@@ -233,6 +234,18 @@ public final class MdsServer implements AutoCloseable {
                 config.memberId(),
                 config.clusterId(),
                 rpc.localAddress());
+    }
+
+    /** What the administrator should know of this member. */
+    private Remarks remarks() {
+        Remarks database = state.databaseRemarks();
+        @Nullable MetaLog started = entries.log();
+        if (started == null) {
+            return database;
+        }
+        List<String> warnings = new ArrayList<>(database.warnings());
+        started.space().warning().ifPresent(warnings::add);
+        return new Remarks(warnings, database.notes());
     }
 
     /** Where clients reach it. */

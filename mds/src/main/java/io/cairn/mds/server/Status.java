@@ -4,6 +4,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -32,10 +33,8 @@ import io.cairn.mds.store.Counters;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -58,8 +57,12 @@ final class Status {
     private final Control control;
     private final NanoClock clock;
     private final int bootstrapDisks;
-    private final Supplier<Remarks> database;
+    private final Supplier<Remarks> own;
 
+    /**
+     * @param bootstrapDisks as configured: so many must register before a PG table is made
+     * @param own what the administrator should know of this member
+     */
     Status(
             Leadership leadership,
             GroupStatus group,
@@ -74,7 +77,7 @@ final class Status {
             Control control,
             NanoClock clock,
             int bootstrapDisks,
-            Supplier<Remarks> database) {
+            Supplier<Remarks> own) {
         this.leadership = leadership;
         this.group = group;
         this.entries = entries;
@@ -88,7 +91,7 @@ final class Status {
         this.control = control;
         this.clock = clock;
         this.bootstrapDisks = bootstrapDisks;
-        this.database = database;
+        this.own = own;
     }
 
     /**
@@ -107,7 +110,8 @@ final class Status {
         dataServers
                 .all()
                 .values()
-                .forEach(known -> known.disks().forEach(d -> reported.put(d.getDisk(), d)));
+                .forEach(
+                        known -> known.report().disks().forEach(d -> reported.put(d.getDisk(), d)));
         int pgs = present.pgs().size();
         long capacity = pgs == 0 ? 0 : Long.MAX_VALUE;
         long free = capacity;
@@ -135,43 +139,6 @@ final class Status {
                 .setInodesUsed(namespace.counters().inodesUsed())
                 .setInodesFree(INODES_FREE)
                 .build();
-    }
-
-    private static List<String> diskWarnings(
-            ClusterMap present, int server, ServerLeases.Known known) {
-        List<String> warnings = new ArrayList<>();
-        Set<Integer> reported = new HashSet<>();
-        for (DiskStatus disk : known.disks()) {
-            reported.add(disk.getDisk());
-            if (disk.getCondition() == DiskCondition.DISK_OUT) {
-                warnings.add(
-                        "%s is out of service: %s; %s"
-                                .formatted(
-                                        name(server, disk), disk.getCause(), disk.getNextStep()));
-            }
-            disk.getWarningsList().forEach(w -> warnings.add(name(server, disk) + ": " + w));
-        }
-        if (!known.disks().isEmpty()) {
-            for (Disk disk : present.disks()) {
-                if (disk.getServer() == server && !reported.contains(disk.getId())) {
-                    warnings.add(
-                            "data server %d does not serve disk %d, its placement groups wait for it: configure it there again, or see why it does not open"
-                                    .formatted(server, disk.getId()));
-                }
-            }
-        }
-        return warnings;
-    }
-
-    /** By what an administrator finds it. */
-    private static String name(int server, DiskStatus disk) {
-        return "data server %d: %s (%s)"
-                .formatted(
-                        server,
-                        disk.getDisk() == 0
-                                ? "a disk whose id is not known"
-                                : "disk " + disk.getDisk(),
-                        disk.getData());
     }
 
     private static boolean isUp(ClusterMap map, @Nullable Disk disk) {
@@ -207,27 +174,32 @@ final class Status {
         dataServers
                 .all()
                 .forEach((id, known) ->
-                        reply.addServers(
-                                ServerStatus.newBuilder()
-                                        .setServer(id)
-                                        .setSinceHeartbeatMillis(
-                                                Math.max(0, now - known.answeredNanos())
-                                                        / 1_000_000)
-                                        .addAllDisks(known.disks())
-                                        .setRelease(known.release())));
+                        reply.addServers(server(present.server(id), id, known, now)));
         return reply.addAllWarnings(warnings(present)).addAllNotes(notes()).build();
+    }
+
+    private static ServerStatus server(
+            @Nullable Server server, int id, ServerLeases.Known known, long now) {
+        ServerStatus.Builder status =
+                ServerStatus.newBuilder()
+                        .setServer(id)
+                        .setSinceHeartbeatMillis(
+                                TimeUnit.NANOSECONDS.toMillis(
+                                        Math.max(0, now - known.answeredNanos())))
+                        .addAllDisks(known.report().disks())
+                        .setRelease(known.report().release());
+        @Nullable PgReport pgs = known.report().pgs();
+        if (pgs != null && server != null && server.getUp()) {
+            status.setPgs(pgs); // of a server that is down it does not hold any more
+        }
+        return status.build();
     }
 
     private List<String> notes() {
         List<String> notes = new ArrayList<>(group.notes());
-        dataServers
-                .all()
-                .forEach((server, known) -> {
-                    for (DiskStatus disk : known.disks()) {
-                        disk.getNotesList().forEach(n -> notes.add(name(server, disk) + ": " + n));
-                    }
-                });
-        notes.addAll(database.get().notes());
+        notes.addAll(DataServerRemarks.notes(map.get(), dataServers.all()));
+        String self = group.name(leadership.self());
+        own.get().notes().forEach(n -> notes.add(self + ": " + n));
         return notes;
     }
 
@@ -268,19 +240,18 @@ final class Status {
             }
         }
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
-        dataServers.all().forEach((id, known) -> warnings.addAll(diskWarnings(present, id, known)));
+        warnings.addAll(DataServerRemarks.warnings(present, dataServers.all()));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");
         }
+        String self = group.name(leadership.self());
         @Nullable MetaLog log = entries.log();
         if (log != null && log.space().level() != SpaceWatch.Level.PLENTY) {
             warnings.add(
-                    "the file system of the Raft log has only "
-                            + log.space().freeBytes()
-                            + " bytes free: only deletions and opens are taken");
+                    "until the Raft log of the leader has room, only deletions and opens are taken");
         }
-        warnings.addAll(database.get().warnings());
+        own.get().warnings().forEach(w -> warnings.add(self + ": " + w));
         warnings.addAll(releases.warnings());
         if (control.failedTasks() > 0) {
             warnings.add(

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Server;
-import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -34,10 +33,10 @@ class ServerLeasesTest {
     void aServerThatIsUpAndWasNeverHeardOfHoldsUpNoEviction() {
         leases.begin(ClusterMap.EMPTY, 0);
         ClusterMap map = map(1, 2);
-        leases.heard(1, 100, EPOCH, List.of(), "");
+        leases.heard(1, 100, EPOCH, ServerLeases.Report.NONE);
         assertThat(leases.silent(map, 200)).as("the deadline runs from here").isEmpty();
         assertThat(leases.allBeyond(map, EPOCH)).isFalse();
-        leases.heard(1, 1_000, EPOCH, List.of(), "");
+        leases.heard(1, 1_000, EPOCH, ServerLeases.Report.NONE);
         assertThat(leases.silent(map, 200 + OVER)).isEmpty();
         assertThat(leases.silent(map, 201 + OVER)).containsExactly(2);
         assertThat(leases.heardSince(2, 200 + OVER)).as("nothing stops its marking").isFalse();
@@ -49,7 +48,7 @@ class ServerLeasesTest {
         leases.begin(ClusterMap.EMPTY, 0);
         ClusterMap map = map(1);
         assertThat(leases.silent(map, 200)).isEmpty();
-        leases.heard(1, 900, EPOCH, List.of(), "");
+        leases.heard(1, 900, EPOCH, ServerLeases.Report.NONE);
         assertThat(leases.silent(map, 201 + OVER)).isEmpty();
         assertThat(leases.allBeyond(map, EPOCH)).isTrue();
         assertThat(leases.silent(map, 901 + OVER)).containsExactly(1);
@@ -75,9 +74,9 @@ class ServerLeasesTest {
     @Test
     void aNewProcessHasConfirmedNothing() {
         leases.begin(map(1), 0);
-        leases.heard(1, 10, EPOCH, List.of(), "");
+        leases.heard(1, 10, EPOCH, ServerLeases.Report.NONE);
         assertThat(leases.allBeyond(map(1), EPOCH)).isTrue();
-        leases.heard(1, 20, 0, List.of(), "");
+        leases.heard(1, 20, 0, ServerLeases.Report.NONE);
         assertThat(leases.allBeyond(map(1), EPOCH)).isFalse();
     }
 }

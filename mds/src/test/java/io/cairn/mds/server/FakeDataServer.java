@@ -11,6 +11,7 @@ import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
@@ -129,15 +130,18 @@ final class FakeDataServer implements AutoCloseable {
     }
 
     HeartbeatReply heartbeat(long epoch, DiskStatus status) {
+        return heartbeat(HeartbeatRequest.newBuilder().setMapEpoch(epoch).addDisks(status));
+    }
+
+    HeartbeatReply heartbeat(long epoch, PgReport pgs) {
+        return heartbeat(HeartbeatRequest.newBuilder().setMapEpoch(epoch).setPgs(pgs));
+    }
+
+    private HeartbeatReply heartbeat(HeartbeatRequest.Builder beat) {
         return group.callAs(
                         client,
                         Method.HEARTBEAT,
-                        HeartbeatRequest.newBuilder()
-                                .setServer(id)
-                                .setIncarnation(incarnation)
-                                .setMapEpoch(epoch)
-                                .addDisks(status)
-                                .build(),
+                        beat.setServer(id).setIncarnation(incarnation).build(),
                         HeartbeatReply.parser())
                 .get();
     }

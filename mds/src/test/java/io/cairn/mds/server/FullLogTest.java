@@ -103,6 +103,42 @@ final class FullLogTest {
         }
     }
 
+    /** It writes its log until the hard limit, and then it stops. */
+    @Test
+    void aFollowersDiskThatRunsFullIsAWarningWithItsName() throws Exception {
+        String settings =
+                """
+                [raft]
+                soft_space_limit = "40MiB"
+                hard_space_limit = "16MiB"
+                """;
+        try (SmallDisk one = new SmallDisk(directory.resolve("mds-1"), 96);
+                SmallDisk two = new SmallDisk(directory.resolve("mds-2"), 96);
+                SmallDisk three = new SmallDisk(directory.resolve("mds-3"), 96);
+                TestGroup group = new TestGroup(directory, 3, settings)) {
+            int leader = group.awaitServing();
+            int follower = leader % 3 + 1;
+            SmallDisk full = List.of(one, two, three).get(follower - 1);
+            full.leaveFree(28 * MIB);
+            await().atMost(PATIENCE)
+                    .untilAsserted(() ->
+                            assertThat(ofLogs(group))
+                                    .singleElement()
+                                    .asString()
+                                    .startsWith("MDS member " + follower + " (127.0.0.1:")
+                                    .containsPattern("has only 2\\d\\.\\d MiB free")
+                                    .contains("below 16.0 MiB it stops"));
+            full.makeRoom();
+            await().atMost(PATIENCE).until(() -> ofLogs(group).isEmpty());
+        }
+    }
+
+    private static List<String> ofLogs(TestGroup group) {
+        return group.status().getWarningsList().stream()
+                .filter(w -> w.contains("Raft log"))
+                .toList();
+    }
+
     @Test
     void whenALogWriteFailsNothingAcknowledgedIsLost() throws Exception {
         System.out.println("cairn.test.seed=" + SEED);

@@ -37,6 +37,7 @@ import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.HelloPolicy;
+import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
@@ -420,7 +421,7 @@ final class MdsServerTest {
                             .addNotes("all is well")
                             .addWarnings("look at it")
                             .build());
-            String named = "data server %d: disk %d (/disks/a): ".formatted(one.id, one.disk);
+            String named = name(one) + ": disk " + one.disk + " (/disks/a): ";
             assertThat(group.status().getWarningsList()).containsExactly(named + "look at it");
             assertThat(group.status().getNotesList()).containsExactly(named + "all is well");
             assertThat(group.status().getSpace().getFreeBytes()).isEqualTo(1 << 29);
@@ -439,8 +440,8 @@ final class MdsServerTest {
             one.heartbeat(epoch, out);
             assertThat(group.status().getWarningsList())
                     .contains(
-                            "data server %d: disk %d (/disks/a) is out of service: Input/output error; look at it"
-                                    .formatted(one.id, one.disk));
+                            "%s: disk %d (/disks/a) is out of service: Input/output error; look at it"
+                                    .formatted(name(one), one.disk));
             assertThat(group.status().getSpace().getFreeBytes()).isZero();
             assertThat(group.status().getSpace().getCapacityBytes()).isEqualTo(1 << 30);
 
@@ -449,6 +450,11 @@ final class MdsServerTest {
                     .anyMatch(w -> w.contains("a disk whose id is not known (/disks/a)"))
                     .anyMatch(w -> w.contains("does not serve disk " + one.disk));
         }
+    }
+
+    private static String name(FakeDataServer server) {
+        return "data server %d (%s)"
+                .formatted(server.id, RpcAddress.format(server.rpc.localAddress()));
     }
 
     @Test
