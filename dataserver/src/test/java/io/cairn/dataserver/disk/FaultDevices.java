@@ -46,6 +46,7 @@ public final class FaultDevices implements DeviceFiles {
     /** A file system of a limited size, for the devices of one or more machines. */
     public static final class Room {
         private long pages;
+        private @Nullable IOException failing;
 
         public Room(long bytes) {
             pages = bytes / PAGE;
@@ -58,6 +59,17 @@ public final class FaultDevices implements DeviceFiles {
         /** Another program takes all but so much. */
         public synchronized void leave(long bytes) {
             pages = bytes / PAGE;
+        }
+
+        /** It can neither be asked what it has nor for space, from now on; null: it can again. */
+        public synchronized void fail(@Nullable IOException error) {
+            failing = error;
+        }
+
+        private synchronized void check() throws IOException {
+            if (failing != null) {
+                throw failing;
+            }
         }
 
         private synchronized boolean take() {
@@ -466,8 +478,11 @@ public final class FaultDevices implements DeviceFiles {
             return true;
         }
 
-        FileSpace.Outcome reserve(long position, long bytes) {
+        FileSpace.Outcome reserve(long position, long bytes) throws IOException {
             synchronized (FaultDevices.this) {
+                if (limit != null) {
+                    limit.check();
+                }
                 if (cannotReserve) {
                     return FileSpace.Outcome.UNSUPPORTED;
                 }
@@ -497,8 +512,12 @@ public final class FaultDevices implements DeviceFiles {
             }
         }
 
-        long roomBytes() {
-            return limit == null ? Long.MAX_VALUE : limit.leftBytes();
+        long roomBytes() throws IOException {
+            if (limit == null) {
+                return Long.MAX_VALUE;
+            }
+            limit.check();
+            return limit.leftBytes();
         }
 
         private void cutIfDue() throws IOException {
