@@ -39,6 +39,7 @@ public final class FaultDevices implements DeviceFiles {
     private Path failingForcesBelow = Path.of("/");
     private @Nullable IOException failingForces;
     private @Nullable Path heldBelow;
+    private String heldThreads = "";
     private int heldForces;
     private @Nullable Room room;
     private boolean cannotReserve;
@@ -141,7 +142,13 @@ public final class FaultDevices implements DeviceFiles {
      * Syncs of devices below the directory wait from now on, until null is given or power is cut.
      */
     public synchronized void holdForcesBelow(@Nullable Path path) {
+        holdForcesBelow(path, "");
+    }
+
+    /** The same for the syncs of threads whose names end so. */
+    public synchronized void holdForcesBelow(@Nullable Path path, String threads) {
         heldBelow = path == null ? null : path.toAbsolutePath();
+        heldThreads = threads;
         notifyAll();
     }
 
@@ -276,7 +283,11 @@ public final class FaultDevices implements DeviceFiles {
     private synchronized void awaitRelease(Path path) throws IOException {
         heldForces++;
         try {
-            while (!cut && heldBelow != null && path.startsWith(heldBelow)) {
+            String thread = Thread.currentThread().getName();
+            while (!cut
+                    && heldBelow != null
+                    && path.startsWith(heldBelow)
+                    && thread.endsWith(heldThreads)) {
                 wait();
             }
         } catch (InterruptedException e) {

@@ -261,7 +261,7 @@ class StoreSharedRoomTest {
         StoreHarness h =
                 StoreHarness.inRoom(place, 1, 96 * MIB, new FaultDevices.Room(128 * MIB));
         h.open(true);
-        h.devices.holdForcesBelow(h.config.data());
+        h.devices.holdForcesBelow(h.config.data(), "-space");
         byte[] payload = new byte[28 << 10];
         for (long sequence = 1; h.devices.heldForces() == 0; sequence++) {
             PgLogEntry write =
@@ -270,7 +270,7 @@ class StoreSharedRoomTest {
         }
 
         Thread closing = Thread.ofPlatform().start(h.store()::close);
-        await().until(() -> closing.getState(), state -> state.name().contains("WAITING"));
+        await().until(() -> closing.getState(), state -> state.name().matches(".*WAITING|TERMINATED"));
         h.devices.holdForcesBelow(null);
         closing.join();
 
