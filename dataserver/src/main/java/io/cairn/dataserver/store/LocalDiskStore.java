@@ -103,14 +103,10 @@ public final class LocalDiskStore implements DiskStore {
 
     private void keepSpace(FatalHandler fatal) {
         try {
-            keeper.step();
-        } catch (IOException | RuntimeException e) { // or it would never be called again
-            if (data.isFenced()) {
-                keeping.shutdown();
-                fatal.fatal("keeping space for " + config.data() + " failed", e);
-                return;
-            }
-            LOG.warn("disk {}: the space of its file systems cannot be seen now", uuid, e);
+            keeper.tryStep();
+        } catch (Throwable e) { // it would not be called again, and nobody would see why
+            keeping.shutdown();
+            fatal.fatal("keeping space for " + config.data() + " failed", e);
         }
     }
 
@@ -432,8 +428,8 @@ public final class LocalDiskStore implements DiskStore {
     /** Syncs the WAL, flushes what is committed, closes; a disk that failed is only closed. */
     @Override
     public void close() {
+        keeping.close(); // waits: an interrupted sync would close the data file for all
         boolean intact = !wal.failed() && !data.isFenced();
-        keeping.shutdownNow();
         readers.close();
         direct.stop(intact);
         pgs.values().forEach(PgStore::abandon);
@@ -446,7 +442,7 @@ public final class LocalDiskStore implements DiskStore {
 
     /** Closes without writing anything more, as a crash would. */
     void abandon() {
-        keeping.shutdownNow();
+        keeping.close();
         readers.close();
         direct.stop(false);
         pgs.values().forEach(PgStore::abandon);
@@ -456,7 +452,6 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     private void closeFiles() {
-        keeping.close();
         index.close();
         try {
             data.close();

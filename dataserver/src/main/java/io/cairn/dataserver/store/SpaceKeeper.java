@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,6 +57,8 @@ final class SpaceKeeper {
     private volatile boolean counting;
 
     private int allBackedBelow;
+    private @Nullable String countingWarning;
+    private @Nullable String failure;
     private volatile List<String> warnings = List.of();
     private volatile long roomBytes;
 
@@ -139,6 +143,39 @@ final class SpaceKeeper {
             } else {
                 data.unreserve(first, blocks);
             }
+        }
+    }
+
+    /**
+     * A {@link #step} of the background. Where it fails, nothing is promised of what was not seen:
+     * the disk serves what is kept already, then says that it is full, and {@code cairn status}
+     * warns until a step succeeds.
+     *
+     * @throws IOException where the data file takes no more writes
+     */
+    void tryStep() throws IOException {
+        try {
+            step();
+            if (failure != null) {
+                LOG.info("{}: the space of its file systems is seen again", config.data());
+                failed(null);
+            }
+        } catch (IOException | RuntimeException e) {
+            if (data.isFenced()) {
+                throw e;
+            }
+            space.growing(false);
+            space.expected(0);
+            if (failure == null) {
+                LOG.warn("{}: the space of its file systems cannot be seen", config.data(), e);
+            }
+            failed(
+                    "the space of the file systems of "
+                            + config.data()
+                            + " and its index cannot be seen or kept ("
+                            + e
+                            + "): the disk takes what it has space for already and is then full;"
+                            + " look at the device and the kernel's log");
         }
     }
 
@@ -264,8 +301,18 @@ final class SpaceKeeper {
                         + " cannot reserve space (fallocate): what other programs and data servers"
                         + " take of it is only seen afterwards, and a disk may fail for want of"
                         + " space; use ext4 or XFS, or a file system of its own";
-        warnings = List.of(warning);
+        countingWarning = warning;
+        warn();
         LOG.warn("Disk: {}", warning);
+    }
+
+    private void failed(@Nullable String warning) {
+        failure = warning;
+        warn();
+    }
+
+    private void warn() {
+        warnings = Stream.of(countingWarning, failure).filter(Objects::nonNull).toList();
     }
 
     private void watchIndex() throws IOException {

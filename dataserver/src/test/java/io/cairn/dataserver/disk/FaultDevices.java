@@ -39,6 +39,7 @@ public final class FaultDevices implements DeviceFiles {
     private Path failingForcesBelow = Path.of("/");
     private @Nullable IOException failingForces;
     private @Nullable Path heldBelow;
+    private String heldThreads = "";
     private int heldForces;
     private @Nullable Room room;
     private boolean cannotReserve;
@@ -46,6 +47,7 @@ public final class FaultDevices implements DeviceFiles {
     /** A file system of a limited size, for the devices of one or more machines. */
     public static final class Room {
         private long pages;
+        private @Nullable IOException failing;
 
         public Room(long bytes) {
             pages = bytes / PAGE;
@@ -58,6 +60,17 @@ public final class FaultDevices implements DeviceFiles {
         /** Another program takes all but so much. */
         public synchronized void leave(long bytes) {
             pages = bytes / PAGE;
+        }
+
+        /** It can neither be asked what it has nor for space, from now on; null: it can again. */
+        public synchronized void fail(@Nullable IOException error) {
+            failing = error;
+        }
+
+        private synchronized void check() throws IOException {
+            if (failing != null) {
+                throw failing;
+            }
         }
 
         private synchronized boolean take() {
@@ -129,7 +142,13 @@ public final class FaultDevices implements DeviceFiles {
      * Syncs of devices below the directory wait from now on, until null is given or power is cut.
      */
     public synchronized void holdForcesBelow(@Nullable Path path) {
+        holdForcesBelow(path, "");
+    }
+
+    /** The same for the syncs of threads whose names end so. */
+    public synchronized void holdForcesBelow(@Nullable Path path, String threads) {
         heldBelow = path == null ? null : path.toAbsolutePath();
+        heldThreads = threads;
         notifyAll();
     }
 
@@ -264,7 +283,11 @@ public final class FaultDevices implements DeviceFiles {
     private synchronized void awaitRelease(Path path) throws IOException {
         heldForces++;
         try {
-            while (!cut && heldBelow != null && path.startsWith(heldBelow)) {
+            String thread = Thread.currentThread().getName();
+            while (!cut
+                    && heldBelow != null
+                    && path.startsWith(heldBelow)
+                    && thread.endsWith(heldThreads)) {
                 wait();
             }
         } catch (InterruptedException e) {
@@ -466,8 +489,11 @@ public final class FaultDevices implements DeviceFiles {
             return true;
         }
 
-        FileSpace.Outcome reserve(long position, long bytes) {
+        FileSpace.Outcome reserve(long position, long bytes) throws IOException {
             synchronized (FaultDevices.this) {
+                if (limit != null) {
+                    limit.check();
+                }
                 if (cannotReserve) {
                     return FileSpace.Outcome.UNSUPPORTED;
                 }
@@ -497,8 +523,12 @@ public final class FaultDevices implements DeviceFiles {
             }
         }
 
-        long roomBytes() {
-            return limit == null ? Long.MAX_VALUE : limit.leftBytes();
+        long roomBytes() throws IOException {
+            if (limit == null) {
+                return Long.MAX_VALUE;
+            }
+            limit.check();
+            return limit.leftBytes();
         }
 
         private void cutIfDue() throws IOException {

@@ -123,9 +123,16 @@ final class StoreHarness implements AutoCloseable {
     }
 
     void open() throws DiskOpenException {
+        open(false);
+    }
+
+    /** With the threads that flush and keep space, if so. */
+    void open(boolean background) throws DiskOpenException {
         store =
                 LocalDiskStore.open(
-                        config, CLUSTER, new DiskRuntime(databases, devices, this::fatal, false));
+                        config,
+                        CLUSTER,
+                        new DiskRuntime(databases, devices, this::fatal, background));
     }
 
     private void fatal(String what, Throwable cause) {

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.cairn.dataserver.disk.FaultDevices;
 import java.io.IOException;
@@ -37,7 +38,7 @@ class StoreSharedRoomTest {
         /** False if the disk does not admit it. */
         boolean write(int length) throws IOException {
             if (h.store().admissibleBytes() < length + 2 * PAGE) {
-                h.store().keeper().step(); // as its thread does all the time
+                h.store().keeper().tryStep(); // as its thread does all the time
                 if (h.store().admissibleBytes() < length + 2 * PAGE) {
                     return false;
                 }
@@ -226,6 +227,56 @@ class StoreSharedRoomTest {
             a.flush();
             a.restart();
         }
+    }
+
+    @Test
+    void whatCannotBeSeenIsNotPromised() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
+        try (Writer a = writer("a", 96 * MIB, room)) {
+            long kept = a.keptBytes();
+            assertThat(a.write(28 << 10)).isTrue();
+            room.fail(new IOException("Input/output error"));
+            while (a.write(28 << 10)) {
+                assertThat(a.keptBytes()).isEqualTo(kept);
+            }
+            assertThat(a.h.store().isGrowing()).as("worth a wait").isFalse();
+            assertThat(a.h.store().warnings())
+                    .singleElement()
+                    .asString()
+                    .contains("cannot be seen or kept", "Input/output error");
+            a.flush();
+            a.check();
+
+            room.fail(null);
+            assertThat(a.write(28 << 10)).as("seen again").isTrue();
+            assertThat(a.h.store().warnings()).isEmpty();
+            a.flush();
+        }
+    }
+
+    /** A sync that is interrupted closes the file for everybody: then the disk would have failed. */
+    @Test
+    void closingWaitsForTheSyncOfSpaceThatIsBeingKept() throws Exception {
+        Path place = Files.createDirectories(directory.resolve("a"));
+        StoreHarness h =
+                StoreHarness.inRoom(place, 1, 96 * MIB, new FaultDevices.Room(128 * MIB));
+        h.open(true);
+        h.devices.holdForcesBelow(h.config.data(), "-space");
+        byte[] payload = new byte[28 << 10];
+        for (long sequence = 1; h.devices.heldForces() == 0; sequence++) {
+            PgLogEntry write =
+                    Ops.write(0, h.epoch(), sequence, sequence, 0, 0, payload, 0, List.of());
+            h.append(0, write, sequence, 0, payload, 0); // not committed: nothing is flushed
+        }
+
+        Thread closing = Thread.ofPlatform().start(h.store()::close);
+        await().until(() -> closing.getState(), state -> state.name().matches(".*WAITING|TERMINATED"));
+        h.devices.holdForcesBelow(null);
+        closing.join();
+
+        assertThat(h.fatal).isEmpty();
+        h.open();
+        h.close();
     }
 
     @Test

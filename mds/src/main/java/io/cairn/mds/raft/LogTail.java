@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import io.cairn.common.file.Durable;
+import io.cairn.common.libc.PageCache;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -18,7 +19,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Cuts a torn tail off the open segment of a Ratis log before Ratis reads it.
+ * Makes what is read of a Ratis log durable, and cuts a torn tail off its open segment, before Ratis
+ * reads it.
+ *
+ * <p>Ratis takes what it finds in the files for durable. After a kill the page cache has pages that
+ * the device has not yet; after a failed sync it may have pages that are called clean and never
+ * reached the device (Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC
+ * 2020). An entry read from such a page could be applied and answered again, and then be gone with
+ * the next power cut. So every segment is synced and then read from the device.
  *
  * <p>Why: a power cut may leave any subset of the pages written since the last sync. Ratis takes
  * zeros for the end of the log, but refuses to start when a record is there in part. Its other
@@ -33,7 +41,8 @@ import org.slf4j.LoggerFactory;
 final class LogTail {
     private static final Logger LOG = LoggerFactory.getLogger(LogTail.class);
     private static final byte[] HEADER = {'R', 'a', 'f', 't', 'L', 'o', 'g', '1'};
-    private static final String OPEN_SEGMENT = "log_inprogress_";
+    private static final String SEGMENT = "log_";
+    private static final String OPEN_SEGMENT = SEGMENT + "inprogress_";
 
     private final Path segment;
     private final byte[] bytes;
@@ -43,25 +52,50 @@ final class LogTail {
         this.bytes = bytes;
     }
 
+    /** Makes a file durable and forgets what is cached of it. */
+    @FunctionalInterface
+    interface Settling {
+        void settle(Path file) throws IOException;
+    }
+
     /**
      * @param raftDirectory the group's directory; nothing there is fine
-     * @throws IOException where synced records are damaged
+     * @throws IOException where synced records are damaged, or a segment cannot be synced
      */
     static void repair(Path raftDirectory) throws IOException {
+        repair(raftDirectory, LogTail::settle);
+    }
+
+    static void repair(Path raftDirectory, Settling settling) throws IOException {
         Path current = raftDirectory.resolve("current");
         if (!Files.isDirectory(current)) {
             return;
         }
-        List<Path> open;
+        List<Path> segments;
         try (Stream<Path> paths = Files.list(current)) {
-            open =
-                    paths.filter(p -> p.getFileName().toString().startsWith(OPEN_SEGMENT))
-                            .sorted(Comparator.comparingLong(LogTail::startIndex))
-                            .toList();
+            segments = paths.filter(p -> name(p).startsWith(SEGMENT)).sorted().toList();
         }
+        for (Path segment : segments) {
+            settling.settle(segment);
+        }
+        Durable.sync(current);
+        List<Path> open =
+                segments.stream()
+                        .filter(p -> name(p).startsWith(OPEN_SEGMENT))
+                        .sorted(Comparator.comparingLong(LogTail::startIndex))
+                        .toList();
         for (Path segment : open) {
             new LogTail(segment, Files.readAllBytes(segment)).repair();
         }
+    }
+
+    private static void settle(Path segment) throws IOException {
+        Durable.sync(segment);
+        PageCache.drop(segment);
+    }
+
+    private static String name(Path segment) {
+        return segment.getFileName().toString();
     }
 
     private void repair() throws IOException {
@@ -191,7 +225,7 @@ final class LogTail {
     }
 
     private static long startIndex(Path segment) {
-        return Long.parseLong(segment.getFileName().toString().substring(OPEN_SEGMENT.length()));
+        return Long.parseLong(name(segment).substring(OPEN_SEGMENT.length()));
     }
 
     private record Entry(int end, long index, long committed) {}

@@ -10,7 +10,9 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -70,6 +72,41 @@ final class LogTailTest {
         Files.write(segment, bytes);
         LogTail.repair(raft(config));
         assertThat(Files.size(segment)).isLessThan(end);
+    }
+
+    /** After a failed sync the cache may have a record that the device never got. */
+    @Test
+    void whatTheDeviceHasIsReadAndNotWhatIsCached() throws Exception {
+        MetaLogConfig config = writeLog();
+        Path segment = segment(config);
+        byte[] cached = Files.readAllBytes(segment);
+        int end = end(cached);
+        int previous = end - lastRecordBytes(cached, end);
+        byte[] onDevice = cached.clone();
+        Arrays.fill(onDevice, previous + 7, onDevice.length, (byte) 0);
+        Path closed = segment.resolveSibling("log_1000000-1000001");
+        Files.write(closed, new byte[0]);
+
+        List<Path> settled = new ArrayList<>();
+        LogTail.repair(
+                raft(config),
+                file -> {
+                    settled.add(file);
+                    if (file.equals(segment)) {
+                        Files.write(file, onDevice);
+                    }
+                });
+
+        assertThat(settled).containsExactlyInAnyOrder(segment, closed);
+        assertThat(end(Files.readAllBytes(segment))).isEqualTo(previous);
+        assertThatThrownBy(
+                        () ->
+                                LogTail.repair(
+                                        raft(config),
+                                        file -> {
+                                            throw new IOException("cannot sync " + file);
+                                        }))
+                .hasMessageContaining("cannot sync");
     }
 
     @Test
