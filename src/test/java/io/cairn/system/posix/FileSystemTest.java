@@ -223,7 +223,7 @@ class FileSystemTest {
 
     @Test
     void manyFilesInOneDirectory() throws IOException {
-        int count = 2_000 * SCALE;
+        int count = 1_200 * SCALE;
         Path w = cluster.work("many");
         Shell.run(
                         "python3",
@@ -264,7 +264,7 @@ class FileSystemTest {
         Thread churn =
                 new Thread(() -> {
                     try {
-                        for (int i = 0; i < 2_000 * SCALE && !stop.get(); i++) {
+                        for (int i = 0; i < 800 * SCALE && !stop.get(); i++) {
                             Path p = w.resolve("comes" + i);
                             Files.createFile(p);
                             if (i >= 50) {
