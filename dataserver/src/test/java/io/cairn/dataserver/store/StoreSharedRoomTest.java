@@ -254,12 +254,13 @@ class StoreSharedRoomTest {
         }
     }
 
-    /** A sync that is interrupted closes the file for everybody: then the disk would have failed. */
+    /**
+     * A sync that is interrupted closes the file for everybody: then the disk would have failed.
+     */
     @Test
     void closingWaitsForTheSyncOfSpaceThatIsBeingKept() throws Exception {
         Path place = Files.createDirectories(directory.resolve("a"));
-        StoreHarness h =
-                StoreHarness.inRoom(place, 1, 96 * MIB, new FaultDevices.Room(128 * MIB));
+        StoreHarness h = StoreHarness.inRoom(place, 1, 96 * MIB, new FaultDevices.Room(128 * MIB));
         h.open(true);
         h.devices.holdForcesBelow(h.config.data(), "-space");
         byte[] payload = new byte[28 << 10];
@@ -270,7 +271,9 @@ class StoreSharedRoomTest {
         }
 
         Thread closing = Thread.ofPlatform().start(h.store()::close);
-        await().until(() -> closing.getState(), state -> state.name().matches(".*WAITING|TERMINATED"));
+        await().until(
+                        () -> closing.getState(),
+                        state -> state.name().matches(".*WAITING|TERMINATED"));
         h.devices.holdForcesBelow(null);
         closing.join();
 

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes what is read of a Ratis log durable, and cuts a torn tail off its open segment, before Ratis
- * reads it.
+ * Makes what is read of a Ratis log durable, and cuts a torn tail off its open segment, before
+ * Ratis reads it.
  *
  * <p>Ratis takes what it finds in the files for durable. After a kill the page cache has pages that
  * the device has not yet; after a failed sync it may have pages that are called clean and never

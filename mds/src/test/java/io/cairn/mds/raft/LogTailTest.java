@@ -99,13 +99,12 @@ final class LogTailTest {
 
         assertThat(settled).containsExactlyInAnyOrder(segment, closed);
         assertThat(end(Files.readAllBytes(segment))).isEqualTo(previous);
-        assertThatThrownBy(
-                        () ->
-                                LogTail.repair(
-                                        raft(config),
-                                        file -> {
-                                            throw new IOException("cannot sync " + file);
-                                        }))
+        assertThatThrownBy(() ->
+                        LogTail.repair(
+                                raft(config),
+                                file -> {
+                                    throw new IOException("cannot sync " + file);
+                                }))
                 .hasMessageContaining("cannot sync");
     }
 
