@@ -31,9 +31,9 @@ import org.junit.jupiter.api.TestInstance;
 class StuckServerTest {
     /**
      * Of 1 MiB: three quarters are more than a mount may have in flight, and, spread over three
-     * servers, less than what one of these admits of uncommitted writes (16 MiB with {@code up}).
+     * servers, more than what one of these admits of uncommitted writes (14 MiB with {@code up}).
      */
-    private static final int FILES = 48;
+    private static final int FILES = 96;
 
     /** What programs and requests take of a mount. */
     private static final List<String> GAUGES =

@@ -83,6 +83,7 @@ public final class MapFollower {
         }
         int servers = newer.servers().size();
         parts.ledger().servers(servers);
+        newer.disks().forEach(disk -> parts.ledger().place(disk.getId(), disk.getServer()));
         parts.ledger().shareOfLog(smallest, servers);
         parts.ledger().shareOfMemory(memory.operationBytes(), servers);
     }

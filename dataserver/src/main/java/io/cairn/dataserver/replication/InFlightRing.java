@@ -9,7 +9,6 @@ final class InFlightRing {
     private @Nullable InFlight[] slots = new @Nullable InFlight[16];
     private long first;
     private int size;
-    private long bytes;
 
     /** Empty, and the next operation added has this sequence. */
     InFlightRing(long nextSequence) {
@@ -18,10 +17,6 @@ final class InFlightRing {
 
     int size() {
         return size;
-    }
-
-    long bytes() {
-        return bytes;
     }
 
     /** Sequence of the oldest operation, or of the next one if there is none. */
@@ -40,7 +35,6 @@ final class InFlightRing {
         }
         slots[index(next())] = op;
         size++;
-        bytes += op.entry.op().length();
     }
 
     /** Puts an operation before the oldest one. */
@@ -52,7 +46,6 @@ final class InFlightRing {
         first--;
         slots[index(first)] = op;
         size++;
-        bytes += op.entry.op().length();
     }
 
     @Nullable InFlight get(long sequence) {
@@ -95,7 +88,6 @@ final class InFlightRing {
         }
         slots[index(sequence)] = null;
         size--;
-        bytes -= op.entry.op().length();
         return op;
     }
 

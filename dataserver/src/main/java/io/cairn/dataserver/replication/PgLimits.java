@@ -4,11 +4,12 @@ package io.cairn.dataserver.replication;
  * Bounds and intervals of one PG replica.
  *
  * @param maxInFlightOps uncommitted operations a primary holds; above, clients retry
- * @param maxInFlightBytes likewise, of their payloads
+ * @param maxInFlightBytes likewise, of what they may take on a disk
  * @param maxNumbersPerSession answered numbers kept for a session that acknowledges none
  * @param resendNanos without progress for this long, a primary sends again; a lost connection is
  *     reported and needs no such wait
- * @param askNanos how often a question of peering is repeated until it is answered
+ * @param askNanos how often a question of peering is repeated until it is answered, and backups are
+ *     asked for their space
  */
 public record PgLimits(
         int maxInFlightOps,

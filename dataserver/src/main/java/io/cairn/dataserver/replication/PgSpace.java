@@ -16,6 +16,8 @@ final class PgSpace {
     /** Bytes by disk, without those that are 0. */
     private final Map<Integer, Long> unacknowledged = new HashMap<>();
 
+    private long inFlightBytes;
+
     PgSpace(SpaceLedger ledger) {
         this.ledger = ledger;
     }
@@ -24,6 +26,7 @@ final class PgSpace {
      * @param backups disks of the backups, to which it is sent
      */
     void charge(int[] backups, long bytes) {
+        inFlightBytes += bytes;
         ledger.chargeTotal(bytes);
         for (int disk : backups) {
             change(disk, bytes);
@@ -37,12 +40,26 @@ final class PgSpace {
 
     /** Committed, or dropped. */
     void release(long bytes) {
+        inFlightBytes -= bytes;
         ledger.chargeTotal(-bytes);
     }
 
     private void change(int disk, long bytes) {
         ledger.charge(disk, bytes);
         unacknowledged.merge(disk, bytes, (a, b) -> a + b == 0 ? null : Long.valueOf(a + b));
+    }
+
+    /** Bytes that are in flight, as they are charged. */
+    long inFlightBytes() {
+        return inFlightBytes;
+    }
+
+    /**
+     * Whether so many bytes more are within what this server may have in flight, and what of it may
+     * wait for each server that has a backup.
+     */
+    boolean withinBound(int[] backups, long bytes) {
+        return ledger.withinBound(inFlightBytes, bytes) && ledger.withinShares(backups, bytes);
     }
 
     /** Whether a write of so many bytes more is within this server's window of each disk. */

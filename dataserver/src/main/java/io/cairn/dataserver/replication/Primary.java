@@ -157,8 +157,8 @@ final class Primary {
             }
         }
         if (ring.size() >= limits.maxInFlightOps()
-                || ring.bytes() >= limits.maxInFlightBytes()
-                || !ledger.withinBound(ring.bytes(), bytes)
+                || space.inFlightBytes() >= limits.maxInFlightBytes()
+                || !space.withinBound(backups, bytes)
                 || (op.type() == DataOpType.WRITE && !space.withinWindow(backups, bytes))
                 || (op.session() != 0 && windows.full(op.session()))) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
@@ -168,13 +168,15 @@ final class Primary {
 
     /** Null for an overwrite: once it is flushed the disks have as much space as before. */
     private @Nullable RpcStatus refusalByFullDisk(DataOp op, long bytes) {
-        if (!out.overwrites(op)) {
-            return noSpace();
-        }
-        if (ledger.fitsOverwrite(members, bytes)) {
+        boolean overwrites = out.overwrites(op);
+        if (overwrites && ledger.fitsOverwrite(members, bytes)) {
             return null;
         }
-        return out.isFlushing()
+        if (!ledger.isFresh(backups)) {
+            return RpcStatus.fail(
+                    Errno.EAGAIN, Advice.RETRY, "the backups are asked what space they have");
+        }
+        return overwrites && out.isFlushing()
                 ? RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "a full disk is being flushed")
                 : noSpace();
     }
@@ -184,7 +186,7 @@ final class Primary {
      * flight there are none, and freed space would stay unknown: a NOOP asks for it.
      */
     private void askForSpace() {
-        if (ring.size() == 0 && nowNanos - askedNanos >= limits.resendNanos()) {
+        if (ring.size() == 0 && nowNanos - askedNanos >= limits.askNanos()) {
             askedNanos = nowNanos;
             appendNoop();
         }

@@ -26,16 +26,25 @@ public final class SpaceLedger {
     /** More than others write to a disk in a second: 2 GiB, of fast SSDs. */
     private static final long BYTES_PER_SECOND = 2L << 30;
 
+    /**
+     * What a disk reported so long ago may have changed: deleted files, another server's writes.
+     */
+    private static final long FRESH_NANOS = 1_000_000_000;
+
     /** All windows together are at most an eighth of the space. */
     private static final int WINDOWS_PER_SERVER = 8;
 
     private final ConcurrentHashMap<Integer, Account> accounts = new ConcurrentHashMap<>();
+
+    /** What the disks of each server have not acknowledged, by server. */
+    private final ConcurrentHashMap<Integer, AtomicLong> servers = new ConcurrentHashMap<>();
+
     private final AtomicLong inFlight = new AtomicLong();
     private final long reserveBytes;
     private final long maxInFlightBytes;
     private volatile long logShareBytes = Long.MAX_VALUE;
     private volatile long memoryShareBytes = Long.MAX_VALUE;
-    private volatile int servers = 1;
+    private volatile int serverCount = 1;
     private volatile long nowNanos;
 
     /**
@@ -61,7 +70,12 @@ public final class SpaceLedger {
 
     /** The number of servers that may write to a disk, this one among them. */
     public void servers(int count) {
-        servers = Math.max(1, count);
+        serverCount = Math.max(1, count);
+    }
+
+    /** Which server has the disk. Until this is known, it counts as a server of its own. */
+    public void place(int disk, int server) {
+        account(disk).place(serverTotal(server));
     }
 
     /**
@@ -81,7 +95,7 @@ public final class SpaceLedger {
     private long window(Account a) {
         double seconds = Math.max(0, nowNanos - a.reportedNanos) / 1e9;
         long sure = a.admissible - (long) (seconds * BYTES_PER_SECOND);
-        return Math.max(MIN_WINDOW, sure / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * servers));
+        return Math.max(MIN_WINDOW, sure / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * serverCount));
     }
 
     /**
@@ -97,6 +111,26 @@ public final class SpaceLedger {
         long before = inFlight.get();
         long left = boundBytes() - before;
         return before == 0 || (bytes <= left && (pgBytes == 0 || pgBytes + bytes <= left));
+    }
+
+    /**
+     * Whether so many bytes more are within the share of the bound that may wait for one server:
+     * three quarters, or all but one request of the size that clients cut theirs to. So a server
+     * that falls silent, with all of its disks and whatever number of placement groups, leaves the
+     * rest to the groups that it has no part in. With nothing in flight to a server it always is.
+     *
+     * @param backups disks that have to acknowledge it
+     */
+    boolean withinShares(int[] backups, long bytes) {
+        long bound = boundBytes();
+        long share = Math.max(bound / 2, Math.min(bound / 4 * 3, bound - MIN_WINDOW));
+        for (int disk : backups) {
+            long before = account(disk).serverBytes();
+            if (before != 0 && before + bytes > share) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** What may be in flight at once, bytes. */
@@ -139,7 +173,7 @@ public final class SpaceLedger {
     public boolean fits(int[] disks, long bytes) {
         for (int disk : disks) {
             Account a = account(disk);
-            long others = (servers - 1) * Math.max(window(a), bytes);
+            long others = (serverCount - 1) * Math.max(window(a), bytes);
             if (left(a) - bytes < 2 * Math.max(reserveBytes, others)) {
                 return false;
             }
@@ -154,7 +188,17 @@ public final class SpaceLedger {
     public boolean fitsOverwrite(int[] disks, long bytes) {
         for (int disk : disks) {
             Account a = account(disk);
-            if (left(a) - bytes < (servers - 1) * Math.max(MIN_WINDOW, bytes)) {
+            if (left(a) - bytes < (serverCount - 1) * Math.max(MIN_WINDOW, bytes)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether every disk reported its space less than a second ago. */
+    boolean isFresh(int[] disks) {
+        for (int disk : disks) {
+            if (nowNanos - account(disk).reportedNanos > FRESH_NANOS) {
                 return false;
             }
         }
@@ -172,7 +216,7 @@ public final class SpaceLedger {
 
     /** What the disk has not acknowledged has so many bytes more. */
     void charge(int disk, long bytes) {
-        account(disk).inFlight.addAndGet(bytes);
+        account(disk).charge(bytes);
     }
 
     /** Bytes of uncommitted operations of this server. */
@@ -185,9 +229,33 @@ public final class SpaceLedger {
         return a != null ? a : accounts.computeIfAbsent(disk, d -> new Account());
     }
 
+    private AtomicLong serverTotal(int server) {
+        return servers.computeIfAbsent(server, s -> new AtomicLong());
+    }
+
     private static final class Account {
         private final AtomicLong inFlight = new AtomicLong();
+        private AtomicLong ofServer = new AtomicLong();
         private volatile long admissible;
         private volatile long reportedNanos;
+
+        synchronized void charge(long bytes) {
+            inFlight.addAndGet(bytes);
+            ofServer.addAndGet(bytes);
+        }
+
+        /** A disk that another server has from now on takes its account along. */
+        synchronized void place(AtomicLong server) {
+            if (server != ofServer) {
+                long bytes = inFlight.get();
+                ofServer.addAndGet(-bytes);
+                server.addAndGet(bytes);
+                ofServer = server;
+            }
+        }
+
+        synchronized long serverBytes() {
+            return ofServer.get();
+        }
     }
 }

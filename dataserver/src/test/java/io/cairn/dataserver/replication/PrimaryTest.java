@@ -242,6 +242,33 @@ class PrimaryTest {
         assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
     }
 
+    /** A deletion is acknowledged before it is flushed, so that its answer still says full. */
+    @Test
+    void anOldReportOfABackupRefusesNothingForGood() {
+        replica.onPrepareReply(3, 3, 1, 4096);
+        replica.tick(2000 * MILLI);
+        Answer waits = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(waits.refusal().advice())
+                .as("space may have been freed")
+                .isEqualTo(Advice.RETRY);
+        assertThat(out.takePrepares()).as("asks").hasSize(2);
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(out.takePrepares()).as("once").isEmpty();
+
+        out.sync(replica);
+        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 3, 2, 4096);
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().errno())
+                .as("it is full now")
+                .isEqualTo(Errno.ENOSPC);
+
+        replica.tick(4000 * MILLI);
+        submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        backupsHave(replica.lastSequence());
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).failure).as("it is not").isNull();
+    }
+
     /** Several loops and servers write to a disk: the word it gave them may be older. */
     @Test
     void theOwnDiskHasTheLastWordAndNothingIsLeftOfWhatItRefused() {

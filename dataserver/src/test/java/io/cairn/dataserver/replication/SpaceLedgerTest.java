@@ -94,4 +94,61 @@ class SpaceLedgerTest {
         assertThat(ledger.withinBound(0, 200)).isTrue();
         assertThat(ledger.withinBound(200, 1)).isFalse();
     }
+
+    /** One server of three falls silent, with ten disks that sixty placement groups have. */
+    @Test
+    void aServerThatIsSilentLeavesRoomForThoseItHasNoPartIn() {
+        SpaceLedger ledger = new SpaceLedger(0, 16 << 20);
+        for (int disk = 0; disk < 30; disk++) {
+            ledger.place(disk, 1 + disk / 10);
+        }
+        long request = (1 << 20) + 4096;
+        PgSpace[] stuck = new PgSpace[60];
+        boolean more = true;
+        for (int round = 0; more; round++) {
+            more = false;
+            for (int pg = 0; pg < stuck.length; pg++) {
+                int[] backups = {pg % 10, 10 + pg % 10};
+                stuck[pg] = stuck[pg] == null ? new PgSpace(ledger) : stuck[pg];
+                if (stuck[pg].withinBound(backups, request)) {
+                    stuck[pg].charge(backups, request);
+                    stuck[pg].acknowledged(backups[1], request); // the other one answers
+                    more = true;
+                }
+            }
+            assertThat(round).isLessThan(100);
+        }
+        assertThat(ledger.inFlightBytes()).isBetween(11L << 20, 12L << 20);
+        PgSpace healthy = new PgSpace(ledger);
+        int[] backups = {15, 25};
+        assertThat(healthy.withinBound(backups, request)).isTrue();
+        healthy.charge(backups, request);
+        assertThat(new PgSpace(ledger).withinBound(backups, request)).isTrue();
+    }
+
+    @Test
+    void whatWaitsForADiskGoesWithItToAnotherServer() {
+        SpaceLedger ledger = new SpaceLedger(0, 16 << 20);
+        int[] disk = {1};
+        int[] neighbour = {2};
+        ledger.charge(1, 12 << 20);
+        ledger.place(1, 1);
+        ledger.place(2, 1);
+        assertThat(ledger.withinShares(neighbour, 1)).isFalse();
+        ledger.place(1, 2);
+        ledger.charge(2, 1);
+        assertThat(ledger.withinShares(neighbour, 1 << 20)).isTrue();
+        assertThat(ledger.withinShares(disk, 1)).isFalse();
+        ledger.charge(1, -(12 << 20));
+        assertThat(ledger.withinShares(disk, 64 << 20)).as("nothing waits for it").isTrue();
+    }
+
+    @Test
+    void ofASmallBoundARequestIsLeft() {
+        SpaceLedger ledger = new SpaceLedger(0, 3 << 20);
+        int[] disk = {1};
+        ledger.charge(1, 1 << 20);
+        assertThat(ledger.withinShares(disk, 15 << 16)).isTrue();
+        assertThat(ledger.withinShares(disk, (15 << 16) + 1)).isFalse();
+    }
 }

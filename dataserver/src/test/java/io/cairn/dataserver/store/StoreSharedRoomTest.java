@@ -248,6 +248,7 @@ class StoreSharedRoomTest {
             a.check();
 
             room.fail(null);
+            a.h.store().keeper().tryStep();
             assertThat(a.write(28 << 10)).as("seen again").isTrue();
             assertThat(a.h.store().warnings()).isEmpty();
             a.flush();
