@@ -13,7 +13,11 @@ public abstract class CommandGroup implements Callable<ExitCode> {
 
     @Override
     public final ExitCode call() {
+        CommandSpec group = Objects.requireNonNull(spec);
         throw new ParameterException(
-                Objects.requireNonNull(spec).commandLine(), "a command is missing");
+                group.commandLine(),
+                group.parent() == null
+                        ? "a command is missing"
+                        : "a command is missing: " + String.join(" or ", group.subcommands().keySet()));
     }
 }
