@@ -1,5 +1,6 @@
 package io.cairn.client;
 
+import io.cairn.common.time.Periodic;
 import com.google.protobuf.ByteString;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.client.base.Async;
@@ -191,17 +192,18 @@ final class ClientRuntime implements MetaEvents {
             throw new FsException(Errno.EINTR, "interrupted while connecting");
         }
         long tick = Math.max(1, config.publishInterval().toMillis() / 2);
-        var _ = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.MILLISECONDS);
+        var _ =
+                Periodic.every(
+                        timer,
+                        TimeUnit.MILLISECONDS.toNanos(tick),
+                        "The client's periodic work",
+                        this::tick);
     }
 
     private void tick() {
-        try {
-            publisher.tick();
-            table.tick(System.nanoTime());
-            appends.tick(System.nanoTime());
-        } catch (RuntimeException e) {
-            LOG.error("The client's periodic work failed", e);
-        }
+        publisher.tick();
+        table.tick(System.nanoTime());
+        appends.tick(System.nanoTime());
     }
 
     private CompletableFuture<Attr> getAttr(long inode) {

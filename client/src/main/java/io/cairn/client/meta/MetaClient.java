@@ -1,5 +1,6 @@
 package io.cairn.client.meta;
 
+import io.cairn.common.time.Periodic;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.client.base.Channels;
@@ -80,8 +81,8 @@ public final class MetaClient {
     /** Begins to look for the leader; completes when the first session is open. Once. */
     public CompletableFuture<Void> open() {
         var _ =
-                timer.scheduleWithFixedDelay(
-                        this::sweep, SWEEP_NANOS, SWEEP_NANOS, TimeUnit.NANOSECONDS);
+                Periodic.every(
+                        timer, SWEEP_NANOS, "The sweep of requests that are late", this::sweep);
         return session.open();
     }
 

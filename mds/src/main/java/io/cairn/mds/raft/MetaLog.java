@@ -1,5 +1,6 @@
 package io.cairn.mds.raft;
 
+import io.cairn.common.time.Periodic;
 import com.google.protobuf.ByteString;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.BindFailures;
@@ -151,10 +152,11 @@ public final class MetaLog implements AutoCloseable {
             }
             throw e;
         }
-        var _ = timer.scheduleWithFixedDelay(this::watchSpace, 1, 1, TimeUnit.SECONDS);
-        var _ = timer.scheduleWithFixedDelay(this::tendCheckpoints, 1, 1, TimeUnit.SECONDS);
-        long seconds = config.snapshotInterval().toSeconds();
-        var _ = timer.scheduleWithFixedDelay(this::checkpoint, seconds, seconds, TimeUnit.SECONDS);
+        long second = TimeUnit.SECONDS.toNanos(1);
+        var _ = Periodic.every(timer, second, "The watch of the free space", this::watchSpace);
+        var _ = Periodic.every(timer, second, "The care for checkpoints", this::tendCheckpoints);
+        long interval = config.snapshotInterval().toNanos();
+        var _ = Periodic.every(timer, interval, "The periodic checkpoint", this::checkpoint);
     }
 
     /**
