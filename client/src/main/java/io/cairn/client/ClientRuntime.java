@@ -1,6 +1,5 @@
 package io.cairn.client;
 
-import io.cairn.common.time.Periodic;
 import com.google.protobuf.ByteString;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.client.base.Async;
@@ -34,6 +33,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.time.Periodic;
 import io.netty.buffer.ByteBuf;
 import java.time.Duration;
 import java.util.HexFormat;

@@ -1,7 +1,7 @@
 package io.cairn.fuse.session;
 
-import io.cairn.common.time.Periodic;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.time.Periodic;
 import io.cairn.fuse.kernel.FuseOpcode;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,9 +1,7 @@
 package io.cairn.client.data;
 
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
@@ -55,14 +53,17 @@ final class StuckLog {
                                 .formatted(server, pg, seconds(now - since)));
             }
         });
-        Set<String> answering = new HashSet<>(said.keySet());
-        answering.removeAll(waiting.values());
-        for (String server : answering) {
-            long since = said.remove(server);
-            info.accept(
-                    "Data server %s answers again after %d s: what waited for it goes on"
-                            .formatted(server, seconds(now - since)));
-        }
+        said.entrySet()
+                .removeIf(server -> {
+                    boolean answers = !waiting.containsValue(server.getKey());
+                    if (answers) {
+                        info.accept(
+                                "Data server %s answers again after %d s: what waited for it goes on"
+                                        .formatted(
+                                                server.getKey(), seconds(now - server.getValue())));
+                    }
+                    return answers;
+                });
         saidAt.values().removeIf(at -> now - at >= PAUSE_NANOS);
     }
 

@@ -1,12 +1,12 @@
 package io.cairn.client.meta;
 
-import io.cairn.common.time.Periodic;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.client.base.Channels;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Mutation;
+import io.cairn.common.time.Periodic;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;

@@ -1,12 +1,12 @@
 package io.cairn.mds.raft;
 
-import io.cairn.common.time.Periodic;
 import com.google.protobuf.ByteString;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.BindFailures;
 import io.cairn.common.errno.Causes;
 import io.cairn.common.file.Durable;
 import io.cairn.common.time.NanoClock;
+import io.cairn.common.time.Periodic;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.File;
 import java.io.IOException;
