@@ -32,7 +32,7 @@ abstract class ClusterCommand implements Callable<ExitCode> {
      * @throws CommandException UNREACHABLE where the directory has no cluster
      */
     final AdminClient connect() throws IOException {
-        return new AdminClient(cluster.members());
+        return new AdminClient(cluster.members(), cluster.advice());
     }
 
     /** The state directory of the cluster; empty where servers were named instead. */

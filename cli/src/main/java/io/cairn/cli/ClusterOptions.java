@@ -29,6 +29,16 @@ final class ClusterOptions {
     }
 
     /**
+     * What to do when no leader answers. A cluster whose servers were named is not to be started
+     * from here: that would be a second, empty one.
+     */
+    String advice() {
+        return mds.isEmpty()
+                ? "is the cluster up? try 'cairn up'"
+                : "see 'No leader' in docs/troubleshooting.md";
+    }
+
+    /**
      * Addresses of metadata servers, at least one.
      *
      * @throws CommandException UNREACHABLE where the directory has no cluster

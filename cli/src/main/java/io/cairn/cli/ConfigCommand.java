@@ -2,6 +2,7 @@ package io.cairn.cli;
 
 import io.cairn.cli.command.CommandGroup;
 import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.output.Output;
 import io.cairn.cli.part.MountConfig;
 import io.cairn.common.config.Config;
@@ -13,6 +14,7 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -46,6 +48,8 @@ final class ConfigCommand extends CommandGroup {
     static final class Show implements Callable<ExitCode> {
         @Spec private @Nullable CommandSpec spec;
 
+        @Mixin private final GlobalOptions options = new GlobalOptions();
+
         @Parameters(index = "0", paramLabel = "PART", description = "${COMPLETION-CANDIDATES}")
         private Kind kind = Kind.MDS;
 
@@ -54,8 +58,13 @@ final class ConfigCommand extends CommandGroup {
 
         @Override
         public ExitCode call() {
-            new Output(Objects.requireNonNull(spec).commandLine().getOut())
-                    .line(EffectiveConfig.toml(Config.load(file, kind.type)).stripTrailing());
+            Record config = Config.load(file, kind.type);
+            Output out = new Output(Objects.requireNonNull(spec).commandLine().getOut());
+            if (options.json()) {
+                out.json(EffectiveConfig.json(config));
+            } else {
+                out.line(EffectiveConfig.toml(config).stripTrailing());
+            }
             return ExitCode.SUCCESS;
         }
     }

@@ -67,11 +67,11 @@ final class SessionCommand extends CommandGroup {
             }
             PrintWriter out = out();
             out.printf(
-                    "%-8s %-8s %-21s %10s %8s %10s  %s%n",
+                    "%-8s %-8s %-21s %10s %9s %10s  %s%n",
                     "SESSION", "STATE", "ADDRESS", "AGE", "LAST SEEN", "OPEN", "DESCRIPTION");
             for (SessionStatus s : sessions) {
                 out.printf(
-                        "%-8d %-8s %-21s %10s %8s %10d  %s%n",
+                        "%-8d %-8s %-21s %10s %9s %10d  %s%n",
                         s.getSession(),
                         state(s),
                         s.getAddress(),

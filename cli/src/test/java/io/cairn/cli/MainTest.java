@@ -16,7 +16,9 @@ import java.net.ConnectException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
@@ -99,6 +101,40 @@ class MainTest {
     }
 
     @Test
+    void everyCommandHasJsonAndDebug() {
+        assertThat(withoutCommonOptions(Main.commandLine(false, false))).isEmpty();
+    }
+
+    private static List<String> withoutCommonOptions(CommandLine line) {
+        List<String> without = new ArrayList<>();
+        for (CommandLine command : line.getSubcommands().values()) {
+            var options = command.getCommandSpec().optionsMap();
+            boolean hidden = command.getCommandSpec().usageMessage().hidden();
+            boolean runs =
+                    command.getSubcommands().isEmpty()
+                            && !hidden
+                            && !command.getCommandName().equals("help");
+            if (runs && !(options.containsKey("--json") && options.containsKey("--debug"))) {
+                without.add(command.getCommandSpec().qualifiedName());
+            }
+            without.addAll(withoutCommonOptions(command));
+        }
+        return without;
+    }
+
+    /**
+     * Where its servers were named, there is nothing to start here: it would be a second cluster.
+     */
+    @Test
+    void aClusterElsewhereIsNotToBeStartedHere() {
+        assertThat(run("status", "--mds", "127.0.0.1:1")).isEqualTo(4);
+        assertThat(err.toString())
+                .contains("no MDS leader answers (127.0.0.1:1: ")
+                .doesNotContain("cairn up")
+                .contains("see 'No leader' in docs/troubleshooting.md");
+    }
+
+    @Test
     void badCommandLinesAreOneLineAndTwo() {
         assertThat(run()).isEqualTo(2);
         assertThat(run("session")).isEqualTo(2);
@@ -169,6 +205,11 @@ class MainTest {
                         "client.mds = [\"mds1:7000\"]",
                         "client.path = \"/\"  # default",
                         "# metrics_address is not set");
+        out.getBuffer().setLength(0);
+        assertThat(run("config", "show", "mount", file.toString(), "--json")).isZero();
+        JsonNode json = JsonMapper.shared().readTree(out.toString());
+        assertThat(json.at("/client/mds/0").stringValue()).isEqualTo("mds1:7000");
+        assertThat(json.at("/client/path").stringValue()).isEqualTo("/");
 
         Files.writeString(file, "client.no_such_key = 1\n");
         assertThat(run("config", "show", "mount", file.toString())).isEqualTo(3);
@@ -187,6 +228,11 @@ class MainTest {
                                 .filter(command -> !command.usageMessage().hidden())
                                 .map(CommandLine.Model.CommandSpec::name)
                                 .toArray(String[]::new));
+        String script = out.toString().strip();
+        out.getBuffer().setLength(0);
+        assertThat(run("completion", "--json")).isZero();
+        assertThat(JsonMapper.shared().readTree(out.toString()).get("bash").stringValue().strip())
+                .isEqualTo(script);
     }
 
     @Test

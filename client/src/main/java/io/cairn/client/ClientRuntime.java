@@ -33,6 +33,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
+import io.cairn.common.time.Periodic;
 import io.netty.buffer.ByteBuf;
 import java.time.Duration;
 import java.util.HexFormat;
@@ -191,17 +192,18 @@ final class ClientRuntime implements MetaEvents {
             throw new FsException(Errno.EINTR, "interrupted while connecting");
         }
         long tick = Math.max(1, config.publishInterval().toMillis() / 2);
-        var _ = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.MILLISECONDS);
+        var _ =
+                Periodic.every(
+                        timer,
+                        TimeUnit.MILLISECONDS.toNanos(tick),
+                        "The client's periodic work",
+                        this::tick);
     }
 
     private void tick() {
-        try {
-            publisher.tick();
-            table.tick(System.nanoTime());
-            appends.tick(System.nanoTime());
-        } catch (RuntimeException e) {
-            LOG.error("The client's periodic work failed", e);
-        }
+        publisher.tick();
+        table.tick(System.nanoTime());
+        appends.tick(System.nanoTime());
     }
 
     private CompletableFuture<Attr> getAttr(long inode) {

@@ -183,7 +183,12 @@ public final class DataServer implements AutoCloseable {
     private void begin() {
         pgLoops.start();
         List<LocalDisk> opened = disks.opened();
-        loops.owned().getFirst().every(DISK_TICK_NANOS, () -> opened.forEach(LocalDisk::measure));
+        loops.owned()
+                .getFirst()
+                .every(
+                        DISK_TICK_NANOS,
+                        "The measurement of disks",
+                        () -> opened.forEach(LocalDisk::measure));
         disks.onFailure(pgLoops::diskOut);
         mds.start();
         LOG.info(

@@ -156,6 +156,14 @@ class StuckServerTest {
                     free.add(files.get(i));
                 }
             }
+            assertThat(mountLog()).contains(" has not answered for placement group ");
+            await("the status says which groups wait")
+                    .until(() ->
+                            cluster.status().at("/pgs/not_serving").asInt() > 0
+                                    && cluster.status()
+                                            .path("warnings")
+                                            .toString()
+                                            .contains("waits for disk "));
             List<Path> stuck = new ArrayList<>(files);
             stuck.removeAll(free);
             assertThat(stuck).hasSizeGreaterThan(FILES / 2);
@@ -198,9 +206,18 @@ class StuckServerTest {
         for (Process process : waiting) {
             endsWell(process);
         }
+        await("the log says so").until(() -> mountLog().contains(" answers again after "));
+        await("all serve again")
+                .until(() ->
+                        cluster.status().path("health").asString().equals("ok")
+                                && cluster.status().at("/pgs/not_serving").asInt() == 0);
         assertThat(atRest()).isEqualTo(before);
         assertThat(Prometheus.value(cluster, "mount", "cairn_client_refused_writes_total"))
                 .isZero();
+    }
+
+    private String mountLog() throws IOException {
+        return Files.readString(cluster.state().resolve("mount/log"));
     }
 
     /** Waits for a line, then writes and syncs: only the sync needs the MDS. */

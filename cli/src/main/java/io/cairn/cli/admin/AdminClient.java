@@ -34,6 +34,7 @@ public final class AdminClient implements AutoCloseable {
     private static final Duration PER_CALL = Duration.ofSeconds(3);
 
     private final List<HostPort> members;
+    private final String advice;
     private final RpcLoops loops = new RpcLoops(1, "admin");
     private final RpcClient rpc =
             new RpcClient(
@@ -44,9 +45,11 @@ public final class AdminClient implements AutoCloseable {
 
     /**
      * @param members of the metadata service, at least one of them
+     * @param advice for the administrator when none of them answers for the group
      */
-    public AdminClient(List<HostPort> members) {
+    public AdminClient(List<HostPort> members, String advice) {
         this.members = members;
+        this.advice = advice;
     }
 
     /**
@@ -87,8 +90,7 @@ public final class AdminClient implements AutoCloseable {
             throw new CommandException(ExitCode.CONFIGURATION, failures.toString());
         }
         throw new CommandException(
-                ExitCode.UNREACHABLE,
-                "no MDS leader answers (" + failures + "); is the cluster up? try 'cairn up'");
+                ExitCode.UNREACHABLE, "no MDS leader answers (" + failures + "); " + advice);
     }
 
     /**

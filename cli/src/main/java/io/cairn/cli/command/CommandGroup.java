@@ -18,6 +18,7 @@ public abstract class CommandGroup implements Callable<ExitCode> {
                 group.commandLine(),
                 group.parent() == null
                         ? "a command is missing"
-                        : "a command is missing: " + String.join(" or ", group.subcommands().keySet()));
+                        : "a command is missing: "
+                                + String.join(" or ", group.subcommands().keySet()));
     }
 }

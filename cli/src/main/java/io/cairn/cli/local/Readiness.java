@@ -23,7 +23,7 @@ final class Readiness implements AutoCloseable {
     private final Set<Part> waiting = new LinkedHashSet<>();
 
     Readiness(Parts parts) {
-        admin = new AdminClient(parts.mdsAddresses());
+        admin = new AdminClient(parts.mdsAddresses(), "is the cluster up?");
         waiting.addAll(parts.mds());
         waiting.addAll(parts.data());
     }

@@ -1,6 +1,7 @@
 package io.cairn.fuse.session;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.time.Periodic;
 import io.cairn.fuse.kernel.FuseOpcode;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -57,12 +58,18 @@ final class Interrupts {
                     Thread.ofPlatform().daemon().name("cairn-fuse-interrupts").factory());
 
     Interrupts() {
-        every(DYING_CHECK_NANOS, this::endThoseOfTheDying);
-        every(LEAVING_NANOS, this::endThoseOfTheLeaving);
-    }
-
-    private void every(long nanos, Runnable check) {
-        var _ = timer.scheduleWithFixedDelay(check, nanos, nanos, TimeUnit.NANOSECONDS);
+        var _ =
+                Periodic.every(
+                        timer,
+                        DYING_CHECK_NANOS,
+                        "The search for requests of processes that are killed",
+                        this::endThoseOfTheDying);
+        var _ =
+                Periodic.every(
+                        timer,
+                        LEAVING_NANOS,
+                        "The search for requests of processes that end",
+                        this::endThoseOfTheLeaving);
     }
 
     /**

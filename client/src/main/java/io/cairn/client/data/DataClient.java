@@ -5,7 +5,9 @@ import io.cairn.client.base.ClientMeters;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.rpc.RpcAddress;
 import io.netty.buffer.ByteBuf;
+import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
@@ -75,6 +77,7 @@ public final class DataClient {
     private final Fenced fenced;
     private final Runnable refreshMap;
     private final PgBudgets<DataCall> budgets;
+    private final StuckLog stuckLog = new StuckLog(this::primaryOf, LOG::warn, LOG::info);
     private final Set<DataCall> parked = ConcurrentHashMap.newKeySet();
     private volatile DataSession session = new DataSession(0);
 
@@ -281,11 +284,17 @@ public final class DataClient {
         try {
             long now = System.nanoTime();
             budgets.tick(now);
+            stuckLog.look(budgets.stuckSince(), now);
             budgets.remove(call -> call.late(now)).forEach(DataCall::send);
             startPossible();
         } catch (RuntimeException | Error e) { // the next tick must come
             LOG.error("Requests that wait could not be looked after", e);
         }
+    }
+
+    private String primaryOf(int pg) {
+        InetSocketAddress address = map.current().primaryAddress(pg);
+        return address == null ? "(not in the cluster map)" : RpcAddress.format(address);
     }
 
     private void startPossible() {

@@ -53,6 +53,9 @@ final class PgBudgets<C> {
         /** Of the last answer, or of the first request since nothing was in flight. */
         long sinceNanos;
 
+        /** While it is stuck: when it last answered, or was asked after that. */
+        long silentNanos;
+
         boolean mayTake(long bytes, long now) {
             if (inFlightBytes == 0) {
                 return true;
@@ -203,6 +206,7 @@ final class PgBudgets<C> {
         for (Pg pg : pgs.values()) {
             if (!pg.stuck && pg.inFlightBytes > 0 && now - pg.sinceNanos >= limits.stuckNanos) {
                 pg.stuck = true;
+                pg.silentNanos = pg.sinceNanos;
                 activeBytes -= pg.inFlightBytes;
                 stuckHeldBytes += pg.heldBytes;
             }
@@ -280,6 +284,21 @@ final class PgBudgets<C> {
     /** Of these bytes, those of writes that wait for stuck PGs; one for two such counts twice. */
     synchronized long stuckHeldBytes() {
         return stuckHeldBytes;
+    }
+
+    /**
+     * The PGs that were found stuck and have not answered since, and since when they have not; also
+     * those for which nothing waits any more.
+     */
+    synchronized Map<Integer, Long> stuckSince() {
+        Map<Integer, Long> stuck = Map.of();
+        for (Map.Entry<Integer, Pg> pg : pgs.entrySet()) {
+            if (pg.getValue().stuck) {
+                stuck = stuck.isEmpty() ? new HashMap<>() : stuck;
+                stuck.put(pg.getKey(), pg.getValue().silentNanos);
+            }
+        }
+        return stuck;
     }
 
     synchronized int stuckPgs() {

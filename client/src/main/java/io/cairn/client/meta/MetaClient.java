@@ -6,6 +6,7 @@ import io.cairn.client.base.Channels;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Mutation;
+import io.cairn.common.time.Periodic;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -80,8 +81,8 @@ public final class MetaClient {
     /** Begins to look for the leader; completes when the first session is open. Once. */
     public CompletableFuture<Void> open() {
         var _ =
-                timer.scheduleWithFixedDelay(
-                        this::sweep, SWEEP_NANOS, SWEEP_NANOS, TimeUnit.NANOSECONDS);
+                Periodic.every(
+                        timer, SWEEP_NANOS, "The sweep of requests that are late", this::sweep);
         return session.open();
     }
 

@@ -56,9 +56,9 @@ final class Renewals {
                         if (session.over() != null || session.id() != id) {
                             return;
                         }
+                        every(id, intervalMillis); // first: it must go on whatever renew throws
                         renew();
                     }
-                    every(id, intervalMillis);
                 });
     }
 

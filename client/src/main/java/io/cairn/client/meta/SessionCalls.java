@@ -65,9 +65,17 @@ final class SessionCalls {
     /** Runs the step on the timer, not under the lock; never once the client is closed. */
     void later(long delayNanos, Runnable step) {
         try {
-            var _ = timer.schedule(step, delayNanos, TimeUnit.NANOSECONDS);
+            var _ = timer.schedule(() -> run(step), delayNanos, TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
             LOG.debug("The client is closing; a step is left out");
+        }
+    }
+
+    private static void run(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException | Error e) { // the executor would keep it to itself
+            LOG.error("A step of the session failed", e);
         }
     }
 }

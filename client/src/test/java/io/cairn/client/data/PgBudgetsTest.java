@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class PgBudgetsTest {
@@ -63,6 +64,25 @@ class PgBudgetsTest {
         assertThat(started).containsExactly("a", "b", "c");
         assertThat(budgets.inFlightBytes()).isEqualTo(2 * MIB + 1);
         assertThat(budgets.waiting()).isZero();
+    }
+
+    @Test
+    void aStuckGroupIsSilentSinceItsLastAnswerUntilTheNextOne() {
+        answers(A);
+        pass(10);
+        acquire(A, "a", 100);
+        long asked = now;
+        pass(STUCK - 1);
+        assertThat(budgets.stuckSince()).isEmpty();
+        pass(1);
+        assertThat(budgets.stuckSince()).containsExactly(Map.entry(A, asked));
+        release(A, 100, false);
+        assertThat(budgets.stuckSince()).as("nobody waits, and yet").containsKey(A);
+        pass(10);
+        acquire(A, "b", 100);
+        assertThat(budgets.stuckSince()).containsExactly(Map.entry(A, asked));
+        release(A, 100, true);
+        assertThat(budgets.stuckSince()).isEmpty();
     }
 
     @Test

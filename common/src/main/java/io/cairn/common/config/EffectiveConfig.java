@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.dataformat.toml.TomlMapper;
 
 /**
  * Writes a configuration record as it counts, defaults included: a TOML file that reads as the same
@@ -21,6 +23,11 @@ public final class EffectiveConfig {
         StringBuilder tables = new StringBuilder();
         table(config, "", "", out, tables);
         return out.append(tables).toString();
+    }
+
+    /** As {@link #toml}, for programs: tables are maps; keys that are not set are left out. */
+    public static JsonNode json(Record config) {
+        return new TomlMapper().readTree(toml(config));
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.cairn.common.rocks;
 
+import io.cairn.common.config.ByteSize;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.CompactionStatus;
@@ -73,8 +74,12 @@ final class Compaction {
             how.close();
             throw new FsException(
                     Errno.ENOSPC,
-                    "compacting database %s takes %,d bytes in %s, which has %,d"
-                            .formatted(database, neededBytes, target, free));
+                    "compacting database %s takes %s in %s, which has %s free"
+                            .formatted(
+                                    database,
+                                    ByteSize.text(neededBytes),
+                                    target,
+                                    ByteSize.text(free)));
         }
         // kForceOptimized leaves tables of the last level where they are, on the wrong device too.
         how.setBottommostLevelCompaction(BottommostLevelCompaction.kForce);

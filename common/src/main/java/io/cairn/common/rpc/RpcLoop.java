@@ -1,5 +1,6 @@
 package io.cairn.common.rpc;
 
+import io.cairn.common.time.Periodic;
 import io.netty.channel.EventLoop;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -31,9 +32,13 @@ public final class RpcLoop implements Executor {
         var _ = loop.schedule(task, delayNanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Runs the task on the loop again and again until the loop ends. */
-    public void every(long periodNanos, Runnable task) {
-        var _ = loop.scheduleAtFixedRate(task, periodNanos, periodNanos, TimeUnit.NANOSECONDS);
+    /**
+     * Runs the task on the loop again and again until the loop ends, also when it throws.
+     *
+     * @param what names the task in the log
+     */
+    public void every(long periodNanos, String what, Runnable task) {
+        var _ = Periodic.every(loop, periodNanos, what, task);
     }
 
     EventLoop eventLoop() {

@@ -56,7 +56,7 @@ public final class PgLoop {
 
     /** Begins to tick. Any thread. */
     void start() {
-        loop.every(TICK_NANOS, () -> run(this::tick));
+        loop.every(TICK_NANOS, "The clock of the placement groups", () -> run(this::tick));
     }
 
     /** Runs the task on the loop after a while. */

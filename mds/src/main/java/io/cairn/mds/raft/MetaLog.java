@@ -6,6 +6,7 @@ import io.cairn.common.errno.BindFailures;
 import io.cairn.common.errno.Causes;
 import io.cairn.common.file.Durable;
 import io.cairn.common.time.NanoClock;
+import io.cairn.common.time.Periodic;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.File;
 import java.io.IOException;
@@ -151,10 +152,11 @@ public final class MetaLog implements AutoCloseable {
             }
             throw e;
         }
-        var _ = timer.scheduleWithFixedDelay(this::watchSpace, 1, 1, TimeUnit.SECONDS);
-        var _ = timer.scheduleWithFixedDelay(this::tendCheckpoints, 1, 1, TimeUnit.SECONDS);
-        long seconds = config.snapshotInterval().toSeconds();
-        var _ = timer.scheduleWithFixedDelay(this::checkpoint, seconds, seconds, TimeUnit.SECONDS);
+        long second = TimeUnit.SECONDS.toNanos(1);
+        var _ = Periodic.every(timer, second, "The watch of the free space", this::watchSpace);
+        var _ = Periodic.every(timer, second, "The care for checkpoints", this::tendCheckpoints);
+        long interval = config.snapshotInterval().toNanos();
+        var _ = Periodic.every(timer, interval, "The periodic checkpoint", this::checkpoint);
     }
 
     /**
