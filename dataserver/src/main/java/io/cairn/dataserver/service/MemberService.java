@@ -131,8 +131,7 @@ final class MemberService {
                                             @Override
                                             public void history(
                                                     long pgEpoch, PgHistory h, DiskSpace space) {
-                                                request.reply(
-                                                        Messages.reply(pgEpoch, h, space));
+                                                request.reply(Messages.reply(pgEpoch, h, space));
                                             }
 
                                             @Override

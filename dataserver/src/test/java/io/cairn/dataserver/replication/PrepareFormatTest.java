@@ -84,7 +84,8 @@ class PrepareFormatTest {
 
     @Test
     void replyIsThese() {
-        PrepareReplyFormat.Reply reply = new PrepareReplyFormat.Reply(0x11, 0x22, new DiskSpace(0x33, true), true);
+        PrepareReplyFormat.Reply reply =
+                new PrepareReplyFormat.Reply(0x11, 0x22, new DiskSpace(0x33, true), true);
         ByteBuf out = Unpooled.buffer();
         PrepareReplyFormat.encode(reply, out);
         assertThat(ByteBufUtil.hexDump(out))

@@ -400,7 +400,10 @@ final class ReplicationSim {
                                         mine,
                                         r ->
                                                 r.onPrepareReply(
-                                                        to, p.pgEpoch(), sequence, Ops.space(1L << 40))));
+                                                        to,
+                                                        p.pgEpoch(),
+                                                        sequence,
+                                                        Ops.space(1L << 40))));
             }
             call(
                     to,
