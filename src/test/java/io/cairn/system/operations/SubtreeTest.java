@@ -9,6 +9,7 @@ import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -18,6 +19,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SubtreeTest {
+    private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 40);
+
     private final Cluster cluster;
 
     SubtreeTest(Cluster cluster) {
@@ -68,6 +71,24 @@ class SubtreeTest {
                     """;
             assertThat(Shell.bash(checks.formatted(cluster.mnt(), tenant.mnt())).ok().out().strip())
                     .isEqualTo(cluster.mds() + ":/tenant");
+        }
+    }
+
+    @Test
+    void itAndTheWholeTreeHaveEachOthersLastByteAtOnce() throws IOException {
+        try (Mount tenant = mount("both", "/tenant")) {
+            Path part = Files.createDirectory(tenant.mnt().resolve("both"));
+            Path whole = cluster.mnt().resolve("tenant/both");
+            for (int round = 0; round < ROUNDS; round++) {
+                String name = "f" + round % 7;
+                Path here = (round % 2 == 0 ? part : whole).resolve(name);
+                Path there = (round % 2 == 0 ? whole : part).resolve(name);
+                String text = ("round " + round + "\n").repeat(1 + round % 900);
+                Files.writeString(here, text);
+                assertThat(Files.readString(there)).isEqualTo(text);
+                Files.writeString(there, "and back\n", StandardOpenOption.APPEND);
+                assertThat(Files.readString(here)).isEqualTo(text + "and back\n");
+            }
         }
     }
 
