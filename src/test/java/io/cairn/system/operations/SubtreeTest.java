@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -146,6 +147,7 @@ class SubtreeTest {
 
     /** Names as an NFS server keeps them, also such as a client of it might have made up. */
     @Test
+    @Tag("native-binding")
     void handlesLeadToFilesBelowTheDirectoryAndNotAboveIt() throws IOException {
         try (Mount tenant = mount("handles", "/tenant")) {
             Shell.run(
