@@ -31,7 +31,7 @@ class SubtreeTest {
     @BeforeAll
     void makeTree() {
         Shell.bash(
-                        "set -e; cd '%s'; mkdir -p tenant/a/b other/c moving/d; echo inside >tenant/a/b/f;"
+                        "set -e; cd '%s'; mkdir -p tenant/a/b other/c moving/d both; echo inside >tenant/a/b/f;"
                                         .formatted(cluster.mnt())
                                 + " echo outside >other/c/secret; ln tenant/a/b/f other/c/link")
                 .ok();
@@ -77,9 +77,9 @@ class SubtreeTest {
 
     @Test
     void itAndTheWholeTreeHaveEachOthersLastByteAtOnce() throws IOException {
-        try (Mount tenant = mount("both", "/tenant")) {
-            Path part = Files.createDirectory(tenant.mnt().resolve("both"));
-            Path whole = cluster.mnt().resolve("tenant/both");
+        try (Mount tenant = mount("both", "/both")) {
+            Path part = tenant.mnt();
+            Path whole = cluster.mnt().resolve("both");
             for (int round = 0; round < ROUNDS; round++) {
                 String name = "f" + round % 7;
                 Path here = (round % 2 == 0 ? part : whole).resolve(name);
