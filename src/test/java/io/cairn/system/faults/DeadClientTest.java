@@ -39,7 +39,7 @@ class DeadClientTest {
 
     @BeforeAll
     void up() {
-        cluster.up().down();
+        cluster.layOut();
         cluster.configure(
                 MDS, c -> c + "\n[sessions]\nrenew_interval = \"500ms\"\nexpiry = \"5s\"\n");
         cluster.up();

@@ -30,7 +30,7 @@ class StallTest {
 
     @BeforeAll
     void up() {
-        cluster.up().down();
+        cluster.layOut();
         // So that a stall is seen to last: requests are repeated.
         cluster.configure(
                 "mount", c -> c.replace("[client]\n", "[client]\nattempt_timeout = \"2s\"\n"));

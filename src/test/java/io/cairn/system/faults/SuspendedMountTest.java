@@ -30,7 +30,7 @@ class SuspendedMountTest {
     @Test
     void aMountThatWasEvictedWorksOn() throws Exception {
         try (Cluster cluster = Cluster.temporary("--processes")) {
-            cluster.up().down();
+            cluster.layOut();
             cluster.configure(
                     MDS, c -> c + "\n[sessions]\nrenew_interval = \"500ms\"\nexpiry = \"5s\"\n");
             cluster.up();

@@ -9,7 +9,9 @@ import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -18,6 +20,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SubtreeTest {
+    private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 40);
+
     private final Cluster cluster;
 
     SubtreeTest(Cluster cluster) {
@@ -27,7 +31,7 @@ class SubtreeTest {
     @BeforeAll
     void makeTree() {
         Shell.bash(
-                        "set -e; cd '%s'; mkdir -p tenant/a/b other/c moving/d; echo inside >tenant/a/b/f;"
+                        "set -e; cd '%s'; mkdir -p tenant/a/b other/c moving/d both; echo inside >tenant/a/b/f;"
                                         .formatted(cluster.mnt())
                                 + " echo outside >other/c/secret; ln tenant/a/b/f other/c/link")
                 .ok();
@@ -68,6 +72,24 @@ class SubtreeTest {
                     """;
             assertThat(Shell.bash(checks.formatted(cluster.mnt(), tenant.mnt())).ok().out().strip())
                     .isEqualTo(cluster.mds() + ":/tenant");
+        }
+    }
+
+    @Test
+    void itAndTheWholeTreeHaveEachOthersLastByteAtOnce() throws IOException {
+        try (Mount tenant = mount("both", "/both")) {
+            Path part = tenant.mnt();
+            Path whole = cluster.mnt().resolve("both");
+            for (int round = 0; round < ROUNDS; round++) {
+                String name = "f" + round % 7;
+                Path here = (round % 2 == 0 ? part : whole).resolve(name);
+                Path there = (round % 2 == 0 ? whole : part).resolve(name);
+                String text = ("round " + round + "\n").repeat(1 + round % 900);
+                Files.writeString(here, text);
+                assertThat(Files.readString(there)).isEqualTo(text);
+                Files.writeString(there, "and back\n", StandardOpenOption.APPEND);
+                assertThat(Files.readString(here)).isEqualTo(text + "and back\n");
+            }
         }
     }
 
@@ -125,6 +147,7 @@ class SubtreeTest {
 
     /** Names as an NFS server keeps them, also such as a client of it might have made up. */
     @Test
+    @Tag("native-binding")
     void handlesLeadToFilesBelowTheDirectoryAndNotAboveIt() throws IOException {
         try (Mount tenant = mount("handles", "/tenant")) {
             Shell.run(

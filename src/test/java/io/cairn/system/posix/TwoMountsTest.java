@@ -193,11 +193,14 @@ class TwoMountsTest {
         }
     }
 
-    /** Over the end of a chunk, so in two pieces, which are executed by different data servers. */
+    /**
+     * Over the end of a chunk, so in two pieces, which are executed by different data servers. It
+     * is one request of the kernel, through libfuse 2 too.
+     */
     @Test
     void aWriteBesideATruncateIsThereAsAWholeOrNotAtAll() throws Exception {
         Random random = new Random(seed);
-        int half = 64 << 10;
+        int half = 32 << 10;
         int end = CHUNK + half;
         int stayed = 0;
         try (Mount second = cluster.mount("racing");

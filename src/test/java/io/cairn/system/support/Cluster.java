@@ -38,6 +38,7 @@ public final class Cluster implements AutoCloseable {
     private final List<String> upOptions;
     private final Map<String, String> environment = new HashMap<>();
     private final List<Mount> mounts = new ArrayList<>();
+    private String mds = ""; // what is asked for once stays
 
     /**
      * @param state directory for the cluster's state; made if missing, not removed
@@ -172,7 +173,10 @@ public final class Cluster implements AutoCloseable {
 
     /** Address of a metadata server, as clients are given it. */
     public String mds() {
-        return status().path("mds").get(0).path("address").asString();
+        if (mds.isEmpty()) {
+            mds = status().path("mds").get(0).path("address").asString();
+        }
+        return mds;
     }
 
     /**

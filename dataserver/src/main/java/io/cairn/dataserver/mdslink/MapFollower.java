@@ -83,6 +83,9 @@ public final class MapFollower {
         }
         int servers = newer.servers().size();
         parts.ledger().servers(servers);
+        for (LocalDisk disk : parts.disks().values()) {
+            disk.store().keepAhead(parts.ledger().demandBytes());
+        }
         newer.disks().forEach(disk -> parts.ledger().place(disk.getId(), disk.getServer()));
         parts.ledger().shareOfLog(smallest, servers);
         parts.ledger().shareOfMemory(memory.operationBytes(), servers);

@@ -7,6 +7,7 @@ import io.cairn.common.proto.PgEpochStart;
 import io.cairn.common.proto.PgFetchOpsReply;
 import io.cairn.common.proto.PgPeerQueryReply;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.replication.DiskSpace;
 import io.cairn.dataserver.replication.PgHistory;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
@@ -19,14 +20,15 @@ public final class Messages {
     private Messages() {}
 
     /** The history of a member. */
-    public static PgPeerQueryReply reply(long pgEpoch, PgHistory history, long admissibleBytes) {
+    public static PgPeerQueryReply reply(long pgEpoch, PgHistory history, DiskSpace space) {
         PgPeerQueryReply.Builder reply =
                 PgPeerQueryReply.newBuilder()
                         .setPgEpoch(pgEpoch)
                         .setLastEpoch(history.lastEpoch())
                         .setLastSequence(history.lastSequence())
                         .setCommittedSequence(history.committedSequence())
-                        .setAdmissibleBytes(admissibleBytes);
+                        .setAdmissibleBytes(space.admissibleBytes())
+                        .setGrowing(space.growing());
         for (EpochStart start : history.epochStarts()) {
             reply.addEpochStarts(
                     PgEpochStart.newBuilder()
@@ -34,6 +36,10 @@ public final class Messages {
                             .setFirstSequence(start.firstSequence()));
         }
         return reply.build();
+    }
+
+    static DiskSpace space(PgPeerQueryReply reply) {
+        return new DiskSpace(reply.getAdmissibleBytes(), reply.getGrowing());
     }
 
     static PgHistory history(PgPeerQueryReply reply) {

@@ -15,6 +15,7 @@ import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.replication.DiskSpace;
 import io.cairn.dataserver.replication.PgOutputs;
 import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
@@ -80,11 +81,6 @@ public final class PgSlot implements PgOutputs {
 
     private Runnable appended(PgLogEntry entry) {
         return new DurableInbox.Appended(owner.inbox(), this, entry.epoch(), entry.sequence());
-    }
-
-    @Override
-    public boolean isGrowing() {
-        return disk.store().isGrowing();
     }
 
     @Override
@@ -171,8 +167,8 @@ public final class PgSlot implements PgOutputs {
     }
 
     @Override
-    public long admissibleBytes() {
-        return disk.store().admissibleBytes();
+    public DiskSpace space() {
+        return new DiskSpace(disk.store().admissibleBytes(), disk.store().isGrowing());
     }
 
     // ---- other members ------------------------------------------------------------------------
@@ -214,7 +210,7 @@ public final class PgSlot implements PgOutputs {
         if (r.gap()) {
             replica.onPrepareGap(from, r.pgEpoch(), r.sequence());
         } else {
-            replica.onPrepareReply(from, r.pgEpoch(), r.sequence(), r.admissibleBytes());
+            replica.onPrepareReply(from, r.pgEpoch(), r.sequence(), r.space());
         }
     }
 
@@ -250,7 +246,7 @@ public final class PgSlot implements PgOutputs {
                                     to,
                                     reply.getPgEpoch(),
                                     Messages.history(reply),
-                                    reply.getAdmissibleBytes()));
+                                    Messages.space(reply)));
                 });
     }
 

@@ -58,7 +58,7 @@ final class Backup {
         if (waitingQuery != null && !log.dropping() && log.allDurable()) {
             PeerAnswer answer = waitingQuery;
             waitingQuery = null;
-            answer.history(epoch, log.history(), out.admissibleBytes());
+            answer.history(epoch, log.history(), out.space());
         }
     }
 
@@ -68,11 +68,11 @@ final class Backup {
         if (log.dropping()) {
             answer.refuse(busy("a tail is being dropped"));
         } else if (sequence > log.lastSequence() + 1) {
-            answer.gap(epoch, log.lastSequence(), out.admissibleBytes());
+            answer.gap(epoch, log.lastSequence(), out.space());
         } else if (sequence <= log.committed() || log.epochAt(sequence) == entry.epoch()) {
             accepted(p, answer);
         } else if (log.epochAt(sequence - 1) != p.previousEpoch()) {
-            answer.gap(epoch, Math.max(verified, log.committed()), out.admissibleBytes());
+            answer.gap(epoch, Math.max(verified, log.committed()), out.space());
         } else if (sequence <= log.lastSequence()) {
             dropTail(sequence - 1);
             answer.refuse(busy("a tail is being dropped"));
@@ -122,7 +122,7 @@ final class Backup {
         Pending p = pending.peek();
         while (p != null && p.sequence <= durable) {
             pending.remove();
-            p.answer.durable(epoch, durable, out.admissibleBytes());
+            p.answer.durable(epoch, durable, out.space());
             p = pending.peek();
         }
     }

@@ -4,7 +4,7 @@ import io.cairn.common.rpc.RpcStatus;
 
 /** A member's answer to the primary's peer query. Exactly one method is called, once. */
 public interface PeerAnswer {
-    void history(long pgEpoch, PgHistory history, long admissibleBytes);
+    void history(long pgEpoch, PgHistory history, DiskSpace space);
 
     void refuse(RpcStatus status);
 }

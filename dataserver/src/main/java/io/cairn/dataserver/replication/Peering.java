@@ -70,9 +70,9 @@ final class Peering {
         }
     }
 
-    void onHistory(int disk, PgHistory history, long admissibleBytes) {
+    void onHistory(int disk, PgHistory history, DiskSpace space) {
         PeerProgress peer = primary.peer(disk);
-        primary.ledger().report(disk, admissibleBytes);
+        primary.ledger().report(disk, space);
         if (peer != null && peer.history == null && primary.state() == PgState.QUERYING) {
             peer.history = history;
             queryDone();
@@ -228,6 +228,7 @@ final class Peering {
                             PgState.DAMAGED,
                             "disk %d lacks operation %d, which left the log here"
                                     .formatted(peer.disk, peer.next));
+                    return;
                 }
             }
         }

@@ -18,9 +18,6 @@ public interface PgOutputs {
     /** See {@link io.cairn.dataserver.store.DiskStore#overwrites}. */
     boolean overwrites(DataOp op);
 
-    /** See {@link io.cairn.dataserver.store.DiskStore#isGrowing}. */
-    boolean isGrowing();
-
     /** See {@link io.cairn.dataserver.store.DiskStore#isFlushing}. */
     boolean isFlushing();
 
@@ -39,8 +36,8 @@ public interface PgOutputs {
     /** See {@link io.cairn.dataserver.store.DiskStore#truncateSequence}. */
     long truncateSequence(long inode, int chunk);
 
-    /** See {@link io.cairn.dataserver.store.DiskStore#admissibleBytes}. */
-    long admissibleBytes();
+    /** What the own disk reports of its space. */
+    DiskSpace space();
 
     /**
      * The entry's payload stays the replica's: retain it to use it after returning. {@link

@@ -265,9 +265,9 @@ public final class PgReplica {
 
     // ---- from the backups ---------------------------------------------------------------------
 
-    public void onPeerHistory(int from, long pgEpoch, PgHistory history, long admissibleBytes) {
+    public void onPeerHistory(int from, long pgEpoch, PgHistory history, DiskSpace space) {
         if (primary != null && pgEpoch == epoch) {
-            primary.peering().onHistory(from, history, admissibleBytes);
+            primary.peering().onHistory(from, history, space);
         }
     }
 
@@ -280,9 +280,9 @@ public final class PgReplica {
         }
     }
 
-    public void onPrepareReply(int from, long pgEpoch, long durable, long admissibleBytes) {
+    public void onPrepareReply(int from, long pgEpoch, long durable, DiskSpace space) {
         if (primary != null && pgEpoch == epoch) {
-            primary.prepareReply(from, durable, admissibleBytes);
+            primary.prepareReply(from, durable, space);
         }
     }
 

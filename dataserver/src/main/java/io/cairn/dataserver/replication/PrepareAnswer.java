@@ -7,12 +7,12 @@ public interface PrepareAnswer {
     /**
      * Everything up to the sequence is durable here and is the primary's history.
      *
-     * @param admissibleBytes what this disk still takes, for the primary's admission
+     * @param space what this disk still takes, for the primary's admission
      */
-    void durable(long pgEpoch, long durableSequence, long admissibleBytes);
+    void durable(long pgEpoch, long durableSequence, DiskSpace space);
 
     /** The prepare does not fit; the primary continues after {@code haveSequence}. */
-    void gap(long pgEpoch, long haveSequence, long admissibleBytes);
+    void gap(long pgEpoch, long haveSequence, DiskSpace space);
 
     /** Not now (RETRY), or of an older epoch (REFRESH_MAP). */
     void refuse(RpcStatus status);

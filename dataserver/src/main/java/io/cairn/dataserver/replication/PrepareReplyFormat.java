@@ -9,11 +9,13 @@ import io.netty.buffer.ByteBuf;
  *
  * <pre>
  *  0              8              16                    24            28            32
- *  ├ u64 PG epoch ┼ u64 sequence ┼ u64 admissible ─────┼ u32 outcome ┼ u32 reserved ┤
+ *  ├ u64 PG epoch ┼ u64 sequence ┼ u64 admissible ─────┼ u32 outcome ┼ u32 flags ────┤
  * </pre>
  *
  * Outcome 0: everything up to the sequence is durable here. Outcome 1: the prepare does not follow
  * what is here; the primary goes on after the sequence. Admissible: bytes this disk still takes.
+ * Flag 1: the disk is growing, so a write that finds no room will find some soon; the other bits
+ * are 0 and ignored.
  */
 public final class PrepareReplyFormat {
     public static final int LENGTH = 32;
@@ -22,13 +24,15 @@ public final class PrepareReplyFormat {
     private static final int SEQUENCE_OFFSET = 8;
     private static final int ADMISSIBLE_OFFSET = 16;
     private static final int OUTCOME_OFFSET = 24;
-    private static final int RESERVED_OFFSET = 28;
+    private static final int FLAGS_OFFSET = 28;
 
     private static final int DURABLE = 0;
     private static final int GAP = 1;
 
+    private static final int GROWING = 1;
+
     /** What a backup answered. */
-    public record Reply(long pgEpoch, long sequence, long admissibleBytes, boolean gap) {}
+    public record Reply(long pgEpoch, long sequence, DiskSpace space, boolean gap) {}
 
     private PrepareReplyFormat() {}
 
@@ -38,9 +42,9 @@ public final class PrepareReplyFormat {
         int at = to.writerIndex();
         to.setLongLE(at + PG_EPOCH_OFFSET, r.pgEpoch());
         to.setLongLE(at + SEQUENCE_OFFSET, r.sequence());
-        to.setLongLE(at + ADMISSIBLE_OFFSET, r.admissibleBytes());
+        to.setLongLE(at + ADMISSIBLE_OFFSET, r.space().admissibleBytes());
         to.setIntLE(at + OUTCOME_OFFSET, r.gap() ? GAP : DURABLE);
-        to.setIntLE(at + RESERVED_OFFSET, 0);
+        to.setIntLE(at + FLAGS_OFFSET, r.space().growing() ? GROWING : 0);
         to.writerIndex(at + LENGTH);
     }
 
@@ -58,7 +62,9 @@ public final class PrepareReplyFormat {
         return new Reply(
                 head.getLongLE(at + PG_EPOCH_OFFSET),
                 head.getLongLE(at + SEQUENCE_OFFSET),
-                head.getLongLE(at + ADMISSIBLE_OFFSET),
+                new DiskSpace(
+                        head.getLongLE(at + ADMISSIBLE_OFFSET),
+                        (head.getIntLE(at + FLAGS_OFFSET) & GROWING) != 0),
                 outcome == GAP);
     }
 }

@@ -71,6 +71,10 @@ final class Primary {
     /** Another disk is the primary now, or the replica closes. */
     void close(RpcStatus status) {
         become(PgState.IDLE, "no longer primary");
+        failAll(status);
+    }
+
+    private void failAll(RpcStatus status) {
         while (ring.size() > 0) {
             ring.removeFirst().failed(status);
         }
@@ -93,7 +97,7 @@ final class Primary {
         PgLogEntry entry = new PgLogEntry(epoch, sequence, op, payload);
         if (!out.appendIfRoom(entry)) {
             answer.fail(
-                    out.isGrowing()
+                    out.space().growing()
                             ? RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "the disk is growing")
                             : noSpace());
             return;
@@ -147,7 +151,7 @@ final class Primary {
             if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
                 return staleInode(op);
             }
-            ledger.report(members[0], out.admissibleBytes());
+            ledger.report(members[0], out.space());
             if (!ledger.fits(members, bytes)) {
                 RpcStatus full = refusalByFullDisk(op, bytes);
                 if (full != null) {
@@ -159,11 +163,18 @@ final class Primary {
         if (ring.size() >= limits.maxInFlightOps()
                 || space.inFlightBytes() >= limits.maxInFlightBytes()
                 || !space.withinBound(backups, bytes)
-                || (op.type() == DataOpType.WRITE && !space.withinWindow(backups, bytes))
                 || (op.session() != 0 && windows.full(op.session()))) {
-            return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
+            return tooMany();
+        }
+        if (op.type() == DataOpType.WRITE && !space.withinWindow(backups, bytes)) {
+            askForSpace(); // the window is small under an old report
+            return tooMany();
         }
         return null;
+    }
+
+    private static RpcStatus tooMany() {
+        return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many operations are in flight");
     }
 
     /** Null for an overwrite: once it is flushed the disks have as much space as before. */
@@ -175,6 +186,9 @@ final class Primary {
         if (!ledger.isFresh(backups)) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "the backups are asked what space they have");
+        }
+        if (ledger.isGrowing(members, bytes)) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "a disk is growing");
         }
         return overwrites && out.isFlushing()
                 ? RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "a full disk is being flushed")
@@ -328,9 +342,9 @@ final class Primary {
 
     // ---- backups ------------------------------------------------------------------------------
 
-    void prepareReply(int disk, long durable, long admissibleBytes) {
+    void prepareReply(int disk, long durable, DiskSpace space) {
         PeerProgress peer = peer(disk);
-        ledger.report(disk, admissibleBytes);
+        ledger.report(disk, space);
         if (peer != null && peer.history != null && sending()) {
             peer.advance(Math.min(durable, log.lastSequence()), nowNanos);
             settle(peer);
@@ -534,6 +548,10 @@ final class Primary {
             }
             state = next;
             out.stateChanged(next, reason);
+            if (next == PgState.DAMAGED) {
+                // Nothing comes of them before a new epoch, which reads them from the log again.
+                failAll(notServing());
+            }
         }
     }
 

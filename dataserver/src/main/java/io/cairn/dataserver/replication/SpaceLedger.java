@@ -57,9 +57,10 @@ public final class SpaceLedger {
     }
 
     /** A disk reported its free space. */
-    public void report(int disk, long admissibleBytes) {
+    public void report(int disk, DiskSpace space) {
         Account a = account(disk);
-        a.admissible = admissibleBytes;
+        a.admissible = space.admissibleBytes();
+        a.growing = space.growing();
         a.reportedNanos = nowNanos;
     }
 
@@ -172,13 +173,17 @@ public final class SpaceLedger {
      */
     public boolean fits(int[] disks, long bytes) {
         for (int disk : disks) {
-            Account a = account(disk);
-            long others = (serverCount - 1) * Math.max(window(a), bytes);
-            if (left(a) - bytes < 2 * Math.max(reserveBytes, others)) {
+            if (!fits(disk, bytes)) {
                 return false;
             }
         }
         return true;
+    }
+
+    private boolean fits(int disk, long bytes) {
+        Account a = account(disk);
+        long others = (serverCount - 1) * Math.max(window(a), bytes);
+        return left(a) - bytes >= 2 * Math.max(reserveBytes, others);
     }
 
     /**
@@ -193,6 +198,27 @@ public final class SpaceLedger {
             }
         }
         return true;
+    }
+
+    /**
+     * Whether all disks that {@link #fits} refuses reported that they are growing. They keep {@link
+     * #demandBytes} ahead of need, so a write that is not larger than those of clients fits soon.
+     */
+    boolean isGrowing(int[] disks, long bytes) {
+        for (int disk : disks) {
+            if (!fits(disk, bytes) && !account(disk).growing) {
+                return false;
+            }
+        }
+        return bytes <= MIN_WINDOW;
+    }
+
+    /**
+     * What a disk has to have, so that a write of the size that clients cut theirs to is not
+     * refused while nothing is in flight to it. With more, windows are at most an eighth of it.
+     */
+    public long demandBytes() {
+        return MIN_WINDOW + 2 * Math.max(reserveBytes, (serverCount - 1) * MIN_WINDOW);
     }
 
     /** Whether every disk reported its space less than a second ago. */
@@ -237,6 +263,7 @@ public final class SpaceLedger {
         private final AtomicLong inFlight = new AtomicLong();
         private AtomicLong ofServer = new AtomicLong();
         private volatile long admissible;
+        private volatile boolean growing;
         private volatile long reportedNanos;
 
         synchronized void charge(long bytes) {

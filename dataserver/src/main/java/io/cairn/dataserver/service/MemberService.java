@@ -23,6 +23,7 @@ import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.pg.Requests;
 import io.cairn.dataserver.pg.ServerParts;
+import io.cairn.dataserver.replication.DiskSpace;
 import io.cairn.dataserver.replication.PeerAnswer;
 import io.cairn.dataserver.replication.PgHistory;
 import io.cairn.dataserver.replication.Prepare;
@@ -92,15 +93,15 @@ final class MemberService {
         }
 
         @Override
-        public void durable(long pgEpoch, long durableSequence, long admissibleBytes) {
+        public void durable(long pgEpoch, long durableSequence, DiskSpace space) {
             meters.backedUp(startNanos, bytes, true);
-            reply(new PrepareReplyFormat.Reply(pgEpoch, durableSequence, admissibleBytes, false));
+            reply(new PrepareReplyFormat.Reply(pgEpoch, durableSequence, space, false));
         }
 
         @Override
-        public void gap(long pgEpoch, long haveSequence, long admissibleBytes) {
+        public void gap(long pgEpoch, long haveSequence, DiskSpace space) {
             meters.backedUp(startNanos, bytes, false);
-            reply(new PrepareReplyFormat.Reply(pgEpoch, haveSequence, admissibleBytes, true));
+            reply(new PrepareReplyFormat.Reply(pgEpoch, haveSequence, space, true));
         }
 
         private void reply(PrepareReplyFormat.Reply r) {
@@ -129,9 +130,8 @@ final class MemberService {
                                         new PeerAnswer() {
                                             @Override
                                             public void history(
-                                                    long pgEpoch, PgHistory h, long admissible) {
-                                                request.reply(
-                                                        Messages.reply(pgEpoch, h, admissible));
+                                                    long pgEpoch, PgHistory h, DiskSpace space) {
+                                                request.reply(Messages.reply(pgEpoch, h, space));
                                             }
 
                                             @Override

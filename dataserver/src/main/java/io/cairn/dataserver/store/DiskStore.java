@@ -51,10 +51,16 @@ public interface DiskStore extends AutoCloseable {
         return false;
     }
 
-    /** Whether a write that finds no room will find some soon. */
+    /**
+     * Whether the file system below has more for a disk that has less than it is to {@link
+     * #keepAhead}: a write that finds no room will find some soon.
+     */
     default boolean isGrowing() {
         return false;
     }
+
+    /** The least that should be admissible at any time, as long as the file system has it. */
+    default void keepAhead(long bytes) {}
 
     /** Whether operations in the log may need space until they are flushed. */
     default boolean isFlushing() {

@@ -173,6 +173,11 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
+    public void keepAhead(long bytes) {
+        space.keepAhead(bytes);
+    }
+
+    @Override
     public boolean isFlushing() {
         return space.isPromised();
     }

@@ -36,6 +36,7 @@ final class SpaceAccount {
     private volatile boolean fileSystemFull;
     private volatile boolean growing;
     private volatile long expectedBytes;
+    private volatile long demandBytes;
     private volatile long roomBytes = Long.MAX_VALUE;
 
     SpaceAccount(BlockAllocator allocator, long headroomBytes) {
@@ -154,9 +155,19 @@ final class SpaceAccount {
         expectedBytes = bytes;
     }
 
-    /** Whether more is expected. */
+    /** Whether what is admitted will be more without anything being deleted. */
     boolean isGrowing() {
-        return expectedBytes > 0;
+        return growing && !fileSystemFull;
+    }
+
+    /** See {@link DiskStore#keepAhead}. */
+    void keepAhead(long bytes) {
+        demandBytes = bytes;
+    }
+
+    /** The least that should be admissible as long as the file system has it. */
+    long demandBytes() {
+        return demandBytes;
     }
 
     /** What primaries are told: what can be promised now, and what is expected. */

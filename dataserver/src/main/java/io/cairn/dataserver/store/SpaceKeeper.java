@@ -222,7 +222,7 @@ final class SpaceKeeper {
                         grantable(room) / AHEAD_SHARE,
                         REGION_BYTES,
                         Math.max(MAX_AHEAD_BYTES, slabRegions * REGION_BYTES));
-        return space.unpromisedBlocks() * BLOCK < ahead;
+        return space.unpromisedBlocks() * BLOCK < Math.max(space.demandBytes(), ahead);
     }
 
     /** What may be taken of the file system: something is left for its own needs and the index. */

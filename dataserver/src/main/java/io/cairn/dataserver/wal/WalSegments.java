@@ -3,6 +3,7 @@ package io.cairn.dataserver.wal;
 import io.cairn.dataserver.disk.DeviceFile;
 import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.PageBuffers;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.DirectoryStream;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class WalSegments implements AutoCloseable {
     private static final String NAME = "segment-";
-    private static final int ZEROS_BYTES = 1 << 20;
+    private static final int ZEROS_BYTES = 4 << 20;
 
     private final UUID disk;
     private final int segmentBytes;
@@ -42,17 +43,23 @@ final class WalSegments implements AutoCloseable {
         this.reserved = Math.clamp(all.size() / 8, 1, 4);
     }
 
-    /** Makes the files: zeros, synced, so that later syncs write data only. */
+    /**
+     * Makes the files: zeros, synced, so that later syncs write data only. They go past the page
+     * cache: it keeps what it has, and nothing is copied.
+     */
     static void create(DeviceFiles files, Path directory, int count, int segmentBytes)
             throws IOException {
-        ByteBuffer zeros = ByteBuffer.allocateDirect(Math.min(segmentBytes, ZEROS_BYTES));
+        ByteBuffer zeros = PageBuffers.allocate(Math.min(segmentBytes, ZEROS_BYTES));
         for (int i = 0; i < count; i++) {
             Path path = directory.resolve(name(i));
             if (Files.exists(path)) {
                 continue;
             }
-            try (DeviceFile device = files.create(path, segmentBytes)) {
-                fill(device, zeros, segmentBytes);
+            try {
+                files.create(path, segmentBytes).close();
+                try (DeviceFile device = files.openDirect(path)) {
+                    fill(device, zeros, segmentBytes);
+                }
             } catch (IOException e) {
                 throw new IOException(
                         String.format(

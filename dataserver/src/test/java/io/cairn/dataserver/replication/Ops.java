@@ -14,6 +14,11 @@ final class Ops {
 
     private Ops() {}
 
+    /** What a disk reports that has all it will have. */
+    static DiskSpace space(long admissibleBytes) {
+        return new DiskSpace(admissibleBytes, false);
+    }
+
     static DataOp write(long session, long number, long ackedBelow, int offset, int length) {
         return DataOp.write(
                 PG,
@@ -66,19 +71,19 @@ final class Ops {
         }
 
         @Override
-        public void durable(long pgEpoch, long durableSequence, long admissibleBytes) {
+        public void durable(long pgEpoch, long durableSequence, DiskSpace space) {
             answers++;
             durable = durableSequence;
         }
 
         @Override
-        public void gap(long pgEpoch, long haveSequence, long admissibleBytes) {
+        public void gap(long pgEpoch, long haveSequence, DiskSpace space) {
             answers++;
             gap = haveSequence;
         }
 
         @Override
-        public void history(long pgEpoch, PgHistory told, long admissibleBytes) {
+        public void history(long pgEpoch, PgHistory told, DiskSpace space) {
             answers++;
             history = told;
         }

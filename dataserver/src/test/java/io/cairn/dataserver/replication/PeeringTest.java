@@ -36,7 +36,7 @@ class PeeringTest {
     @Test
     void waitsForEveryMember() {
         PgReplica replica = primary(0);
-        replica.onPeerHistory(2, 5, history(0, 0), 0);
+        replica.onPeerHistory(2, 5, history(0, 0), Ops.space(0));
         assertThat(replica.state()).isEqualTo(PgState.QUERYING);
         replica.tick(10_000_000_000L);
         assertThat(out.takeActions()).containsExactly("query 3 in 5");
@@ -45,8 +45,8 @@ class PeeringTest {
     @Test
     void takesOverTheLongestHistory() {
         PgReplica replica = primary(1, Ops.entry(1, 1));
-        replica.onPeerHistory(2, 5, history(1, 3, from(1, 1), from(2, 3)), 0);
-        replica.onPeerHistory(3, 5, history(1, 1, from(1, 1)), 0);
+        replica.onPeerHistory(2, 5, history(1, 3, from(1, 1), from(2, 3)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, 1, from(1, 1)), Ops.space(0));
         assertThat(out.takeActions()).containsExactly("FETCHING", "fetch from 2 after 1");
         replica.onFetched(2, 5, List.of(Ops.entry(1, 2)));
         assertThat(out.takeActions()).containsExactly("fetch from 2 after 2");
@@ -61,8 +61,8 @@ class PeeringTest {
     void dropsItsOwnTailWhereItDiffersFromTheLongest() {
         PgReplica replica = primary(1, Ops.entry(1, 1), Ops.entry(1, 2));
         PgHistory longest = history(1, 2, from(1, 1), from(2, 2));
-        replica.onPeerHistory(2, 5, longest, 0);
-        replica.onPeerHistory(3, 5, longest, 0);
+        replica.onPeerHistory(2, 5, longest, Ops.space(0));
+        replica.onPeerHistory(3, 5, longest, Ops.space(0));
         assertThat(out.takeActions()).containsExactly("FETCHING", "drop after 1");
         out.store.dropTail(1);
         replica.onTailDropped(1);
@@ -73,8 +73,8 @@ class PeeringTest {
     void readsWhatMembersLackFromItsOwnDisk() {
         PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
         PgReplica replica = primary(1, log);
-        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), 0);
-        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), 0);
+        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), Ops.space(0));
         assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
         replica.onEntries(List.of(log[1], log[2]));
         assertThat(out.takePrepares())
@@ -86,8 +86,8 @@ class PeeringTest {
     void readsItsOwnDiskAgainAfterAFailure() {
         PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
         PgReplica replica = primary(1, log);
-        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), 0);
-        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), 0);
+        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), Ops.space(0));
         assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
         replica.onEntriesFailed();
         replica.tick(1);
@@ -101,8 +101,8 @@ class PeeringTest {
     @Test
     void servesNobodyWhenAMemberLostWhatIsCommitted() {
         PgReplica replica = primary(2, Ops.entry(1, 1), Ops.entry(1, 2));
-        replica.onPeerHistory(2, 5, history(0, 1, from(1, 1)), 0);
-        replica.onPeerHistory(3, 5, history(1, 2, from(1, 1)), 0);
+        replica.onPeerHistory(2, 5, history(0, 1, from(1, 1)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, 2, from(1, 1)), Ops.space(0));
         assertThat(replica.state()).isEqualTo(PgState.DAMAGED);
     }
 
@@ -110,14 +110,14 @@ class PeeringTest {
     void anOperationExecutedBeforeTheRestartIsNotExecutedAgain() {
         PgReplica replica = primary(0, Ops.entry(1, 1));
         PgHistory same = history(0, 1, from(1, 1));
-        replica.onPeerHistory(2, 5, same, 1 << 20);
-        replica.onPeerHistory(3, 5, same, 1 << 20);
+        replica.onPeerHistory(2, 5, same, Ops.space(1 << 20));
+        replica.onPeerHistory(3, 5, same, Ops.space(1 << 20));
         Ops.Answer early = new Ops.Answer();
         replica.onOperation(Ops.entry(1, 1).op(), Ops.entry(1, 1).payload(), early);
         assertThat(early.failure).as("not before it is committed").isNotNull();
         out.sync(replica);
-        replica.onPrepareReply(2, 5, 2, 1 << 20);
-        replica.onPrepareReply(3, 5, 2, 1 << 20);
+        replica.onPrepareReply(2, 5, 2, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 5, 2, Ops.space(1 << 20));
         Ops.Answer retry = new Ops.Answer();
         replica.onOperation(Ops.entry(1, 1).op(), Ops.entry(1, 1).payload(), retry);
         assertThat(retry.done).isTrue();

@@ -84,12 +84,16 @@ class PrepareFormatTest {
 
     @Test
     void replyIsThese() {
-        PrepareReplyFormat.Reply reply = new PrepareReplyFormat.Reply(0x11, 0x22, 0x33, true);
+        PrepareReplyFormat.Reply reply =
+                new PrepareReplyFormat.Reply(0x11, 0x22, new DiskSpace(0x33, true), true);
         ByteBuf out = Unpooled.buffer();
         PrepareReplyFormat.encode(reply, out);
         assertThat(ByteBufUtil.hexDump(out))
-                .isEqualTo("1100000000000000220000000000000033000000000000000100000000000000");
+                .isEqualTo("1100000000000000220000000000000033000000000000000100000001000000");
         assertThat(PrepareReplyFormat.decode(out)).isEqualTo(reply);
+        assertThat(PrepareReplyFormat.decode(out.copy().setIntLE(28, 0xfffe)).space().growing())
+                .as("flags of a later version")
+                .isFalse();
         for (int length = 0; length < PrepareReplyFormat.LENGTH; length++) {
             ByteBuf part = out.slice(0, length);
             assertThatThrownBy(() -> PrepareReplyFormat.decode(part))

@@ -28,8 +28,8 @@ class PrimaryTest {
     @BeforeEach
     void activate() {
         replica.onMap(3, 3, new int[] {1, 2, 3});
-        replica.onPeerHistory(2, 3, EMPTY, 1 << 20);
-        replica.onPeerHistory(3, 3, EMPTY, 1 << 20);
+        replica.onPeerHistory(2, 3, EMPTY, Ops.space(1 << 20));
+        replica.onPeerHistory(3, 3, EMPTY, Ops.space(1 << 20));
         backupsHave(1);
         out.sync(replica);
         assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
@@ -38,8 +38,8 @@ class PrimaryTest {
     }
 
     private void backupsHave(long sequence) {
-        replica.onPrepareReply(2, 3, sequence, 1 << 20);
-        replica.onPrepareReply(3, 3, sequence, 1 << 20);
+        replica.onPrepareReply(2, 3, sequence, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 3, sequence, Ops.space(1 << 20));
     }
 
     private Answer submit(DataOp op) {
@@ -76,9 +76,9 @@ class PrimaryTest {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(out.takePrepares()).extracting(Prepare::targetDisk).containsExactly(2, 3);
         out.sync(replica);
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
         assertThat(answer.answers).isZero();
-        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 3, 2, Ops.space(1 << 20));
         assertThat(answer.done).isTrue();
         assertThat(out.store.committed()).isEqualTo(2);
     }
@@ -87,8 +87,8 @@ class PrimaryTest {
     void repliesOfAnotherEpochDoNotCount() {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         out.sync(replica);
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
-        replica.onPrepareReply(3, 2, 2, 1 << 20);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 2, 2, Ops.space(1 << 20));
         assertThat(answer.answers).isZero();
     }
 
@@ -144,8 +144,8 @@ class PrimaryTest {
         submit(Ops.write(7, 1, 1, 0, 8));
         Answer waiting = read(Ops.read(0, 8));
         submit(Ops.write(7, 2, 1, 0, 8));
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
-        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 3, 2, Ops.space(1 << 20));
         out.sync(replica);
         assertThat(waiting.done).isTrue();
     }
@@ -162,12 +162,12 @@ class PrimaryTest {
         submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(mayAsk.answers).isZero();
         out.sync(replica);
-        replica.onPrepareReply(2, 3, 3, 1 << 20);
+        replica.onPrepareReply(2, 3, 3, Ops.space(1 << 20));
         assertThat(mayAsk.answers).isZero();
-        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 3, 2, Ops.space(1 << 20));
         assertThat(cut.done && mayAsk.done).as("what came later is not waited for").isTrue();
         Answer idle = new Answer();
-        replica.onPrepareReply(3, 3, 3, 1 << 20);
+        replica.onPrepareReply(3, 3, 3, Ops.space(1 << 20));
         replica.onReadFailed(3, idle);
         assertThat(idle.done).isTrue();
     }
@@ -186,16 +186,16 @@ class PrimaryTest {
                         2,
                         1,
                         List.of(new PgLogState.EpochStart(3, 1), new PgLogState.EpochStart(4, 2)));
-        replica.onPeerHistory(2, 5, newer, 1 << 20);
-        replica.onPeerHistory(3, 5, newer, 1 << 20);
+        replica.onPeerHistory(2, 5, newer, Ops.space(1 << 20));
+        replica.onPeerHistory(3, 5, newer, Ops.space(1 << 20));
         assertThat(out.takeActions()).contains("drop after 1");
         out.store.dropTail(1);
         replica.onTailDropped(1);
         PgLogEntry noop = new PgLogEntry(4, 2, DataOp.noop(Ops.PG, 4), Unpooled.EMPTY_BUFFER);
         replica.onFetched(2, 5, List.of(noop));
         out.sync(replica);
-        replica.onPrepareReply(2, 5, 3, 1 << 20);
-        replica.onPrepareReply(3, 5, 3, 1 << 20);
+        replica.onPrepareReply(2, 5, 3, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 5, 3, Ops.space(1 << 20));
         assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
 
         Answer late = new Answer();
@@ -231,21 +231,21 @@ class PrimaryTest {
 
     @Test
     void aFullDiskRefusesWritesBeforeTheyGetASequenceAndTakesDeletes() {
-        replica.onPrepareReply(3, 3, 1, 4096);
+        replica.onPrepareReply(3, 3, 1, Ops.space(4096));
         Answer refused = submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(refused.failure).isNotNull();
         assertThat(refused.refusal().errno()).isEqualTo(Errno.ENOSPC);
         assertThat(replica.lastSequence()).isEqualTo(1);
         assertThat(submit(DataOp.deleteInodes(Ops.PG, 0, 1, 1)).failure).isNull();
         out.admissible = 0;
-        replica.onPrepareReply(3, 3, 1, 1 << 20);
+        replica.onPrepareReply(3, 3, 1, Ops.space(1 << 20));
         assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
     }
 
     /** A deletion is acknowledged before it is flushed, so that its answer still says full. */
     @Test
     void anOldReportOfABackupRefusesNothingForGood() {
-        replica.onPrepareReply(3, 3, 1, 4096);
+        replica.onPrepareReply(3, 3, 1, Ops.space(4096));
         replica.tick(2000 * MILLI);
         Answer waits = submit(Ops.write(7, 1, 1, 0, 8));
         assertThat(waits.refusal().advice())
@@ -256,8 +256,8 @@ class PrimaryTest {
         assertThat(out.takePrepares()).as("once").isEmpty();
 
         out.sync(replica);
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
-        replica.onPrepareReply(3, 3, 2, 4096);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 3, 2, Ops.space(4096));
         assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().errno())
                 .as("it is full now")
                 .isEqualTo(Errno.ENOSPC);
@@ -267,6 +267,64 @@ class PrimaryTest {
         out.sync(replica);
         backupsHave(replica.lastSequence());
         assertThat(submit(Ops.write(7, 1, 1, 0, 8)).failure).as("it is not").isNull();
+    }
+
+    /** What the file system below has is kept ahead of need; a burst may be faster. */
+    @Test
+    void aDiskThatIsGrowingIsWaitedFor() {
+        replica.onPrepareReply(3, 3, 1, new DiskSpace(4096, true));
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
+        out.admissible = 0;
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().errno())
+                .as("the own disk has no more")
+                .isEqualTo(Errno.ENOSPC);
+        out.growing = true;
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
+
+        replica.onPrepareReply(3, 3, 1, new DiskSpace(4096, false));
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().errno()).isEqualTo(Errno.ENOSPC);
+    }
+
+    /** What another placement group has in flight to a disk may be stuck there for long. */
+    @Test
+    void aSmallWindowUnderAnOldReportAsksForANewOne() {
+        SpaceLedger wide = new SpaceLedger(0, 64 << 20);
+        RecordingOutputs sent = new RecordingOutputs(new SimStore(Ops.PG));
+        PgReplica other = new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, sent, wide);
+        other.onMap(3, 3, new int[] {1, 2});
+        other.onPeerHistory(2, 3, EMPTY, Ops.space(1 << 30));
+        other.onDurable(3, 1);
+        other.onPrepareReply(2, 3, 1, Ops.space(1 << 30));
+        sent.takePrepares();
+        wide.charge(2, 1 << 20);
+
+        other.tick(2000 * MILLI);
+        DataOp op = Ops.write(7, 1, 1, 0, 1 << 20);
+        Answer waits = new Answer();
+        other.onOperation(op, Unpooled.EMPTY_BUFFER, waits);
+        assertThat(waits.refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(sent.takePrepares()).as("asks").hasSize(1);
+        other.onDurable(3, 2);
+        other.onPrepareReply(2, 3, 2, Ops.space(1 << 30));
+        Answer answer = new Answer();
+        other.onOperation(op, Unpooled.EMPTY_BUFFER, answer);
+        assertThat(answer.failure).isNull();
+    }
+
+    @Test
+    void nobodyWaitsForADamagedGroupAndNothingIsChargedForIt() {
+        Answer write = submit(Ops.write(7, 1, 1, 0, 8));
+        Answer read = read(Ops.read(0, 8));
+        assertThat(ledger.inFlightBytes()).isPositive();
+        out.sync(replica);
+        replica.onMap(4, 4, new int[] {1, 2, 3});
+        replica.onPeerHistory(2, 4, EMPTY, Ops.space(1 << 20));
+        replica.onPeerHistory(3, 4, EMPTY, Ops.space(1 << 20));
+        assertThat(replica.state()).isEqualTo(PgState.DAMAGED);
+        assertThat(write.refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(read.refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(ledger.inFlightBytes()).isZero();
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
     }
 
     /** Several loops and servers write to a disk: the word it gave them may be older. */
@@ -295,18 +353,18 @@ class PrimaryTest {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         out.sync(replica);
         out.takePrepares();
-        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 3, 2, Ops.space(1 << 20));
         replica.onPeerLost(2, 3);
         assertThat(answer.answers).isZero();
         replica.tick(MILLI);
         assertThat(out.takePrepares()).extracting(Prepare::targetDisk).containsExactly(2);
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
         assertThat(answer.done).isTrue();
     }
 
     @Test
     void overwritesGoOnOnAFullDiskWhileItHasRoomToFlushThem() {
-        replica.onPrepareReply(3, 3, 1, 16_384);
+        replica.onPrepareReply(3, 3, 1, Ops.space(16_384));
         out.overwrites = true;
         assertThat(submit(Ops.write(7, 1, 1, 0, 4096)).failure).isNull();
         assertThat(submit(Ops.write(7, 2, 1, 0, 4096)).failure).isNull();
@@ -324,7 +382,7 @@ class PrimaryTest {
 
     @Test
     void whatIsInFlightCountsAsTaken() {
-        replica.onPrepareReply(3, 3, 1, 3 * 8192);
+        replica.onPrepareReply(3, 3, 1, Ops.space(3 * 8192));
         for (int n = 1; n <= 3; n++) {
             assertThat(submit(Ops.write(7, n, 1, 0, 4096)).failure).isNull();
         }
@@ -337,15 +395,15 @@ class PrimaryTest {
         submit(Ops.write(7, 1, 1, 0, 500 << 10));
         out.sync(replica);
         assertThat(ledger.withinWindow(2, 0, 1 << 20)).isFalse();
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
-        replica.onPrepareReply(2, 3, 2, 1 << 20); // said twice
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20)); // said twice
         assertThat(ledger.withinWindow(2, 0, 1 << 20)).isTrue();
         assertThat(ledger.withinWindow(3, 0, 1 << 20)).as("the stuck one").isFalse();
         assertThat(ledger.inFlightBytes()).isEqualTo(504 << 10);
 
         replica.onMap(4, 4, new int[] {1, 2, 3});
-        replica.onPeerHistory(2, 4, historyUpTo(2), 1 << 20);
-        replica.onPeerHistory(3, 4, historyUpTo(2), 1 << 20);
+        replica.onPeerHistory(2, 4, historyUpTo(2), Ops.space(1 << 20));
+        replica.onPeerHistory(3, 4, historyUpTo(2), Ops.space(1 << 20));
         assertThat(ledger.withinWindow(3, 0, 1 << 20)).as("its history has it").isTrue();
         replica.close("it stops");
         assertThat(ledger.inFlightBytes()).isZero();
@@ -362,9 +420,9 @@ class PrimaryTest {
                         new RecordingOutputs(new SimStore(Ops.PG)),
                         wide);
         other.onMap(3, 3, new int[] {1, 2});
-        other.onPeerHistory(2, 3, EMPTY, 64 << 20);
+        other.onPeerHistory(2, 3, EMPTY, Ops.space(64 << 20));
         other.onDurable(3, 1);
-        other.onPrepareReply(2, 3, 1, 64 << 20);
+        other.onPrepareReply(2, 3, 1, Ops.space(64 << 20));
         for (int n = 1; n <= 2; n++) {
             Answer answer = new Answer();
             other.onOperation(Ops.write(7, n, 1, 0, 1 << 20), Unpooled.EMPTY_BUFFER, answer);
@@ -390,7 +448,7 @@ class PrimaryTest {
         submit(Ops.write(7, 1, 1, 0, 8));
         submit(Ops.write(7, 2, 1, 0, 8));
         out.takePrepares();
-        replica.onPrepareReply(2, 3, 2, 1 << 20);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
         replica.onPeerLost(2, 3);
         replica.tick(MILLI);
         assertThat(out.takePrepares())
@@ -422,14 +480,14 @@ class PrimaryTest {
         replica.onMap(4, 4, new int[] {1, 2, 3});
         assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
         PgHistory behind = out.store.state().lastSequence() == 2 ? historyUpTo(1) : EMPTY;
-        replica.onPeerHistory(2, 4, behind, 1 << 20);
-        replica.onPeerHistory(3, 4, behind, 1 << 20);
+        replica.onPeerHistory(2, 4, behind, Ops.space(1 << 20));
+        replica.onPeerHistory(3, 4, behind, Ops.space(1 << 20));
         assertThat(out.takePrepares())
                 .extracting(p -> p.entry().sequence() + " of " + p.entry().epoch())
                 .containsExactly("2 of 3", "3 of 4", "2 of 3", "3 of 4");
         out.sync(replica);
-        replica.onPrepareReply(2, 4, 3, 1 << 20);
-        replica.onPrepareReply(3, 4, 3, 1 << 20);
+        replica.onPrepareReply(2, 4, 3, Ops.space(1 << 20));
+        replica.onPrepareReply(3, 4, 3, Ops.space(1 << 20));
         assertThat(answer.done).isTrue();
         assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
     }
@@ -472,7 +530,7 @@ class PrimaryTest {
         Answer first = submit(Ops.write(7, 1, 1, 0, 8));
         Answer second = submit(Ops.write(7, 2, 1, 8, 8));
         out.sync(replica);
-        replica.onPrepareReply(2, 3, 3, 1 << 20);
+        replica.onPrepareReply(2, 3, 3, Ops.space(1 << 20));
         out.takePrepares();
         long now = 0;
         int tries = 0;
@@ -495,10 +553,10 @@ class PrimaryTest {
         assertThat(refusal.detail()).contains("disk 3 of the placement group takes nothing");
         assertThat(List.of(first.answers, second.answers)).containsExactly(0, 0);
 
-        replica.onPrepareReply(3, 3, 2, 1 << 20);
+        replica.onPrepareReply(3, 3, 2, Ops.space(1 << 20));
         assertThat(first.done).isTrue();
         replica.tick(now + 2_001 * MILLI);
-        replica.onPrepareReply(3, 3, 3, 1 << 20);
+        replica.onPrepareReply(3, 3, 3, Ops.space(1 << 20));
         assertThat(second.done).isTrue();
         Answer third = submit(Ops.write(7, 3, 1, 16, 8));
         assertThat(third.failure).isNull();

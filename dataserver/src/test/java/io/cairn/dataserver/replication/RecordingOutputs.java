@@ -66,11 +66,6 @@ final class RecordingOutputs implements PgOutputs {
     }
 
     @Override
-    public boolean isGrowing() {
-        return growing;
-    }
-
-    @Override
     public boolean isFlushing() {
         return flushing;
     }
@@ -101,8 +96,8 @@ final class RecordingOutputs implements PgOutputs {
     }
 
     @Override
-    public long admissibleBytes() {
-        return admissible;
+    public DiskSpace space() {
+        return new DiskSpace(admissible, growing);
     }
 
     @Override

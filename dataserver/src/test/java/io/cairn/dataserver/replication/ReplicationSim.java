@@ -336,11 +336,6 @@ final class ReplicationSim {
         }
 
         @Override
-        public boolean isGrowing() {
-            return false;
-        }
-
-        @Override
         public boolean isFlushing() {
             return false;
         }
@@ -387,8 +382,8 @@ final class ReplicationSim {
         }
 
         @Override
-        public long admissibleBytes() {
-            return 1L << 40;
+        public DiskSpace space() {
+            return Ops.space(1L << 40);
         }
 
         @Override
@@ -405,7 +400,10 @@ final class ReplicationSim {
                                         mine,
                                         r ->
                                                 r.onPrepareReply(
-                                                        to, p.pgEpoch(), sequence, 1L << 40)));
+                                                        to,
+                                                        p.pgEpoch(),
+                                                        sequence,
+                                                        Ops.space(1L << 40))));
             }
             call(
                     to,
@@ -415,12 +413,12 @@ final class ReplicationSim {
                                     p,
                                     new PrepareAnswer() {
                                         @Override
-                                        public void durable(long e, long s, long free) {
+                                        public void durable(long e, long s, DiskSpace free) {
                                             reply.accept(me -> me.onPrepareReply(to, e, s, free));
                                         }
 
                                         @Override
-                                        public void gap(long e, long have, long free) {
+                                        public void gap(long e, long have, DiskSpace free) {
                                             reply.accept(me -> me.onPrepareGap(to, e, have));
                                         }
 
@@ -441,7 +439,7 @@ final class ReplicationSim {
                                     epoch,
                                     new PeerAnswer() {
                                         @Override
-                                        public void history(long e, PgHistory h, long free) {
+                                        public void history(long e, PgHistory h, DiskSpace free) {
                                             reply.accept(me -> me.onPeerHistory(to, e, h, free));
                                         }
 

@@ -40,7 +40,7 @@ class SharedDiskModelTest {
         for (int i = 0; i < count; i++) {
             Server s = new Server();
             s.ledger.servers(count);
-            s.ledger.report(1, free);
+            s.ledger.report(1, Ops.space(free));
             servers.add(s);
         }
         int largest = random.nextBoolean() ? 64 << 10 : 1 << 20; // as clients cut their requests
@@ -67,7 +67,7 @@ class SharedDiskModelTest {
                 default -> {
                     if (!s.answered.isEmpty()) {
                         int[] answer = s.answered.removeFirst();
-                        s.ledger.report(1, (long) answer[1] << 12);
+                        s.ledger.report(1, Ops.space((long) answer[1] << 12));
                         s.ledger.charge(1, -answer[0]);
                         s.ledger.chargeTotal(-answer[0]);
                     }

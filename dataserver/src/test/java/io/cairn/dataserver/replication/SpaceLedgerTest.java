@@ -45,11 +45,11 @@ class SpaceLedgerTest {
     void theWindowShrinksWithTheSpaceAndAServerThatHeardNothingBeginsWithTheSmallest() {
         SpaceLedger ledger = new SpaceLedger(0, 1L << 30);
         ledger.servers(3);
-        ledger.report(1, 6400L << 20);
+        ledger.report(1, Ops.space(6400L << 20));
         ledger.charge(1, 1);
         assertThat(ledger.withinWindow(1, 0, (100 << 20) - 1)).isTrue();
         assertThat(ledger.withinWindow(1, 0, 100 << 20)).isFalse();
-        ledger.report(1, 640L << 20);
+        ledger.report(1, Ops.space(640L << 20));
         assertThat(ledger.withinWindow(1, 0, (10 << 20) - 1)).isTrue();
         assertThat(ledger.withinWindow(1, 0, 10 << 20)).isFalse();
 
@@ -58,7 +58,7 @@ class SpaceLedgerTest {
         assertThat(ledger.withinWindow(1, 0, 4 << 20)).as("nothing in flight").isTrue();
         ledger.charge(1, 1 << 20);
         assertThat(ledger.withinWindow(1, 0, 1 << 20)).as("others may have filled it").isFalse();
-        ledger.report(1, 640L << 20);
+        ledger.report(1, Ops.space(640L << 20));
         assertThat(ledger.withinWindow(1, 0, 1 << 20)).isTrue();
     }
 
@@ -66,16 +66,48 @@ class SpaceLedgerTest {
     void whatOthersMayHaveInFlightIsLeftAndAsMuchAgainForOverwrites() {
         SpaceLedger ledger = new SpaceLedger(1 << 20, 1L << 30);
         int[] disk = {1};
-        ledger.report(1, 3 << 20);
+        ledger.report(1, Ops.space(3 << 20));
         assertThat(ledger.fits(disk, 1 << 20)).isTrue();
         assertThat(ledger.fits(disk, (1 << 20) + 1)).isFalse();
         assertThat(ledger.fitsOverwrite(disk, 3 << 20)).isTrue();
         assertThat(ledger.fitsOverwrite(disk, (3 << 20) + 1)).isFalse();
         ledger.servers(3);
         assertThat(ledger.fits(disk, 1)).isFalse();
-        ledger.report(1, 20 << 20);
+        ledger.report(1, Ops.space(20 << 20));
         assertThat(ledger.fits(disk, 4 << 20)).as("others may send as much").isTrue();
         assertThat(ledger.fits(disk, (4 << 20) + 1)).isFalse();
+    }
+
+    @Test
+    void aDiskThatHasItsDemandTakesAWriteOfAnyClient() {
+        for (int servers = 1; servers <= 100; servers++) {
+            for (long reserve : new long[] {0, 4 << 20, 1 << 30}) {
+                SpaceLedger ledger = new SpaceLedger(reserve, 1L << 30);
+                ledger.servers(servers);
+                long demand = ledger.demandBytes();
+                for (long more : new long[] {0, 1 << 20, 100L << 20, 100L << 30}) {
+                    ledger.report(1, Ops.space(demand + more));
+                    assertThat(ledger.fits(new int[] {1}, 1 << 20))
+                            .as("%d servers, reserve %d, %d more", servers, reserve, more)
+                            .isTrue();
+                }
+            }
+        }
+    }
+
+    @Test
+    void onlyWhereEveryDiskThatRefusesIsGrowingIsItWorthAWait() {
+        SpaceLedger ledger = new SpaceLedger(0, 1L << 30);
+        int[] disks = {1, 2, 3};
+        ledger.report(1, new DiskSpace(1 << 20, true));
+        ledger.report(2, new DiskSpace(1L << 30, false));
+        ledger.report(3, new DiskSpace(1L << 30, false));
+        assertThat(ledger.fits(disks, 1 << 20)).isTrue();
+        assertThat(ledger.fits(disks, (1 << 20) + 1)).isFalse();
+        assertThat(ledger.isGrowing(disks, (1 << 20) + 1)).isTrue();
+        assertThat(ledger.isGrowing(disks, 64 << 20)).as("more than is kept ahead").isFalse();
+        ledger.report(2, new DiskSpace(1 << 20, false));
+        assertThat(ledger.isGrowing(disks, (1 << 20) + 1)).isFalse();
     }
 
     @Test

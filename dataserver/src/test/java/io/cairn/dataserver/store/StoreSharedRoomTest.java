@@ -160,6 +160,25 @@ class StoreSharedRoomTest {
         }
     }
 
+    @Test
+    void whatServersDemandIsKeptAheadUntilTheRoomIsUsedUp() throws Exception {
+        FaultDevices.Room room = new FaultDevices.Room(128 * MIB);
+        long demand = 34 * MIB;
+        try (Writer a = writer("a", 192 * MIB, room)) {
+            a.h.store().keepAhead(demand);
+            a.h.store().keeper().step();
+            assertThat(a.h.store().isGrowing()).isTrue();
+            while (a.h.store().isGrowing()) {
+                assertThat(a.h.store().admissibleBytes()).isGreaterThanOrEqualTo(demand);
+                assertThat(a.write(28 << 10)).isTrue();
+                a.h.store().keeper().step();
+            }
+            assertThat(room.leftBytes()).isLessThan(2 * REGION);
+            a.flush();
+            a.check();
+        }
+    }
+
     /** Regions that are kept and have nothing yet are not in the index. */
     @Test
     void whatIsInTheLogFindsItsSpaceAfterARestartOnAFullFileSystem() throws Exception {
