@@ -6,6 +6,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.time.Periodic;
 import io.netty.buffer.ByteBuf;
 import java.net.InetSocketAddress;
 import java.util.Arrays;
@@ -107,7 +108,7 @@ public final class DataClient {
                                 limits.maxInFlightBytes, limits.maxHeldBytes, stuckNanos));
         map.onChange(this::unpark);
         long tick = Math.clamp(stuckNanos / 4, TICK_MIN_NANOS, TICK_MAX_NANOS);
-        var _ = timer.scheduleWithFixedDelay(this::tick, tick, tick, TimeUnit.NANOSECONDS);
+        var _ = Periodic.every(timer, tick, "The care for requests that wait", this::tick);
     }
 
     /** A session is open, the one before it has ended. Before the first request in it. */
@@ -281,15 +282,11 @@ public final class DataClient {
     }
 
     private void tick() {
-        try {
-            long now = System.nanoTime();
-            budgets.tick(now);
-            stuckLog.look(budgets.stuckSince(), now);
-            budgets.remove(call -> call.late(now)).forEach(DataCall::send);
-            startPossible();
-        } catch (RuntimeException | Error e) { // the next tick must come
-            LOG.error("Requests that wait could not be looked after", e);
-        }
+        long now = System.nanoTime();
+        budgets.tick(now);
+        stuckLog.look(budgets.stuckSince(), now);
+        budgets.remove(call -> call.late(now)).forEach(DataCall::send);
+        startPossible();
     }
 
     private String primaryOf(int pg) {

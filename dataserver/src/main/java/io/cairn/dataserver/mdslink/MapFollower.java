@@ -77,13 +77,11 @@ public final class MapFollower {
 
     /** Disks of other servers are taken to have logs and memory like those here. */
     private void shareBounds(ClusterMap newer) {
+        int servers = newer.servers().size();
+        parts.ledger().servers(servers);
         long smallest = Long.MAX_VALUE;
         for (LocalDisk disk : parts.disks().values()) {
             smallest = Math.min(smallest, disk.store().usage().walCapacityBytes());
-        }
-        int servers = newer.servers().size();
-        parts.ledger().servers(servers);
-        for (LocalDisk disk : parts.disks().values()) {
             disk.store().keepAhead(parts.ledger().demandBytes());
         }
         newer.disks().forEach(disk -> parts.ledger().place(disk.getId(), disk.getServer()));
