@@ -76,8 +76,9 @@ docs:
 # What the launcher needs, in its places, and the manual.
 package:
 	@./cairn version
-	@tar -C . --transform 's,^cli/target/THIRD,THIRD,;s,^,cairn/,' -czf cli/target/cairn.tar.gz.$$$$ \
-	    cairn tools/java-home tools/mount.cairn LICENSE cli/target/THIRD-PARTY.txt README.md config docs \
+	@tar -C . --exclude=docker/config --transform 's,^cli/target/THIRD,THIRD,;s,^,cairn/,' -czf cli/target/cairn.tar.gz.$$$$ \
+	    cairn tools/java-home tools/mount.cairn LICENSE cli/target/THIRD-PARTY.txt README.md CONTRIBUTING.md CHANGELOG.md \
+	    config docs docker \
 	    cli/target/classpath cli/target/lib cli/target/cairn-cli-*.jar && mv cli/target/cairn.tar.gz.$$$$ cli/target/cairn.tar.gz
 	@echo cli/target/cairn.tar.gz
 

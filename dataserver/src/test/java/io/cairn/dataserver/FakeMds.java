@@ -90,6 +90,11 @@ final class FakeMds implements AutoCloseable {
         return map;
     }
 
+    /** The map epoch that the server confirmed. */
+    synchronized long confirmed(int server) {
+        return confirmed.getOrDefault(server, 0L);
+    }
+
     /** The lowest map epoch that all servers confirmed. */
     synchronized long confirmedByAll() {
         return confirmed.values().stream().mapToLong(Long::longValue).min().orElse(0);

@@ -24,10 +24,8 @@ class FullRaftLogTest {
         Path base = Files.createTempDirectory("cairn-mds-disk");
         try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), "ext4", "512M");
                 Cluster cluster = Cluster.temporary("--processes", "--capacity", "1GiB")) {
-            cluster.up().down();
+            cluster.layOut();
             Path data = disk.mountPoint().resolve("mds");
-            Shell.run("mv", cluster.state().resolve("mds-1/state").toString(), data.toString())
-                    .ok();
             cluster.configure(
                     "mds-1", c -> c.replace("data_dir = \"state\"", "data_dir = \"" + data + "\""));
             cluster.up();

@@ -151,7 +151,7 @@ class PackageTest {
                 run(
                         """
                         generator=/usr/lib/systemd/system-generators/systemd-fstab-generator
-                        echo 'mds1:7000:/ /mnt/cairn cairn _netdev,nofail 0 0' >$b/fstab
+                        echo 'mds1:7000,mds2:7000,mds3:7000:/ /mnt/cairn cairn _netdev,nofail 0 0' >$b/fstab
                         mkdir $b/units
                         SYSTEMD_FSTAB=$b/fstab SYSTEMD_LOG_TARGET=console $generator $b/units $b/units $b/units
                         cd $b/units

@@ -174,12 +174,8 @@ public final class StatusReport {
         }
         for (Pool pool : map.getPoolsList()) {
             out.printf(
-                    "pool      %s  %d replicas (at least %d), %d of %d placement groups placed%n",
-                    pool.getName(),
-                    pool.getSize(),
-                    pool.getMinSize(),
-                    placedPgs(pool),
-                    pool.getPgCount());
+                    "pool      %s  %d replicas, %d of %d placement groups placed%n",
+                    pool.getName(), pool.getSize(), placedPgs(pool), pool.getPgCount());
         }
         if (map.getPgsCount() > 0) {
             out.printf("pgs       %s%n", PgCounts.of(status).text());

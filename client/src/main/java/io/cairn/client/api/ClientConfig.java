@@ -14,7 +14,7 @@ public record ClientConfig(
         @Key(
                         value =
                                 "Addresses of the MDS members. One that answers is enough to find"
-                                        + " the others.",
+                                        + " the others. `cairn mount` takes those of its command line.",
                         example = "127.0.0.1:7000")
                 List<HostPort> mds,
         @Key(

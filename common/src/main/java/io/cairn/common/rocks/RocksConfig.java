@@ -25,7 +25,8 @@ public record RocksConfig(
                 LevelSizing levelSizing,
         @Key(
                         value =
-                                "Directory on the fast device for the upper levels; needs slow_path too.",
+                                "Directory on the fast device for the upper levels; needs slow_path too. Only for a new"
+                                        + " database, and alike on all metadata servers.",
                         example = "/ssd/rocksdb")
                 Optional<Path> fastPath,
         @Key(

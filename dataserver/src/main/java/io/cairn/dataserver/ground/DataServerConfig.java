@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 
 /** {@code dataserver.toml}: one data server process. */
 public record DataServerConfig(
@@ -28,7 +29,7 @@ public record DataServerConfig(
         @Key(
                         value =
                                 "Address under which clients and other servers reach this one, if it"
-                                        + " is not the one it listens on.",
+                                        + " is not the one it listens on; needed with 0.0.0.0.",
                         example = "data1.example.org:7100")
                 Optional<HostPort> advertise,
         @Key(value = "The members of the metadata service.", example = "127.0.0.1:7000")
@@ -62,7 +63,7 @@ public record DataServerConfig(
         @Key(
                         value =
                                 "How often the metadata service is told that this server lives. The"
-                                        + " lease that it answers with must be several times as long.",
+                                        + " lease that it told at the registration must be several times as long.",
                         defaultValue = "1s",
                         min = "10ms",
                         max = "1min")
@@ -83,7 +84,7 @@ public record DataServerConfig(
                         value =
                                 "Space of every disk that is left, at least, for what other servers"
                                         + " have in flight to it; as much again is left for"
-                                        + " overwrites.",
+                                        + " overwrites. The same on all data servers.",
                         defaultValue = "4MiB",
                         min = "0B",
                         max = "16GiB")
@@ -93,8 +94,14 @@ public record DataServerConfig(
         @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
         @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {
 
+    private static final Set<String> EVERY_ADDRESS = Set.of("0.0.0.0", "::", "[::]");
+
     public DataServerConfig {
         KeyException.require(!disk.isEmpty(), "disk", "must be given at least once");
+        KeyException.require(
+                advertise.isPresent() || !EVERY_ADDRESS.contains(listen.host()),
+                "advertise",
+                "must be given where listen is " + listen.host() + ", which nobody can connect to");
         try {
             var _ = rocksdb.sharedBy(disk.size());
         } catch (KeyException e) {
@@ -130,14 +137,17 @@ public record DataServerConfig(
                             defaultValue = "0B")
                     ByteSize capacity,
             @Key(
-                            value = "Size of the write-ahead log, 4 to 65536 times wal_segment.",
+                            value =
+                                    "Size of the write-ahead log, 4 to 65536 times wal_segment."
+                                            + " Counts when the disk is made, and not later.",
                             defaultValue = "1GiB",
                             min = "32MiB")
                     ByteSize walSize,
             @Key(
                             value =
                                     "Size of one segment of the write-ahead log, a multiple of 4KiB;"
-                                            + " the longest write has to fit.",
+                                            + " the longest write has to fit. Must stay as it was when"
+                                            + " the disk was made.",
                             defaultValue = "64MiB",
                             min = "8MiB",
                             max = "1GiB")

@@ -4,9 +4,11 @@ import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.LeaderFinder;
 import io.cairn.common.rpc.RpcAddress;
@@ -41,11 +43,32 @@ public final class MdsLink {
     private final LeaderFinder members;
     private final long heartbeatNanos;
     private final Lease lease;
-    private final ServerRegistration registration;
+    private final Reporter reporter;
     private long leaseMillis;
     private boolean registering;
+    private boolean beating;
     private boolean mapWanted;
+
+    /** No heartbeat, or first registration, before this: the one before was not answered. */
+    private long notBeforeNanos = System.nanoTime();
+
     private volatile boolean stopped;
+
+    /** What the server says, and what it does with the answers. Called on the loop. */
+    public interface Reporter {
+        RegisterServerRequest request();
+
+        /** Throws when this server cannot be part of that cluster. */
+        void registered(RegisterServerReply reply) throws DataServerException;
+
+        /** It cannot be part of the cluster, for good. */
+        void failed(DataServerException cause);
+
+        HeartbeatRequest heartbeat();
+
+        /** Epoch of the map this server has. */
+        long mapEpoch();
+    }
 
     public MdsLink(
             RpcLoop loop,
@@ -53,13 +76,13 @@ public final class MdsLink {
             List<HostPort> members,
             Duration heartbeat,
             Lease lease,
-            ServerRegistration registration) {
+            Reporter reporter) {
         this.loop = loop;
         this.client = client;
         this.members = finder(members);
         heartbeatNanos = heartbeat.toNanos();
         this.lease = lease;
-        this.registration = registration;
+        this.reporter = reporter;
     }
 
     /** Names are looked up at each connection: what a name stands for may change. */
@@ -68,7 +91,25 @@ public final class MdsLink {
     }
 
     public void start() {
-        loop.execute(this::register);
+        loop.execute(this::tick);
+        // A server that no longer calls is marked down, and nothing but this would bring it back.
+        loop.every(heartbeatNanos, "The heartbeat to the metadata service", this::tick);
+    }
+
+    private void tick() {
+        if (stopped || System.nanoTime() - notBeforeNanos < 0) {
+            return;
+        }
+        if (leaseMillis == 0) {
+            register();
+        } else {
+            heartbeat();
+        }
+    }
+
+    private void tickAfter(long pauseNanos) {
+        notBeforeNanos = System.nanoTime() + pauseNanos;
+        loop.after(pauseNanos, this::tick);
     }
 
     public void stop() {
@@ -104,14 +145,20 @@ public final class MdsLink {
         if (stopped || registering) {
             return;
         }
-        registering = true;
+        RegisterServerRequest request = reporter.request();
         InetSocketAddress member = members.current();
-        ask(
-                member,
-                Method.REGISTER_SERVER,
-                registration.request(),
-                RegisterServerReply.parser(),
-                (status, reply) -> registerDone(member, status, reply));
+        registering = true;
+        try {
+            ask(
+                    member,
+                    Method.REGISTER_SERVER,
+                    request,
+                    RegisterServerReply.parser(),
+                    (status, reply) -> registerDone(member, status, reply));
+        } catch (RuntimeException | Error e) {
+            registering = false; // or it would be waited for
+            throw e;
+        }
     }
 
     private void registerDone(
@@ -121,7 +168,12 @@ public final class MdsLink {
             return;
         }
         if (reply == null) {
-            loop.after(failed("register with", member, status), this::register);
+            long pause = failed("register with", member, status);
+            if (leaseMillis == 0) {
+                tickAfter(pause);
+            } else {
+                loop.after(pause, this::register);
+            }
             return;
         }
         found(member);
@@ -129,41 +181,48 @@ public final class MdsLink {
         boolean first = leaseMillis == 0;
         leaseMillis = reply.getLeaseMillis();
         try {
-            registration.registered(reply);
+            reporter.registered(reply);
         } catch (DataServerException e) {
             stopped = true;
-            registration.failed(e);
+            reporter.failed(e);
             return;
         }
         if (first) {
-            heartbeat();
+            heartbeat(); // there is no lease before it is answered
         }
     }
 
     // ---- heartbeats ---------------------------------------------------------------------------
 
     private void heartbeat() {
-        if (stopped) {
+        if (beating) {
             return;
         }
         long sent = lease.now();
+        HeartbeatRequest request = reporter.heartbeat();
         InetSocketAddress member = members.current();
-        ask(
-                member,
-                Method.HEARTBEAT,
-                registration.heartbeat(),
-                HeartbeatReply.parser(),
-                (status, reply) -> heartbeatDone(sent, member, status, reply));
+        beating = true;
+        try {
+            ask(
+                    member,
+                    Method.HEARTBEAT,
+                    request,
+                    HeartbeatReply.parser(),
+                    (status, reply) -> heartbeatDone(sent, member, status, reply));
+        } catch (RuntimeException | Error e) {
+            beating = false;
+            throw e;
+        }
     }
 
     private void heartbeatDone(
             long sent, InetSocketAddress member, RpcStatus status, @Nullable HeartbeatReply reply) {
+        beating = false;
         if (stopped) {
             return;
         }
         if (reply == null) {
-            long pause = failed("reach", member, status);
-            loop.after(Math.min(heartbeatNanos, pause), this::heartbeat);
+            tickAfter(Math.min(heartbeatNanos, failed("reach", member, status)));
             return;
         }
         found(member);
@@ -172,11 +231,10 @@ public final class MdsLink {
             register();
         } else {
             lease.renewed(sent, leaseMillis);
-            if (reply.getMapEpoch() > registration.mapEpoch()) {
+            if (reply.getMapEpoch() > reporter.mapEpoch()) {
                 awaitMap();
             }
         }
-        loop.after(heartbeatNanos, this::heartbeat);
     }
 
     // ---- map ----------------------------------------------------------------------------------
@@ -187,12 +245,12 @@ public final class MdsLink {
             return;
         }
         mapWanted = true;
-        long epoch = registration.mapEpoch();
+        long epoch = reporter.mapEpoch();
         loop.after(
                 MAP_PATIENCE_NANOS,
                 () -> {
                     mapWanted = false;
-                    if (registration.mapEpoch() == epoch) {
+                    if (reporter.mapEpoch() == epoch) {
                         register();
                     }
                 });

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * the answer: ids and a map, or the end of the server. {@link MdsLink} calls it on its loop; public
  * methods may be called by any thread.
  */
-public final class ServerRegistration {
+public final class ServerRegistration implements MdsLink.Reporter {
     private static final Logger LOG = LoggerFactory.getLogger(ServerRegistration.class);
 
     private final DataServerConfig config;
@@ -69,13 +69,15 @@ public final class ServerRegistration {
         return failure.copy();
     }
 
-    /** This server cannot be part of the cluster; who waits for it is told. */
+    /** Who waits for it is told. */
+    @Override
     public void failed(DataServerException cause) {
         registered.completeExceptionally(cause);
         failure.complete(cause);
     }
 
-    RegisterServerRequest request() {
+    @Override
+    public RegisterServerRequest request() {
         RegisterServerRequest.Builder request =
                 RegisterServerRequest.newBuilder()
                         .setServerUuid(identity.serverUuid())
@@ -92,8 +94,8 @@ public final class ServerRegistration {
         return request.build();
     }
 
-    /** Throws when this server cannot be part of that cluster. */
-    void registered(RegisterServerReply reply) throws DataServerException {
+    @Override
+    public void registered(RegisterServerReply reply) throws DataServerException {
         if (reply.getDisksCount() != disks.size()) {
             throw new DataServerException(
                     "the metadata service answered for %d disks, this server has %d"
@@ -117,7 +119,8 @@ public final class ServerRegistration {
         }
     }
 
-    HeartbeatRequest heartbeat() {
+    @Override
+    public HeartbeatRequest heartbeat() {
         HeartbeatRequest.Builder beat =
                 HeartbeatRequest.newBuilder()
                         .setServer(identity.serverId())
@@ -131,8 +134,8 @@ public final class ServerRegistration {
         return beat.build();
     }
 
-    /** Epoch of the map this server has. */
-    long mapEpoch() {
+    @Override
+    public long mapEpoch() {
         return maps.epoch();
     }
 }

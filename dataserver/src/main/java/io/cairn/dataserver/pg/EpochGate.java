@@ -1,18 +1,23 @@
 package io.cairn.dataserver.pg;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests in flight on one loop, and the map epoch that the loop confirms: the newest one
- * under which it has no request in flight of a session that the map refuses. The server reports it
- * to the MDS in its heartbeat. Requests of other sessions do not delay an epoch, however long a
- * placement group makes them wait. Called on the loop, except {@link #confirmed}.
+ * The requests in flight on one loop, and the map epoch that the loop confirms: under an older one
+ * it admits nothing any more, and nobody waits for an answer to a request of a session that the map
+ * refuses. The server reports it to the MDS in its heartbeat. Requests of other sessions do not
+ * delay an epoch.
+ *
+ * <p>An operation that was admitted before keeps its place in the history of its placement group,
+ * however long it waits for its commit there: whatever others write to, cut from or delete of its
+ * file after the epoch was confirmed comes behind it. So no request delays an epoch. Called on the
+ * loop, except {@link #confirmed}.
  */
 public final class EpochGate {
     private @Nullable Entry first;
-    private long epoch;
-    private int fenced;
     private volatile long confirmed;
 
     /** A request between admission and answer; its own list node. */
@@ -20,10 +25,12 @@ public final class EpochGate {
         private @Nullable Entry previous;
         private @Nullable Entry next;
         private boolean open;
-        private boolean fenced;
 
         /** 0 for a request of the MDS. */
         protected abstract long session();
+
+        /** The map refuses the session: to be answered so at once, which makes it leave. */
+        protected abstract void refused();
     }
 
     /** From now on the request is in flight. */
@@ -55,10 +62,6 @@ public final class EpochGate {
         }
         entry.previous = null;
         entry.next = null;
-        if (entry.fenced) {
-            fenced--;
-            confirm();
-        }
     }
 
     /**
@@ -66,25 +69,19 @@ public final class EpochGate {
      *
      * @param refused whether the map of this epoch refuses a session
      */
-    void advance(long newEpoch, LongPredicate refused) {
-        epoch = newEpoch;
+    void advance(long epoch, LongPredicate refused) {
+        List<Entry> evicted = new ArrayList<>();
         for (Entry e = first; e != null; e = e.next) {
-            if (!e.fenced && refused.test(e.session())) {
-                e.fenced = true;
-                fenced++;
+            if (refused.test(e.session())) {
+                evicted.add(e);
             }
         }
-        confirm();
+        evicted.forEach(Entry::refused);
+        confirmed = epoch;
     }
 
-    /** No request of a session that the map of this epoch refuses is in flight. Any thread. */
+    /** No request of a session that the map of this epoch refuses is admitted. Any thread. */
     long confirmed() {
         return confirmed;
-    }
-
-    private void confirm() {
-        if (fenced == 0) {
-            confirmed = epoch;
-        }
     }
 }

@@ -168,7 +168,8 @@ public final class PgSlot implements PgOutputs {
 
     @Override
     public DiskSpace space() {
-        return new DiskSpace(disk.store().admissibleBytes(), disk.store().isGrowing());
+        boolean growing = disk.store().isGrowing(); // first: what it grows by counts then
+        return new DiskSpace(disk.store().admissibleBytes(), growing);
     }
 
     // ---- other members ------------------------------------------------------------------------

@@ -208,10 +208,13 @@ final class Peering {
     /** Takes over the entries' payloads. */
     void onEntries(List<PgLogEntry> entries) {
         loading = false;
+        // Nothing comes of them in a damaged group: they would stay in flight for nobody.
+        boolean useful = primary.state() != PgState.DAMAGED;
         for (int i = entries.size() - 1; i >= 0; i--) {
             PgLogEntry entry = entries.get(i);
             boolean fits =
-                    entry.sequence() == ring.first() - 1
+                    useful
+                            && entry.sequence() == ring.first() - 1
                             && log.epochAt(entry.sequence()) == entry.epoch();
             if (fits) {
                 ring.addFirst(primary.resent(entry));

@@ -88,7 +88,8 @@ final class Primary {
         if (op.session() != 0 && answeredByNumber(op, answer)) {
             return;
         }
-        RpcStatus refusal = refusal(op);
+        DiskSpace own = out.space(); // before it is tried: it may have grown afterwards
+        RpcStatus refusal = refusal(op, own);
         if (refusal != null) {
             answer.fail(refusal);
             return;
@@ -97,7 +98,7 @@ final class Primary {
         PgLogEntry entry = new PgLogEntry(epoch, sequence, op, payload);
         if (!out.appendIfRoom(entry)) {
             answer.fail(
-                    out.space().growing()
+                    own.growing()
                             ? RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "the disk is growing")
                             : noSpace());
             return;
@@ -127,7 +128,7 @@ final class Primary {
         return true;
     }
 
-    private @Nullable RpcStatus refusal(DataOp op) {
+    private @Nullable RpcStatus refusal(DataOp op, DiskSpace own) {
         if (state != PgState.ACTIVE || !out.leaseValid()) {
             return notServing();
         }
@@ -151,7 +152,7 @@ final class Primary {
             if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
                 return staleInode(op);
             }
-            ledger.report(members[0], out.space());
+            ledger.report(members[0], own);
             if (!ledger.fits(members, bytes)) {
                 RpcStatus full = refusalByFullDisk(op, bytes);
                 if (full != null) {

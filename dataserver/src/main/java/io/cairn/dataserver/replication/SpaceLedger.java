@@ -58,10 +58,7 @@ public final class SpaceLedger {
 
     /** A disk reported its free space. */
     public void report(int disk, DiskSpace space) {
-        Account a = account(disk);
-        a.admissible = space.admissibleBytes();
-        a.growing = space.growing();
-        a.reportedNanos = nowNanos;
+        account(disk).reported = new Reported(space, nowNanos);
     }
 
     /** To be told several times a second. */
@@ -94,8 +91,9 @@ public final class SpaceLedger {
     }
 
     private long window(Account a) {
-        double seconds = Math.max(0, nowNanos - a.reportedNanos) / 1e9;
-        long sure = a.admissible - (long) (seconds * BYTES_PER_SECOND);
+        Reported reported = a.reported;
+        double seconds = Math.max(0, nowNanos - reported.nanos) / 1e9;
+        long sure = reported.space.admissibleBytes() - (long) (seconds * BYTES_PER_SECOND);
         return Math.max(MIN_WINDOW, sure / Math.max(MIN_WINDOWS, WINDOWS_PER_SERVER * serverCount));
     }
 
@@ -119,12 +117,17 @@ public final class SpaceLedger {
      * three quarters, or all but one request of the size that clients cut theirs to. So a server
      * that falls silent, with all of its disks and whatever number of placement groups, leaves the
      * rest to the groups that it has no part in. With nothing in flight to a server it always is.
+     * Where the bound is so small that large requests would not fit beside small ones, there are no
+     * shares.
      *
      * @param backups disks that have to acknowledge it
      */
     boolean withinShares(int[] backups, long bytes) {
         long bound = boundBytes();
         long share = Math.max(bound / 2, Math.min(bound / 4 * 3, bound - MIN_WINDOW));
+        if (share < MIN_WINDOW / 2 * 3) {
+            return true;
+        }
         for (int disk : backups) {
             long before = account(disk).serverBytes();
             if (before != 0 && before + bytes > share) {
@@ -201,12 +204,13 @@ public final class SpaceLedger {
     }
 
     /**
-     * Whether all disks that {@link #fits} refuses reported that they are growing. They keep {@link
-     * #demandBytes} ahead of need, so a write that is not larger than those of clients fits soon.
+     * Whether all disks that {@link #fits} refuses reported that they are growing. They keep twice
+     * the {@link #demandBytes} of their server ahead of need, so a write that is not larger than
+     * those of clients fits soon; where it does not, they do not grow for long.
      */
     boolean isGrowing(int[] disks, long bytes) {
         for (int disk : disks) {
-            if (!fits(disk, bytes) && !account(disk).growing) {
+            if (!fits(disk, bytes) && !account(disk).reported.space.growing()) {
                 return false;
             }
         }
@@ -224,7 +228,7 @@ public final class SpaceLedger {
     /** Whether every disk reported its space less than a second ago. */
     boolean isFresh(int[] disks) {
         for (int disk : disks) {
-            if (nowNanos - account(disk).reportedNanos > FRESH_NANOS) {
+            if (nowNanos - account(disk).reported.nanos > FRESH_NANOS) {
                 return false;
             }
         }
@@ -232,7 +236,7 @@ public final class SpaceLedger {
     }
 
     private static long left(Account a) {
-        return a.admissible - a.inFlight.get();
+        return a.reported.space.admissibleBytes() - a.inFlight.get();
     }
 
     /** Uncommitted operations have so many bytes more. */
@@ -259,12 +263,17 @@ public final class SpaceLedger {
         return servers.computeIfAbsent(server, s -> new AtomicLong());
     }
 
+    /**
+     * @param nanos when
+     */
+    private record Reported(DiskSpace space, long nanos) {
+        static final Reported NOTHING = new Reported(new DiskSpace(0, false), 0);
+    }
+
     private static final class Account {
         private final AtomicLong inFlight = new AtomicLong();
         private AtomicLong ofServer = new AtomicLong();
-        private volatile long admissible;
-        private volatile boolean growing;
-        private volatile long reportedNanos;
+        private volatile Reported reported = Reported.NOTHING;
 
         synchronized void charge(long bytes) {
             inFlight.addAndGet(bytes);

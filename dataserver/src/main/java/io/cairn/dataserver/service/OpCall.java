@@ -25,6 +25,7 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
     private final Runnable needMap;
     private final OperationTimer timer;
     private final long startNanos = System.nanoTime();
+    private boolean answered;
 
     OpCall(RpcRequest request, DataOp op, PgLoop owner, Runnable needMap, OperationTimer timer) {
         this.request = request;
@@ -39,6 +40,12 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
         return op.session();
     }
 
+    /** What the replica has of it keeps its place there; the replica's answer comes too late. */
+    @Override
+    protected final void refused() {
+        fail(RpcStatus.fail(Errno.EIO, Advice.FENCED, "session " + op.session() + " was evicted"));
+    }
+
     /** Checks what the map decides, and lets the replica do the rest. */
     @Override
     public final void run() {
@@ -49,9 +56,7 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
             return;
         }
         if (op.session() != 0 && owner.map().refused(op.session())) {
-            fail(
-                    RpcStatus.fail(
-                            Errno.EIO, Advice.FENCED, "session " + op.session() + " was evicted"));
+            refused();
             return;
         }
         if (op.session() != 0 && op.mapEpoch() < owner.map().sessionFloor()) {
@@ -86,14 +91,24 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
 
     @Override
     public void fail(RpcStatus status) {
-        finished(false);
-        request.fail(status);
+        if (finished(false)) {
+            request.fail(status);
+        }
     }
 
-    /** To be called once, before the request is answered. */
-    protected final void finished(boolean ok) {
+    /**
+     * To be called before the request is answered.
+     *
+     * @return whether it is to be: false if it was, being of an evicted session
+     */
+    protected final boolean finished(boolean ok) {
+        if (answered) {
+            return false;
+        }
+        answered = true;
         owner.gate().leave(this);
         timer.recordSince(startNanos, ok);
+        return true;
     }
 
     /**
@@ -139,9 +154,10 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
 
         @Override
         public void done() {
-            finished(true);
             releasePayload();
-            reply.run();
+            if (finished(true)) {
+                reply.run();
+            }
         }
 
         @Override

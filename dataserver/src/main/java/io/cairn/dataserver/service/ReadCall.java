@@ -119,13 +119,16 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
 
     @Override
     public void done() {
+        if (!finished(true)) {
+            releaseData();
+            return;
+        }
         ByteBuf bytes = data;
         if (bytes == null) {
             throw new IllegalStateException("shown before it was read");
         }
         data = null;
         mask(bytes);
-        finished(true);
         meters.read(bytes.readableBytes());
         ReadReply reply = new ReadReply(op.length(), bytes.readableBytes(), blockCrcs);
         ByteBuf head =
@@ -152,11 +155,15 @@ final class ReadCall extends OpCall implements DiskStore.ReadCallback {
 
     @Override
     public void fail(RpcStatus status) {
+        releaseData();
+        super.fail(status);
+    }
+
+    private void releaseData() {
         if (data != null) {
             data.release();
             data = null;
         }
-        super.fail(status);
     }
 
     /** No replica could serve it now. */

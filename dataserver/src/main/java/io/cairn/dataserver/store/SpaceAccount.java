@@ -37,6 +37,7 @@ final class SpaceAccount {
     private volatile boolean growing;
     private volatile long expectedBytes;
     private volatile long demandBytes;
+    private volatile long aheadBytes;
     private volatile long roomBytes = Long.MAX_VALUE;
 
     SpaceAccount(BlockAllocator allocator, long headroomBytes) {
@@ -142,8 +143,12 @@ final class SpaceAccount {
         roomBytes = bytes;
     }
 
-    /** Whether the file system has room for more of the data file than is kept now. */
-    void growing(boolean more) {
+    /**
+     * @param more whether the file system has room for more of the data file than is kept now
+     * @param aheadBytes what is kept ahead of need while it has
+     */
+    void growing(boolean more, long aheadBytes) {
+        this.aheadBytes = aheadBytes;
         growing = more;
     }
 
@@ -155,9 +160,9 @@ final class SpaceAccount {
         expectedBytes = bytes;
     }
 
-    /** Whether what is admitted will be more without anything being deleted. */
+    /** Whether what is admitted will be more soon, without anything being written or deleted. */
     boolean isGrowing() {
-        return growing && !fileSystemFull;
+        return growing && !fileSystemFull && unpromisedBlocks() * DataFile.BLOCK_BYTES < aheadBytes;
     }
 
     /** See {@link DiskStore#keepAhead}. */

@@ -164,8 +164,11 @@ final class SpaceKeeper {
             if (data.isFenced()) {
                 throw e;
             }
-            space.growing(false);
+            space.growing(false, 0);
             space.expected(0);
+            if (counting) {
+                space.room(0);
+            }
             if (failure == null) {
                 LOG.warn("{}: the space of its file systems cannot be seen", config.data(), e);
             }
@@ -199,7 +202,7 @@ final class SpaceKeeper {
                 full || counting
                         ? 0
                         : Math.min(grantable(room), allocator.unbackedBlocks() * BLOCK);
-        space.growing(more > 0);
+        space.growing(more > 0, ahead(room));
         space.expected(more < PLENTY_BYTES ? 0 : more / EXPECTED_SHARE);
     }
 
@@ -217,12 +220,20 @@ final class SpaceKeeper {
     }
 
     private boolean wanted(long room) {
-        long ahead =
+        return space.unpromisedBlocks() * BLOCK < ahead(room);
+    }
+
+    /**
+     * Twice what servers demand, who take off what they have in flight to the disk themselves: it
+     * may be promised here already.
+     */
+    private long ahead(long room) {
+        long share =
                 Math.clamp(
                         grantable(room) / AHEAD_SHARE,
                         REGION_BYTES,
                         Math.max(MAX_AHEAD_BYTES, slabRegions * REGION_BYTES));
-        return space.unpromisedBlocks() * BLOCK < Math.max(space.demandBytes(), ahead);
+        return Math.max(2 * space.demandBytes(), share);
     }
 
     /** What may be taken of the file system: something is left for its own needs and the index. */

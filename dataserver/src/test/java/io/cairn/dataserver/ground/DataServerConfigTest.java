@@ -7,6 +7,7 @@ import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.ConfigException;
 import io.cairn.common.config.ConfigRecordContract;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class DataServerConfigTest extends ConfigRecordContract {
@@ -26,6 +27,19 @@ class DataServerConfigTest extends ConfigRecordContract {
                 .hasMessageContaining(
                         "rocksdb.fast_size: is shared by 12 databases, each of which needs at least"
                                 + " 2560MiB: give it 30GiB or more");
+    }
+
+    @Test
+    void anAddressThatNobodyCanConnectToIsNotRegistered() {
+        String rest = "state_dir = '/s'\n[[disk]]\ndata = '/d'\nwal = '/w'\nindex = '/i'\n";
+        for (String listen : List.of("0.0.0.0:7100", "[::]:7100")) {
+            String toml = "listen = '" + listen + "'\n";
+            assertThatThrownBy(() -> Config.parse("d.toml", toml + rest, DataServerConfig.class))
+                    .isInstanceOf(ConfigException.class)
+                    .hasMessageContaining("advertise: must be given where listen is");
+            String advertised = toml + "advertise = 'data1:7100'\n" + rest;
+            assertThat(Config.parse("d.toml", advertised, DataServerConfig.class)).isNotNull();
+        }
     }
 
     private static DataServerConfig config(int disks, String fastSize) {

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 /** From a new epoch to an active primary. */
 class PeeringTest {
     private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
+    private final SpaceLedger ledger = new SpaceLedger(0, 1 << 20);
 
     private PgReplica primary(long committed, PgLogEntry... log) {
         for (PgLogEntry e : log) {
@@ -17,8 +18,7 @@ class PeeringTest {
         }
         out.store.sync(log.length);
         out.store.commit(committed);
-        PgReplica replica =
-                new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, out, new SpaceLedger(0, 1 << 20));
+        PgReplica replica = new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, out, ledger);
         replica.onMap(5, 5, new int[] {1, 2, 3});
         assertThat(out.takeActions()).containsExactly("QUERYING", "query 2 in 5", "query 3 in 5");
         return replica;
@@ -104,6 +104,22 @@ class PeeringTest {
         replica.onPeerHistory(2, 5, history(0, 1, from(1, 1)), Ops.space(0));
         replica.onPeerHistory(3, 5, history(1, 2, from(1, 1)), Ops.space(0));
         assertThat(replica.state()).isEqualTo(PgState.DAMAGED);
+    }
+
+    @Test
+    void whatWasReadForAnEarlierEpochOfADamagedGroupIsNotInFlight() {
+        PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
+        PgReplica replica = primary(1, log);
+        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), Ops.space(0));
+        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        replica.onMap(6, 6, new int[] {1, 2, 3});
+        out.sync(replica);
+        replica.onPeerHistory(2, 6, history(0, 0), Ops.space(0));
+        replica.onPeerHistory(3, 6, history(0, 0), Ops.space(0));
+        assertThat(replica.state()).isEqualTo(PgState.DAMAGED);
+        replica.onEntries(List.of(log[1], log[2], Ops.entry(5, 4)));
+        assertThat(ledger.inFlightBytes()).isZero();
     }
 
     @Test

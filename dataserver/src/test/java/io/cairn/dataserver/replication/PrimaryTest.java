@@ -285,6 +285,15 @@ class PrimaryTest {
         assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().errno()).isEqualTo(Errno.ENOSPC);
     }
 
+    /** It has grown by what is missing, between the attempt and the question. */
+    @Test
+    void aDiskThatHasJustGrownIsTriedAgain() {
+        out.room = false;
+        out.growing = true;
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().errno()).isEqualTo(Errno.ENOSPC);
+    }
+
     /** What another placement group has in flight to a disk may be stuck there for long. */
     @Test
     void aSmallWindowUnderAnOldReportAsksForANewOne() {

@@ -15,7 +15,7 @@ final class RecordingOutputs implements PgOutputs {
     long admissible = 1L << 40;
     boolean lease = true;
 
-    /** Whether the own disk takes what it need not. */
+    /** Whether the own disk takes what it need not; if not, it has ended growing by then. */
     boolean room = true;
 
     /** Whether writes find their blocks there. */
@@ -56,6 +56,8 @@ final class RecordingOutputs implements PgOutputs {
     public boolean appendIfRoom(PgLogEntry entry) {
         if (room) {
             store.append(entry);
+        } else {
+            growing = false;
         }
         return room;
     }

@@ -175,6 +175,19 @@ class SpaceLedgerTest {
         assertThat(ledger.withinShares(disk, 64 << 20)).as("nothing waits for it").isTrue();
     }
 
+    /** The bound of eighty servers with the memory that the launcher gives. */
+    @Test
+    void underAVerySmallBoundLargeRequestsPassBesideSmallOnes() {
+        SpaceLedger ledger = new SpaceLedger(0, 64 << 20);
+        int[] disk = {1};
+        for (int servers = 50; servers <= 80; servers++) {
+            ledger.shareOfMemory(320 << 20, servers);
+            ledger.charge(1, 256 << 10);
+            assertThat(ledger.withinShares(disk, (1 << 20) + 4096)).as("%d", servers).isTrue();
+            ledger.charge(1, -(256 << 10));
+        }
+    }
+
     @Test
     void ofASmallBoundARequestIsLeft() {
         SpaceLedger ledger = new SpaceLedger(0, 3 << 20);

@@ -17,8 +17,10 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Leadership;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,23 +37,30 @@ public final class DataServers {
     private final MapChanges changes;
     private final PgTables pgTables;
     private final NanoClock clock;
-    private final long leaseNanos;
+    private final int leaseMillis;
+    private final BooleanSupplier leasesInMap;
     private final ServerLeases servers;
 
+    /**
+     * @param lease of a data server that registers
+     * @param leasesInMap whether all members know maps that have it
+     */
     public DataServers(
             Leadership leadership,
             CurrentMap map,
             MapChanges changes,
             PgTables pgTables,
             NanoClock clock,
-            long leaseNanos) {
+            Duration lease,
+            BooleanSupplier leasesInMap) {
         this.leadership = leadership;
         this.map = map;
         this.changes = changes;
         this.pgTables = pgTables;
         this.clock = clock;
-        this.leaseNanos = leaseNanos;
-        this.servers = new ServerLeases(leaseNanos);
+        this.leaseMillis = (int) lease.toMillis();
+        this.leasesInMap = leasesInMap;
+        this.servers = new ServerLeases(lease.toNanos());
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */
@@ -76,7 +85,7 @@ public final class DataServers {
             return;
         }
         var _ =
-                changes.change(base -> new Registration(base, wanted).update())
+                changes.change(base -> new Registration(base, wanted, toldLease()).update())
                         .whenComplete((now, failure) -> {
                             if (failure != null) {
                                 request.fail(leadership.unavailable(failure));
@@ -84,6 +93,10 @@ public final class DataServers {
                                 registered(request, wanted, now);
                             }
                         });
+    }
+
+    private int toldLease() {
+        return leasesInMap.getAsBoolean() ? leaseMillis : 0;
     }
 
     private void registered(RpcRequest request, RegisterServerRequest wanted, ClusterMap now) {
@@ -107,7 +120,10 @@ public final class DataServers {
         RegisterServerReply.Builder reply =
                 RegisterServerReply.newBuilder()
                         .setServer(server.getId())
-                        .setLeaseMillis((int) (leaseNanos / 1_000_000))
+                        .setLeaseMillis(
+                                server.getLeaseMillis() != 0
+                                        ? server.getLeaseMillis()
+                                        : leaseMillis)
                         .setMap(now.toUpdate());
         for (var report : wanted.getDisksList()) {
             reply.addDisks(diskId(now, report.getUuid()));

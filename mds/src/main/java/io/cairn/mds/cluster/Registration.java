@@ -29,10 +29,15 @@ final class Registration {
 
     private final ClusterMap base;
     private final RegisterServerRequest wanted;
+    private final int leaseMillis;
 
-    Registration(ClusterMap base, RegisterServerRequest wanted) {
+    /**
+     * @param leaseMillis what a new process is told; 0 where the map cannot hold it yet
+     */
+    Registration(ClusterMap base, RegisterServerRequest wanted, int leaseMillis) {
         this.base = base;
         this.wanted = wanted;
+        this.leaseMillis = leaseMillis;
     }
 
     /** Refuses what no map can hold: EINVAL. */
@@ -77,6 +82,10 @@ final class Registration {
     MapUpdate.@Nullable Builder update() {
         @Nullable Server before = find(base, wanted.getServerUuid());
         int id = before != null ? before.getId() : 1 + highestServer();
+        @Nullable Server sameProcess =
+                before != null && before.getIncarnation().equals(wanted.getIncarnation())
+                        ? before
+                        : null;
         Server now =
                 Server.newBuilder()
                         .setId(id)
@@ -86,13 +95,16 @@ final class Registration {
                         .setRack(wanted.getRack())
                         .setIncarnation(wanted.getIncarnation())
                         .setUp(true)
+                        // A process keeps what it was told first: it may not hear of a shorter one.
+                        .setLeaseMillis(
+                                sameProcess != null ? sameProcess.getLeaseMillis() : leaseMillis)
                         .build();
         MapUpdate.Builder update = MapUpdate.newBuilder();
         if (!now.equals(before)) {
             update.addServers(now);
         }
         Set<Integer> restarted = disks(id, update);
-        if (before == null || !before.getIncarnation().equals(now.getIncarnation())) {
+        if (sameProcess == null) {
             for (Disk disk : base.disks()) {
                 if (disk.getServer() == id) {
                     restarted.add(disk.getId());

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,6 +50,9 @@ public final class ServerLeases {
         static final Report NONE = new Report(List.of(), null, "");
     }
 
+    /**
+     * @param leaseNanos of servers whose lease the map does not say
+     */
     ServerLeases(long leaseNanos) {
         this.leaseNanos = leaseNanos;
     }
@@ -89,11 +93,18 @@ public final class ServerLeases {
             @Nullable Known known = servers.get(server.getId());
             if (known == null) {
                 heard(server.getId(), nowNanos, 0, Report.NONE);
-            } else if (nowNanos - known.answeredNanos > (long) (leaseNanos * DRIFT)) {
+            } else if (nowNanos - known.answeredNanos > (long) (leaseOf(server) * DRIFT)) {
                 silent.add(server.getId());
             }
         }
         return silent;
+    }
+
+    /** What it was told, whatever this leader tells others. */
+    private long leaseOf(Server server) {
+        return server.getLeaseMillis() == 0
+                ? leaseNanos
+                : TimeUnit.MILLISECONDS.toNanos(server.getLeaseMillis());
     }
 
     /**

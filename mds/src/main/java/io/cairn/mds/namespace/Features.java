@@ -27,11 +27,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 2;
+    public static final int CURRENT = 3;
+
+    /** From this level on the map has the lease of each data server. */
+    public static final int SERVER_LEASES = 3;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
-            Map.of("cairn.ClusterSettings.reaper_inodes_per_second", 2);
+            Map.of(
+                    "cairn.ClusterSettings.reaper_inodes_per_second",
+                    2,
+                    "cairn.Server.lease_millis",
+                    SERVER_LEASES);
 
     private final Map<String, Integer> since;
 

@@ -24,6 +24,7 @@ import io.cairn.mds.leader.LeaseKeeper;
 import io.cairn.mds.leader.LiveSettings;
 import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.metrics.MdsMeters;
+import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
@@ -97,7 +98,8 @@ final class LeaderDuties implements Leadership.Duties {
                         changes,
                         pgTables,
                         clock,
-                        config.dataServers().lease().toNanos());
+                        config.dataServers().lease(),
+                        () -> Features.level(state.settings()) >= Features.SERVER_LEASES);
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         long expiryNanos = config.sessions().expiry().toNanos();
         sessions =

@@ -20,7 +20,7 @@ import java.util.UUID;
 public record MdsConfig(
         @Key(
                         value =
-                                "Identity of the cluster: a UUID, the same in the configuration of every server and member.",
+                                "Identity of the cluster: a UUID, the same for every metadata server; `client.cluster_id` without its dashes.",
                         example = "6f1d0c1e-7a55-4c1b-9a39-1f3f0f6f2a10")
                 String clusterId,
         @Key(value = "Which of the members this server is.", min = "1", example = "1") int memberId,
@@ -177,9 +177,11 @@ public record MdsConfig(
             @Key(
                             value =
                                     "How long a data server serves after its last answered heartbeat. Silent longer: it is"
-                                            + " marked down.",
+                                            + " marked down. Told to a data server when it registers; a change is for those"
+                                            + " that are started after it.",
                             defaultValue = "10s",
-                            min = "100ms")
+                            min = "100ms",
+                            max = "1h")
                     Duration lease,
             @Key(
                             value =

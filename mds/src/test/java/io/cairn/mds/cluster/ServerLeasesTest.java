@@ -70,6 +70,18 @@ class ServerLeasesTest {
         assertThat(leases.silent(map(1), 501 + OVER)).containsExactly(1);
     }
 
+    /** An earlier leader, configured otherwise, told it a longer one. */
+    @Test
+    void aServerIsSilentByTheLeaseThatItWasTold() {
+        MapUpdate.Builder told = MapUpdate.newBuilder().setEpoch(EPOCH);
+        told.addServersBuilder().setId(1).setAddress("h:1").setUp(true).setLeaseMillis(10);
+        ClusterMap map = ClusterMap.of(told.build());
+        leases.begin(map, 0);
+        long over = 10_200_000;
+        assertThat(leases.silent(map, over)).isEmpty();
+        assertThat(leases.silent(map, over + 1)).containsExactly(1);
+    }
+
     /** One that comes up again after it was down counts from when it was heard, or seen, again. */
     @Test
     void aNewProcessHasConfirmedNothing() {
