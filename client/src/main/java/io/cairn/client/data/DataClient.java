@@ -142,13 +142,13 @@ public final class DataClient {
      */
     public HeldData hold(DataTarget target, long offset, ByteBuf data) {
         int[] pgs = pgs(target.view(), target.inode(), offset, data.readableBytes());
-        long bytes = data.capacity();
-        if (!budgets.hold(pgs, bytes)) {
+        PgBudgets.Held held = budgets.hold(pgs, data.capacity());
+        if (held == null) {
             meters.writeRefused();
             throw new FsException(
                     Errno.ENOMEM, "writes that wait for data servers hold " + heldBytes());
         }
-        return new HeldData(budgets, pgs, bytes, data);
+        return new HeldData(budgets, held, data);
     }
 
     private int[] pgs(DataView view, long inode, long offset, long length) {

@@ -9,18 +9,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class HeldData {
     private final PgBudgets<?> budgets;
-    private final int[] pgs;
-    private final long bytes;
+    private final PgBudgets.Held counted;
     private final ByteBuf data;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    /**
-     * @param bytes of memory that were counted for it
-     */
-    HeldData(PgBudgets<?> budgets, int[] pgs, long bytes, ByteBuf data) {
+    HeldData(PgBudgets<?> budgets, PgBudgets.Held counted, ByteBuf data) {
         this.budgets = budgets;
-        this.pgs = pgs;
-        this.bytes = bytes;
+        this.counted = counted;
         this.data = data;
     }
 
@@ -33,7 +28,7 @@ public final class HeldData {
     public void release() {
         if (released.compareAndSet(false, true)) {
             data.release();
-            budgets.letGo(pgs, bytes);
+            budgets.letGo(counted);
         }
     }
 }

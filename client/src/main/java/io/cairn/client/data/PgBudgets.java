@@ -3,9 +3,11 @@ package io.cairn.client.data;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -44,8 +46,8 @@ final class PgBudgets<C> {
 
     private final class Pg {
         final ArrayDeque<Waiting<C>> waiting = new ArrayDeque<>();
+        final Set<Held> held = new HashSet<>();
         long inFlightBytes;
-        long heldBytes;
         boolean stuck;
         boolean ready;
         boolean answered;
@@ -66,6 +68,20 @@ final class PgBudgets<C> {
     }
 
     private record Waiting<C>(C call, long bytes) {}
+
+    /** The memory of a write, as it is counted: see {@link #hold}. */
+    static final class Held {
+        private final int[] ids;
+        private final long bytes;
+
+        /** How many of its PGs are stuck. */
+        private int stuck;
+
+        private Held(int[] ids, long bytes) {
+            this.ids = ids;
+            this.bytes = bytes;
+        }
+    }
 
     private final Limits limits;
     private final Map<Integer, Pg> pgs = new HashMap<>();
@@ -146,7 +162,7 @@ final class PgBudgets<C> {
             if (pg.stuck) {
                 pg.stuck = false;
                 activeBytes += pg.inFlightBytes;
-                stuckHeldBytes -= pg.heldBytes;
+                pg.held.forEach(held -> stuck(held, -1));
             }
         }
         ready(pg);
@@ -208,7 +224,7 @@ final class PgBudgets<C> {
                 pg.stuck = true;
                 pg.silentNanos = pg.sinceNanos;
                 activeBytes -= pg.inFlightBytes;
-                stuckHeldBytes += pg.heldBytes;
+                pg.held.forEach(held -> stuck(held, 1));
             }
         }
     }
@@ -216,36 +232,50 @@ final class PgBudgets<C> {
     // ---- memory
 
     /**
-     * Counts the memory of a write for these PGs, unless it is too much.
+     * Counts the memory of a write for these PGs, unless it is too much: then null.
      *
      * @param ids each once
      */
-    synchronized boolean hold(int[] ids, long bytes) {
+    synchronized @Nullable Held hold(int[] ids, long bytes) {
         boolean stuck = false;
         for (int id : ids) {
             stuck |= pg(id).stuck;
         }
         if (heldBytes + bytes > limits.heldBytes
                 || (stuck && stuckHeldBytes + bytes > limits.heldBytes / 2)) {
-            return false;
+            return null;
         }
-        count(ids, bytes);
+        Held held = new Held(ids, bytes);
+        for (int id : ids) {
+            Pg pg = pg(id);
+            pg.held.add(held);
+            if (pg.stuck) {
+                stuck(held, 1);
+            }
+        }
         heldBytes += bytes;
-        return true;
+        return held;
     }
 
-    /** That much is free again. */
-    synchronized void letGo(int[] ids, long bytes) {
-        count(ids, -bytes);
-        heldBytes -= bytes;
+    /** That much is free again; once. */
+    synchronized void letGo(Held held) {
+        for (int id : held.ids) {
+            pg(id).held.remove(held);
+        }
+        if (held.stuck > 0) {
+            stuckHeldBytes -= held.bytes;
+        }
+        heldBytes -= held.bytes;
         notifyAll();
     }
 
-    private void count(int[] ids, long bytes) {
-        for (int id : ids) {
-            Pg pg = pg(id);
-            pg.heldBytes += bytes;
-            stuckHeldBytes += pg.stuck ? bytes : 0;
+    /** So many more of its PGs are stuck: it counts once, however many they are. */
+    private void stuck(Held held, int more) {
+        boolean before = held.stuck > 0;
+        held.stuck += more;
+        boolean after = held.stuck > 0;
+        if (before != after) {
+            stuckHeldBytes += after ? held.bytes : -held.bytes;
         }
     }
 
@@ -281,7 +311,7 @@ final class PgBudgets<C> {
         return heldBytes;
     }
 
-    /** Of these bytes, those of writes that wait for stuck PGs; one for two such counts twice. */
+    /** Of these bytes, those of writes with parts in stuck PGs. */
     synchronized long stuckHeldBytes() {
         return stuckHeldBytes;
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class PgBudgetsTest {
@@ -191,31 +192,56 @@ class PgBudgetsTest {
         int[] a = {A};
         int[] b = {B};
         int[] both = {A, B};
-        assertThat(budgets.hold(a, 6 * MIB)).isTrue();
+        PgBudgets.Held ofA = held(a, 6 * MIB);
         acquire(A, "a", 1);
         pass(STUCK);
         assertThat(budgets.stuckHeldBytes()).isEqualTo(6 * MIB);
-        assertThat(budgets.hold(both, 2 * MIB)).isTrue();
-        assertThat(budgets.hold(a, 1)).isFalse();
-        assertThat(budgets.hold(both, 1)).isFalse();
-        assertThat(budgets.hold(b, 8 * MIB)).isTrue();
-        assertThat(budgets.hold(b, 1)).as("more than all may").isFalse();
-        budgets.letGo(a, 6 * MIB);
+        PgBudgets.Held ofBoth = held(both, 2 * MIB);
+        assertThat(budgets.hold(a, 1)).isNull();
+        assertThat(budgets.hold(both, 1)).isNull();
+        PgBudgets.Held ofB = held(b, 8 * MIB);
+        assertThat(budgets.hold(b, 1)).as("more than all may").isNull();
+        budgets.letGo(ofA);
         assertThat(budgets.stuckHeldBytes()).isEqualTo(2 * MIB);
         release(A, 1, true);
         assertThat(budgets.stuckHeldBytes()).isZero();
-        budgets.letGo(both, 2 * MIB);
-        budgets.letGo(b, 8 * MIB);
+        budgets.letGo(ofBoth);
+        budgets.letGo(ofB);
         assertThat(budgets.heldBytes()).isZero();
-        assertThat(budgets.hold(a, 16 * MIB)).isTrue();
+        assertThat(budgets.hold(a, 16 * MIB)).isNotNull();
+    }
+
+    private PgBudgets.Held held(int[] ids, long bytes) {
+        return Objects.requireNonNull(budgets.hold(ids, bytes), "refused");
+    }
+
+    /** As of a striped file: it takes its memory once, whichever of its parts are stuck. */
+    @Test
+    void aWriteForSeveralStuckPgsCountsOnce() {
+        int[] both = {A, B};
+        PgBudgets.Held before = held(both, 4 * MIB);
+        acquire(A, "a", 1);
+        acquire(B, "b", 1);
+        pass(STUCK);
+        assertThat(budgets.stuckHeldBytes()).isEqualTo(4 * MIB);
+        PgBudgets.Held after = held(both, 4 * MIB);
+        assertThat(budgets.hold(both, 1)).as("half").isNull();
+        release(A, 1, true);
+        assertThat(budgets.stuckHeldBytes()).as("the other one is stuck").isEqualTo(8 * MIB);
+        budgets.letGo(before);
+        assertThat(budgets.stuckHeldBytes()).isEqualTo(4 * MIB);
+        release(B, 1, true);
+        assertThat(budgets.stuckHeldBytes()).isZero();
+        budgets.letGo(after);
+        assertThat(budgets.heldBytes()).isZero();
     }
 
     @Test
     void onlyWritesForPgsThatAnswerSlowCallersDown() throws InterruptedException {
         acquire(A, "a", 1);
         pass(STUCK);
-        assertThat(budgets.hold(new int[] {A}, 8 * MIB)).isTrue();
-        assertThat(budgets.hold(new int[] {B}, 8 * MIB)).isTrue();
+        PgBudgets.Held ofA = held(new int[] {A}, 8 * MIB);
+        assertThat(budgets.hold(new int[] {B}, 8 * MIB)).isNotNull();
         budgets.slowDown(Long.MAX_VALUE / (64L * MIB)); // would not end
         release(A, 1, true);
         Thread waiting =
@@ -230,7 +256,7 @@ class PgBudgetsTest {
         waiting.start();
         org.awaitility.Awaitility.await()
                 .until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
-        budgets.letGo(new int[] {A}, 8 * MIB);
+        budgets.letGo(ofA);
         assertThat(waiting.join(java.time.Duration.ofSeconds(60))).isTrue();
     }
 }
