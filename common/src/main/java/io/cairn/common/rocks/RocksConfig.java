@@ -14,7 +14,7 @@ public record RocksConfig(
                         value =
                                 "Named set of options: `rocksdb` (its own defaults), `bluestore`, `alternate`, `tuned` and"
                                         + " `tuned-lz4` (values of the Ceph RocksDB tuning study).",
-                        defaultValue = "tuned")
+                        defaultValue = "tuned-lz4")
                 RocksPreset preset,
         @Key(
                         value =
