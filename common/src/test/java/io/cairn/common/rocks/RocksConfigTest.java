@@ -20,15 +20,18 @@ class RocksConfigTest extends ConfigRecordContract {
     }
 
     @Test
-    void tunedIsTheDefaultAndHasTheValuesOfTheStudy() {
-        assertThat(resolve(""))
+    void tunedHasTheValuesOfTheStudyAndCompressedIsTheDefault() {
+        assertThat(resolve("preset = 'tuned'"))
                 .containsEntry("compression", "kNoCompression")
                 .containsEntry("max_write_buffer_number", "128")
                 .containsEntry("min_write_buffer_number_to_merge", "16")
                 .containsEntry("write_buffer_size", "8388608")
                 .containsEntry("max_bytes_for_level_base", "1073741824")
                 .containsEntry("max_bytes_for_level_multiplier", "8");
-        assertThat(resolve("preset = 'tuned-lz4'")).containsEntry("compression", "kLZ4Compression");
+        assertThat(resolve("")).isEqualTo(resolve("preset = 'tuned-lz4'"));
+        assertThat(resolve(""))
+                .containsEntry("compression", "kLZ4Compression")
+                .containsEntry("write_buffer_size", "8388608");
     }
 
     @Test
