@@ -214,12 +214,8 @@ class DataServersTest {
         write(pg, 1, 0, bytes(1, 100));
         int primary = cluster.primary(pg);
         int backup = (primary + 1) % TestCluster.SERVERS;
-        int before = cluster.disks.get(primary).history(pg).size();
         cluster.kill(backup);
-        DataOp second = cluster.write(pg, SESSION, 2, 0, bytes(2, 100));
-        cluster.send(second, bytes(2, 100));
-        await().atMost(Duration.ofSeconds(30))
-                .until(() -> cluster.disks.get(primary).history(pg).size() > before);
+        var _ = loggedByThePrimaryOnly(pg, primary);
         cluster.kill(primary);
         cluster.disks.get(primary).failNextEntries(failure);
         cluster.start(primary);
@@ -228,6 +224,17 @@ class DataServersTest {
         assertThat(cluster.disks.get(primary).failedEntries()).as("the log was read").isTrue();
         assertThat(read(pg, 0, 100)).isEqualTo(bytes(2, 100));
         cluster.awaitIdenticalHistories();
+    }
+
+    /** Sends the second write of the session while a backup is dead. */
+    private CompletableFuture<Result> loggedByThePrimaryOnly(int pg, int primary) {
+        int before = cluster.disks.get(primary).history(pg).size();
+        DataOp second = cluster.write(pg, SESSION, 2, 0, bytes(2, 100));
+        CompletableFuture<Result> result =
+                cluster.send(second, bytes(2, 100), TestCluster.PATIENCE);
+        await().atMost(TestCluster.PATIENCE)
+                .until(() -> cluster.disks.get(primary).history(pg).size() > before);
+        return result;
     }
 
     @Test
@@ -291,12 +298,8 @@ class DataServersTest {
         write(pg, 1, 0, bytes(1, 100));
         int primary = cluster.primary(pg);
         int backup = (primary + 1) % TestCluster.SERVERS;
-        int before = cluster.disks.get(primary).history(pg).size();
         cluster.kill(backup);
-        DataOp op = cluster.write(pg, SESSION, 2, 0, bytes(2, 100));
-        CompletableFuture<Result> stuck = cluster.send(op, bytes(2, 100), TestCluster.PATIENCE);
-        await().atMost(TestCluster.PATIENCE)
-                .until(() -> cluster.disks.get(primary).history(pg).size() > before);
+        CompletableFuture<Result> stuck = loggedByThePrimaryOnly(pg, primary);
         cluster.mds.evict(SESSION);
         long epoch = cluster.map().epoch();
         await("the primary confirms it")

@@ -56,11 +56,7 @@ class PowerTest {
         Path base = Files.createTempDirectory("cairn-power");
         try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), "xfs", "6G");
                 Cluster cluster = new Cluster(base, disk.mountPoint().resolve("state"))) {
-            // Made with syncs: only what is acknowledged from now on may be missing.
-            cluster.up();
-            cluster.down();
-            cluster.environment("LD_PRELOAD", withoutSyncOf(base, unsynced).toString());
-            cluster.up();
+            upWithoutSyncOf(cluster, base, unsynced);
             CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
             cutUnderLoad(cluster, disk, work, random);
             AssertionError loss =
@@ -92,11 +88,7 @@ class PowerTest {
         Path base = Files.createTempDirectory("cairn-power");
         try (LoopDisk disk = LoopDisk.make(base.resolve("disk"), "xfs", "6G");
                 Cluster cluster = new Cluster(base, disk.mountPoint().resolve("state"))) {
-            cluster.up();
-            cluster.down();
-            Path library = withoutSyncOf(base, "/wal/segment", "/raft/");
-            cluster.environment("LD_PRELOAD", library.toString());
-            cluster.up();
+            upWithoutSyncOf(cluster, base, "/wal/segment", "/raft/");
             CrashWorkload work = new CrashWorkload(cluster.mnt(), 4, random.nextLong());
             work.start();
             work.awaitAcknowledged(20 + random.nextInt(600));
@@ -110,6 +102,15 @@ class PowerTest {
         } finally {
             remove(base);
         }
+    }
+
+    /** Made with syncs: only what is acknowledged from now on may be missing. */
+    private static void upWithoutSyncOf(Cluster cluster, Path base, String... directories)
+            throws IOException {
+        cluster.up();
+        cluster.down();
+        cluster.environment("LD_PRELOAD", withoutSyncOf(base, directories).toString());
+        cluster.up();
     }
 
     /**

@@ -123,20 +123,31 @@ public final class MdsLink {
         }
     }
 
-    /** Asks the member that leads, or may lead; the answer comes on the loop. */
+    /**
+     * Asks the member that leads, or may lead; the answer comes on the loop.
+     *
+     * @param unsent called where this throws: there is no answer to wait for
+     */
     private <T extends MessageLite> void ask(
             InetSocketAddress member,
             Method method,
             MessageLite request,
             Parser<T> parser,
-            Heads.Reply<T> then) {
-        client.channel(member, loop)
-                .call(
-                        method.getNumber(),
-                        request,
-                        System.nanoTime() + CALL_NANOS,
-                        Heads.reply(
-                                parser, (status, reply) -> onLoop(() -> then.done(status, reply))));
+            Heads.Reply<T> then,
+            Runnable unsent) {
+        try {
+            client.channel(member, loop)
+                    .call(
+                            method.getNumber(),
+                            request,
+                            System.nanoTime() + CALL_NANOS,
+                            Heads.reply(
+                                    parser,
+                                    (status, reply) -> onLoop(() -> then.done(status, reply))));
+        } catch (RuntimeException | Error e) {
+            unsent.run();
+            throw e;
+        }
     }
 
     // ---- registration -------------------------------------------------------------------------
@@ -148,17 +159,13 @@ public final class MdsLink {
         RegisterServerRequest request = reporter.request();
         InetSocketAddress member = members.current();
         registering = true;
-        try {
-            ask(
-                    member,
-                    Method.REGISTER_SERVER,
-                    request,
-                    RegisterServerReply.parser(),
-                    (status, reply) -> registerDone(member, status, reply));
-        } catch (RuntimeException | Error e) {
-            registering = false; // or it would be waited for
-            throw e;
-        }
+        ask(
+                member,
+                Method.REGISTER_SERVER,
+                request,
+                RegisterServerReply.parser(),
+                (status, reply) -> registerDone(member, status, reply),
+                () -> registering = false);
     }
 
     private void registerDone(
@@ -202,17 +209,13 @@ public final class MdsLink {
         HeartbeatRequest request = reporter.heartbeat();
         InetSocketAddress member = members.current();
         beating = true;
-        try {
-            ask(
-                    member,
-                    Method.HEARTBEAT,
-                    request,
-                    HeartbeatReply.parser(),
-                    (status, reply) -> heartbeatDone(sent, member, status, reply));
-        } catch (RuntimeException | Error e) {
-            beating = false;
-            throw e;
-        }
+        ask(
+                member,
+                Method.HEARTBEAT,
+                request,
+                HeartbeatReply.parser(),
+                (status, reply) -> heartbeatDone(sent, member, status, reply),
+                () -> beating = false);
     }
 
     private void heartbeatDone(

@@ -44,10 +44,14 @@ public final class EpochGate {
         first = entry;
     }
 
-    /** The request is answered. Harmless for one that did not enter, or has left. */
-    public void leave(Entry entry) {
+    /**
+     * The request is answered.
+     *
+     * @return whether it was in flight: false for one that has left, as those of refused sessions
+     */
+    public boolean leave(Entry entry) {
         if (!entry.open) {
-            return;
+            return false;
         }
         entry.open = false;
         Entry before = entry.previous;
@@ -62,6 +66,7 @@ public final class EpochGate {
         }
         entry.previous = null;
         entry.next = null;
+        return true;
     }
 
     /**

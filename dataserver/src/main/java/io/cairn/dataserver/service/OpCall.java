@@ -25,7 +25,6 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
     private final Runnable needMap;
     private final OperationTimer timer;
     private final long startNanos = System.nanoTime();
-    private boolean answered;
 
     OpCall(RpcRequest request, DataOp op, PgLoop owner, Runnable needMap, OperationTimer timer) {
         this.request = request;
@@ -102,11 +101,9 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
      * @return whether it is to be: false if it was, being of an evicted session
      */
     protected final boolean finished(boolean ok) {
-        if (answered) {
+        if (!owner.gate().leave(this)) {
             return false;
         }
-        answered = true;
-        owner.gate().leave(this);
         timer.recordSince(startNanos, ok);
         return true;
     }

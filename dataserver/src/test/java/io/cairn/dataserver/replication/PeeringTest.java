@@ -69,13 +69,19 @@ class PeeringTest {
         assertThat(out.takeActions()).containsExactly("fetch from 2 after 1");
     }
 
+    /** A primary with this log, one of whose backups has the first operation only. */
+    private PgReplica readingAfterFirst(PgLogEntry... log) {
+        PgReplica replica = primary(1, log);
+        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, log.length, from(1, 1)), Ops.space(0));
+        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        return replica;
+    }
+
     @Test
     void readsWhatMembersLackFromItsOwnDisk() {
         PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
-        PgReplica replica = primary(1, log);
-        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
-        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), Ops.space(0));
-        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        PgReplica replica = readingAfterFirst(log);
         replica.onEntries(List.of(log[1], log[2]));
         assertThat(out.takePrepares())
                 .extracting(p -> p.targetDisk() + ": " + p.entry().sequence())
@@ -85,10 +91,7 @@ class PeeringTest {
     @Test
     void readsItsOwnDiskAgainAfterAFailure() {
         PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
-        PgReplica replica = primary(1, log);
-        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
-        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), Ops.space(0));
-        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        PgReplica replica = readingAfterFirst(log);
         replica.onEntriesFailed();
         replica.tick(1);
         assertThat(out.takeActions()).as("not at once").doesNotContain("read after 1");
@@ -109,10 +112,7 @@ class PeeringTest {
     @Test
     void whatWasReadForAnEarlierEpochOfADamagedGroupIsNotInFlight() {
         PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
-        PgReplica replica = primary(1, log);
-        replica.onPeerHistory(2, 5, history(1, 1, from(1, 1)), Ops.space(0));
-        replica.onPeerHistory(3, 5, history(1, 3, from(1, 1)), Ops.space(0));
-        assertThat(out.takeActions()).containsExactly("RESENDING", "read after 1");
+        PgReplica replica = readingAfterFirst(log);
         replica.onMap(6, 6, new int[] {1, 2, 3});
         out.sync(replica);
         replica.onPeerHistory(2, 6, history(0, 0), Ops.space(0));

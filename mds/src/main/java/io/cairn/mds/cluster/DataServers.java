@@ -120,10 +120,7 @@ public final class DataServers {
         RegisterServerReply.Builder reply =
                 RegisterServerReply.newBuilder()
                         .setServer(server.getId())
-                        .setLeaseMillis(
-                                server.getLeaseMillis() != 0
-                                        ? server.getLeaseMillis()
-                                        : leaseMillis)
+                        .setLeaseMillis((int) (servers.leaseOf(server) / 1_000_000))
                         .setMap(now.toUpdate());
         for (var report : wanted.getDisksList()) {
             reply.addDisks(diskId(now, report.getUuid()));

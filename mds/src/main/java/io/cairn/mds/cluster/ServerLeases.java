@@ -100,8 +100,8 @@ public final class ServerLeases {
         return silent;
     }
 
-    /** What it was told, whatever this leader tells others. */
-    private long leaseOf(Server server) {
+    /** Nanoseconds that it was told, whatever this leader tells others. */
+    long leaseOf(Server server) {
         return server.getLeaseMillis() == 0
                 ? leaseNanos
                 : TimeUnit.MILLISECONDS.toNanos(server.getLeaseMillis());
