@@ -8,11 +8,11 @@ SHOW := 2>&1 | grep --line-buffered -vE '^(\[WARNING\](  *\*| *$$|.*thread-safe|
 IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 
 # System tests run the Cairn that was just packaged.
-it test crash soak: export CAIRN_NO_BUILD := 1
+it quick test crash soak: export CAIRN_NO_BUILD := 1
 
 MINUTES ?= 10
 
-.PHONY: help setup fmt check unit it test crash soak bench bench-rocks docs package image clean
+.PHONY: help setup fmt check unit it quick test crash soak bench bench-rocks docs package image clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make check   format, Error Prone, architecture and tidiness'
 	@echo 'make unit    tests beside the code'
 	@echo 'make it      system tests: real mounts and processes (root, /dev/fuse)'
+	@echo 'make quick   it without the classes tagged slow, about a third of the time'
 	@echo 'make test    check + unit + it, as CI runs them'
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
@@ -43,6 +44,9 @@ unit: can-mount
 
 it: can-mount
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false verify $(SHOW)
+
+quick: can-mount
+	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -DexcludedGroups=slow verify $(SHOW)
 
 # One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests. Two modules
 # side by side: tests of elections mostly wait.

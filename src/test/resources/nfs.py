@@ -1,9 +1,9 @@
-"""NFS clients for tests, without a kernel's: version 3 and 4 through libnfs, and single calls of version 4 with a
-file handle that was kept. Run as a program it executes Python that it gets on its standard input, piece by piece, and
+"""NFS clients for tests, without a kernel's: version 3 and 4 through libnfs, and single calls, with a file handle of
+version 4 that was kept, and for what libnfs does not ask. Run as a program it executes Python that it gets on its standard input, piece by piece, and
 keeps the variables: two lines for each piece, the number of its bytes and then that many bytes."""
 import ctypes, errno, os, socket, struct, sys, traceback
 
-SERVER, PORT, EXPORT = '127.0.0.1', 2049, '/cairn'
+SERVER, PORT, MOUNT_PORT, EXPORT = '127.0.0.1', 2049, 20048, '/cairn'
 O_RDONLY, O_RDWR, O_CREAT, O_SYNC, O_TRUNC = os.O_RDONLY, os.O_RDWR, os.O_CREAT, os.O_SYNC, os.O_TRUNC
 
 libnfs = ctypes.CDLL('libnfs.so.13')
@@ -147,19 +147,7 @@ class File:
     def close(self): self.client.call('close', self.handle)
 
 
-# ---- version 4 by hand: what a client does that was away while the server started anew
-
-NFS4ERR_ACCESS, NFS4ERR_STALE = 13, 70
-UNSTABLE, FILE_SYNC = 0, 2
-_COMMIT, _GETFH, _LOOKUP, _PUTFH, _PUTROOTFH, _READ, _WRITE = 5, 10, 15, 22, 24, 25, 38
-_ANONYMOUS = bytes(16)
-
-
-class Nfs4Error(Exception):
-    def __init__(self, status):
-        super().__init__(f'NFS4 status {status}')
-        self.status = status
-
+# ---- single calls by hand
 
 def _opaque(data):
     return struct.pack('>I', len(data)) + data + bytes(-len(data) % 4)
@@ -183,13 +171,11 @@ class Reply:
         return data
 
 
-def compound(*operations, uid=1000):
-    """Each a number and its arguments, encoded. Returns the results, behind the first one's number."""
+def _call(port, program, version, procedure, arguments, uid=1000):
     credentials = struct.pack('>I', 0) + _opaque(b'test') + struct.pack('>III', uid, uid, 0)
-    call = struct.pack('>IIIIII', 1, 0, 2, 100003, 4, 1) + struct.pack('>I', 1) + _opaque(credentials)
-    call += struct.pack('>II', 0, 0) + _opaque(b'') + struct.pack('>II', 0, len(operations))
-    call += b''.join(struct.pack('>I', number) + arguments for number, arguments in operations)
-    with socket.create_connection((SERVER, PORT), timeout=120) as connection:
+    call = struct.pack('>IIIIII', 1, 0, 2, program, version, procedure)
+    call += struct.pack('>I', 1) + _opaque(credentials) + struct.pack('>II', 0, 0) + arguments
+    with socket.create_connection((SERVER, port), timeout=120) as connection:
         connection.sendall(struct.pack('>I', 0x80000000 | len(call)) + call)
         stream, data, last = connection.makefile('rb'), b'', False
         while not last:
@@ -197,6 +183,62 @@ def compound(*operations, uid=1000):
             last, data = mark >> 31, data + stream.read(mark & 0x7fffffff)
     reply = Reply(data)
     reply.fixed(24)  # as the server has no verifier: xid, REPLY, accepted, AUTH_NONE, no bytes, SUCCESS
+    return reply
+
+
+# ---- version 3: what kernels ask of large directories, which libnfs never does: names without attributes
+
+_MOUNT, _NFS = 100005, 100003
+_LOOKUP3, _READDIR3 = 3, 16
+
+
+def handle3(path):
+    reply = _call(MOUNT_PORT, _MOUNT, 3, 1, _opaque(EXPORT.encode()))
+    assert reply.u32() == 0
+    handle = reply.opaque()
+    for name in path.strip('/').split('/'):
+        reply = _call(PORT, _NFS, 3, _LOOKUP3, _opaque(handle) + _opaque(name.encode()))
+        assert reply.u32() == 0
+        handle = reply.opaque()
+    return handle
+
+
+def names3(directory):
+    names, cookie, verifier, end = [], 0, bytes(8), False
+    while not end:
+        arguments = _opaque(directory) + struct.pack('>Q', cookie) + verifier + struct.pack('>I', 1 << 14)
+        reply = _call(PORT, _NFS, 3, _READDIR3, arguments)
+        assert reply.u32() == 0
+        if reply.u32():
+            reply.fixed(84)  # attributes of the directory
+        verifier = reply.fixed(8)
+        while reply.u32():
+            reply.fixed(8)
+            names.append(reply.opaque().decode())
+            cookie = struct.unpack('>Q', reply.fixed(8))[0]
+        end = reply.u32()
+    return [name for name in names if name not in ('.', '..')]
+
+
+# ---- version 4: what a client does that was away while the server started anew
+
+NFS4ERR_ACCESS, NFS4ERR_STALE = 13, 70
+UNSTABLE, FILE_SYNC = 0, 2
+_COMMIT, _GETFH, _LOOKUP, _PUTFH, _PUTROOTFH, _READ, _WRITE = 5, 10, 15, 22, 24, 25, 38
+_ANONYMOUS = bytes(16)
+
+
+class Nfs4Error(Exception):
+    def __init__(self, status):
+        super().__init__(f'NFS4 status {status}')
+        self.status = status
+
+
+def compound(*operations, uid=1000):
+    """Each a number and its arguments, encoded. Returns the results, behind the first one's number."""
+    arguments = _opaque(b'') + struct.pack('>II', 0, len(operations))
+    arguments += b''.join(struct.pack('>I', number) + arguments for number, arguments in operations)
+    reply = _call(PORT, _NFS, 4, 1, arguments, uid)
     status = reply.u32()
     if status:
         raise Nfs4Error(status)

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
  * that a flush has confirmed, and what is lost is told.
  */
 class SessionLossModelTest {
-    private static final int STEPS = Integer.getInteger("cairn.test.model.steps", 1500);
+    private static final int STEPS = Integer.getInteger("cairn.test.model.steps", 700);
     private static final int LARGEST = 20_000;
 
     private final Random random = TestSeed.random("SessionLossModelTest");

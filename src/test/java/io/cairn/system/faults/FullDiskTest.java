@@ -9,9 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Disks that fill up: ENOSPC before the acknowledgement, nothing lost, deleting makes space. */
+@Tag("slow")
 class FullDiskTest {
     @Test
     void fullDataServersRefuseWritesAndRecoverBySpaceFromDeletes() throws IOException {

@@ -10,12 +10,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The metadata server's disk runs full: first only deletions are taken, then it stops with one
  * line; with room again everything acknowledged is there.
  */
+@Tag("slow")
 class FullRaftLogTest {
     private static final long MIB = 1 << 20;
 

@@ -8,9 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** One metadata server of three has lost its directory. */
+@Tag("slow")
 class LostMdsTest {
     private static final int CONFIGURATION = 3;
 

@@ -19,6 +19,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
@@ -30,6 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
  * disk is read and written on, nothing wrong is ever read, what lives on the bad one waits or comes
  * from another replica, and the status says what to do.
  */
+@Tag("slow")
 @TestInstance(Lifecycle.PER_CLASS)
 class OneBadDiskTest {
     private static final String SERVER = "data-1";

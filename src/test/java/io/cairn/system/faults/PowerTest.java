@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * Power cuts: all state lies on a loop-mounted file system that is shut down under load, which
  * loses exactly what was not synced. {@code -Dcairn.test.powercuts=N} cuts per file system.
  */
+@Tag("slow")
 class PowerTest {
     private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
     private static final int CUTS = Integer.getInteger("cairn.test.powercuts", 2);

@@ -19,10 +19,12 @@ import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** What needs the parts as separate processes: three MDS members, stopped and paused servers. */
+@Tag("slow")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ProcessesTest {
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");

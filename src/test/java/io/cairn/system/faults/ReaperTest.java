@@ -16,12 +16,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * The metadata server is killed while data of deleted files is still there: it goes on, and all
  * space comes back. {@code -Dcairn.test.files} sets how many files.
  */
+@Tag("slow")
 class ReaperTest {
     private static final int FILES = Integer.getInteger("cairn.test.files", 1_600);
     private static final int DIRECTORIES = 16;

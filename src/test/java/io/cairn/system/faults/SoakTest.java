@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.Test;
  * machine busy and servers are killed and started again: {@code make soak MINUTES=n}. What it does
  * to files is in {@code soak.py}.
  */
+@Tag("slow")
 class SoakTest {
     private static final int SECONDS =
             (int) (60 * Double.parseDouble(System.getProperty("cairn.test.soak.minutes", "2")));

@@ -20,6 +20,7 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.TestInstance;
  * Servers that are paused: what does not need them goes on, and nothing is left of the processes
  * that were killed while they waited.
  */
+@Tag("slow")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StuckServerTest {
     /**

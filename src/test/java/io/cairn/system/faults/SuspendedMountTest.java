@@ -17,12 +17,14 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * A mount is paused until the cluster has evicted it, as a laptop that sleeps, while another one
  * goes on: back again, it works on, but for what was lost.
  */
+@Tag("slow")
 class SuspendedMountTest {
     private static final String MDS = "mds-1";
     private static final Duration LIMIT = Duration.ofMinutes(2);

@@ -18,6 +18,7 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.TestInstance;
  * dockerd cannot run. {@code -Dcairn.test.containers.rounds} sets how often each container is
  * killed; with more than one round docker/run is tried too.
  */
+@Tag("slow")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ContainersTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.containers.rounds", 1);

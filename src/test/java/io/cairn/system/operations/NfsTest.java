@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,10 +34,17 @@ import org.junit.jupiter.params.provider.ValueSource;
  * A mount exported by nfs-ganesha with the configuration and the options that docs/nfs.md tells to
  * use, and clients of NFS versions 3 and 4 over the wire.
  */
+@Tag("slow")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class NfsTest {
-    /** ganesha asks for each of them singly: 10,000 take minutes. */
-    private static final int ENTRIES = 1_000 * Integer.getInteger("cairn.test.scale", 1);
+    private static final int ENTRIES = 10_000;
+
+    /**
+     * One of so many entries is a file, the others are symbolic links: ganesha opens files three
+     * times when it lists them, each an entry of the Raft log, so that 10,000 take minutes.
+     */
+    private static final int ENTRIES_PER_FILE =
+            Integer.getInteger("cairn.test.scale", 1) > 1 ? 1 : 20;
 
     private static final String OPTIONS = "wsync,direct_io,attr_timeout=0";
 
@@ -150,9 +158,8 @@ class NfsTest {
         make(ENTRIES, "many");
         nfs(
                 """
-                for version in (3, 4):
-                    names = Client(version).names('/nfs/many')
-                    assert sorted(names) == ['f%%05d' %% i for i in range(1, %d)], len(names)
+                names = names3(handle3('/nfs/many'))
+                assert sorted(names) == ['f%%05d' %% i for i in range(1, %d)], len(names)
                 """
                         .formatted(ENTRIES + 1));
         local("cd many; rm f*77; for i in f*99; do mv $i new-$i; done; touch last");
@@ -177,7 +184,10 @@ class NfsTest {
             for (int i = 1; i <= files; i++) {
                 byte[] name = String.format(Locale.ROOT, "f%05d", i).getBytes(UTF_8);
                 Credentials root = Credentials.getDefaultInstance();
-                made.add(direct.mknod(inode, name, Mode.REGULAR | 0644, 0, root));
+                made.add(
+                        i % ENTRIES_PER_FILE == 0
+                                ? direct.mknod(inode, name, Mode.REGULAR | 0644, 0, root)
+                                : direct.symlink(inode, name, name, root));
             }
             made.forEach(CompletableFuture::join);
         }

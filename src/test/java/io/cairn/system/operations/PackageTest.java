@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The package that {@code make package} makes of what was built: unpacked below /opt, where its
  * units and docs/operations.md expect it, in a mount namespace of each script's own.
  */
+@Tag("slow")
 class PackageTest {
     /** Package and links stand as an administrator makes them; b is for everything else. */
     private static final String FRAME =

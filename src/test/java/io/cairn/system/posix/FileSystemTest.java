@@ -38,6 +38,7 @@ class FileSystemTest {
     }
 
     @Test
+    @Tag("slow")
     void aTreeComesBackIdenticalAfterKill9() {
         Path source = Path.of(SCALE > 1 ? "/usr/include" : "/usr/include/linux");
         Path copy = cluster.mnt().resolve("include");
@@ -222,6 +223,7 @@ class FileSystemTest {
     }
 
     @Test
+    @Tag("slow")
     void manyFilesInOneDirectory() throws IOException {
         int count = 1_200 * SCALE;
         Path w = cluster.work("many");
