@@ -166,8 +166,7 @@ class NfsTest {
         nfs(
                 """
                 expected = sorted(os.listdir(local + '/nfs/many')); assert len(expected) == %d
-                for version in (3, 4):
-                    assert sorted(Client(version).names('/nfs/many')) == expected
+                assert sorted(Client(4).names('/nfs/many')) == expected
                 """
                         .formatted(ENTRIES - ENTRIES / 100 + 1));
     }
