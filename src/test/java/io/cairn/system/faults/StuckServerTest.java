@@ -37,6 +37,9 @@ class StuckServerTest {
      */
     private static final int FILES = 96;
 
+    /** Bytes, of one request: libfuse 2 has writes cut. */
+    private static final int LONGEST_WRITE = Cluster.BINDING.equals("jnr") ? 128 << 10 : 1 << 20;
+
     /** What programs and requests take of a mount. */
     private static final List<String> GAUGES =
             List.of(
@@ -170,7 +173,7 @@ class StuckServerTest {
             stuck.removeAll(free);
             assertThat(stuck).hasSizeGreaterThan(FILES / 2);
             await("all are found stuck")
-                    .until(() -> gauge("cairn_client_stuck_held_bytes") > 20 << 20);
+                    .until(() -> gauge("cairn_client_stuck_held_bytes") > 20 * LONGEST_WRITE);
 
             for (Path file : free) {
                 endsWell(write(file));

@@ -28,12 +28,11 @@ public final class Cluster implements AutoCloseable {
     /** The repository's top: the launcher lies there. */
     public static final Path REPOSITORY = repository();
 
+    /** Of every mount of the tests that does not say otherwise: native or jnr. */
+    public static final String BINDING = System.getProperty("cairn.test.binding", "native");
+
     private final Path base;
     private final Path state;
-
-    /** Of every mount of the tests that does not say otherwise: native or jnr. */
-    private static final String BINDING = System.getProperty("cairn.test.binding", "native");
-
     private final Path mountPoint;
     private final List<String> upOptions;
     private final Map<String, String> environment = new HashMap<>();
