@@ -36,7 +36,7 @@ class ReaperTest {
         try (Cluster cluster = Cluster.temporary("--processes", "--capacity", "1GiB")) {
             cluster.layOut();
             // Slow enough to be killed in the middle of it.
-            cluster.configure(MDS, c -> c + "\n[background]\nreaper_inodes_per_second = 100\n");
+            cluster.configure(MDS, c -> c + "\n[background]\nreaper_inodes_per_second = 10\n");
             cluster.up();
             // A disk's own header block is in use. A leader that has not heard of a disk leaves it
             // out.
@@ -53,7 +53,7 @@ class ReaperTest {
             double backlog = Prometheus.value(cluster, MDS, BACKLOG);
             assertThat(backlog).isGreaterThan(0).isLessThan(FILES);
             Cluster.kill9(List.of(cluster.process(MDS).orElseThrow()));
-            cluster.configure(MDS, c -> c.replace("per_second = 100", "per_second = 0"));
+            cluster.configure(MDS, c -> c.replace("per_second = 10", "per_second = 0"));
             cluster.start(MDS, "mds");
             Awaitility.await("the backlog is gone")
                     .atMost(Duration.ofSeconds(60))
