@@ -133,8 +133,14 @@ public final class ContainerCluster {
         return notes;
     }
 
-    /** SIGKILL of all processes of a container; returns when they are gone. */
+    /**
+     * SIGKILL of all processes of a container; returns when they are gone. It is an error if they
+     * ended before by themselves.
+     */
     public void kill(String name) {
+        if (!runs(name)) {
+            throw new AssertionError(name + " has ended by itself" + logs());
+        }
         docker().killContainerCmd(id(name)).exec();
         Awaitility.await(name + " is dead").atMost(PATIENCE).until(() -> !runs(name));
     }

@@ -1,6 +1,7 @@
 package io.cairn.mds.raft;
 
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
@@ -194,6 +195,9 @@ final class VotingRight {
     private void become(State next) throws IOException {
         try {
             record.write(next);
+        } catch (ClosedByInterruptException e) {
+            // Ratis interrupts an election that is over: nothing is sent, and no disk has failed.
+            throw e;
         } catch (IOException | RuntimeException e) {
             failure.failed("the file of this member's identity could not be written", e);
             throw e;

@@ -3,15 +3,19 @@ package io.cairn.mds.raft;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.file.Durable;
 import io.cairn.mds.raft.VotingRight.Past;
 import io.cairn.mds.raft.VotingRight.State;
 import java.io.IOException;
+import java.nio.channels.ClosedByInterruptException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.TermIndexProto;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class VotingRightTest {
     private final List<Object> written = new ArrayList<>();
@@ -140,6 +144,23 @@ final class VotingRightTest {
         assertThatThrownBy(right::voted).hasMessage("disk");
         assertThat(right.state()).isEqualTo(State.NEW);
         assertThat(written).containsExactly("disk");
+    }
+
+    /** Ratis interrupts the threads of an election that was decided without them. */
+    @Test
+    void aRecordThatIsInterruptedStopsNothing(@TempDir Path directory) throws IOException {
+        VotingRight right =
+                new VotingRight(
+                        State.NEW,
+                        state -> Durable.sync(directory),
+                        (reason, cause) -> written.add(reason));
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> right.stand(false)).isInstanceOf(ClosedByInterruptException.class);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(written).isEmpty();
+        assertThat(right.state()).isEqualTo(State.NEW);
+        right.stand(false);
+        assertThat(right.state()).isEqualTo(State.VOTING);
     }
 
     private VotingRight in(State state) {
