@@ -8,11 +8,12 @@ SHOW := 2>&1 | grep --line-buffered -vE '^(\[WARNING\](  *\*| *$$|.*thread-safe|
 IN_RULES := -Dtest='**/rules/*Test' -Dsurefire.failIfNoSpecifiedTests=false
 
 # System tests run the Cairn that was just packaged.
-it quick test crash soak: export CAIRN_NO_BUILD := 1
+it quick test crash sim soak: export CAIRN_NO_BUILD := 1
 
 MINUTES ?= 10
+SEEDS ?= 300
 
-.PHONY: help setup fmt check unit it quick test crash soak bench bench-rocks docs package image clean
+.PHONY: help setup fmt check unit it quick test crash sim soak bench bench-rocks docs package image clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -23,6 +24,7 @@ help:
 	@echo 'make quick   it without the classes tagged slow, about a third of the time'
 	@echo 'make test    check + unit + it, as CI runs them'
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
+	@echo 'make sim     SEEDS=n runs of a whole cluster in simulated time; SEED=n repeats one'
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make bench-rocks  the RocksDB presets under the MDS, FILES=n names, ROUNDS=n'
@@ -60,6 +62,11 @@ crash soak: export CAIRN_JAVA_OPTS :=
 crash: can-mount
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest='KillTest,PowerTest' -Dsurefire.failIfNoSpecifiedTests=false \
 	    -Dcairn.test.kills=40 -Dcairn.test.kills.processes=10 -Dcairn.test.powercuts=5 verify $(SHOW)
+
+# The state machines of a whole cluster in simulated time; 300 seeds of it are part of `test`.
+sim:
+	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest=ClusterSimTest -Dsurefire.failIfNoSpecifiedTests=false \
+	    -Dcairn.test.seeds=$(SEEDS) $(if $(SEED),-Dcairn.test.seed=$(SEED)) verify $(SHOW)
 
 # Random work of several processes against a model; two minutes of it are part of `test`.
 soak: can-mount

@@ -68,6 +68,9 @@ public final class MdsLink {
 
         /** Epoch of the map this server has. */
         long mapEpoch();
+
+        /** Epoch of the oldest map that a loop serves by. */
+        long appliedEpoch();
     }
 
     public MdsLink(
@@ -233,7 +236,8 @@ public final class MdsLink {
             LOG.warn("The metadata service does not know this server's start; registering again");
             register();
         } else {
-            lease.renewed(sent, leaseMillis);
+            lease.renewed(sent, leaseMillis, reply.getMapEpoch());
+            lease.applied(reporter.appliedEpoch());
             if (reply.getMapEpoch() > reporter.mapEpoch()) {
                 awaitMap();
             }

@@ -138,4 +138,9 @@ public final class ServerRegistration implements MdsLink.Reporter {
     public long mapEpoch() {
         return maps.epoch();
     }
+
+    @Override
+    public long appliedEpoch() {
+        return maps.confirmedEpoch();
+    }
 }

@@ -74,7 +74,7 @@ public final class EpochGate {
      *
      * @param refused whether the map of this epoch refuses a session
      */
-    void advance(long epoch, LongPredicate refused) {
+    public void advance(long epoch, LongPredicate refused) {
         List<Entry> evicted = new ArrayList<>();
         for (Entry e = first; e != null; e = e.next) {
             if (refused.test(e.session())) {
@@ -86,7 +86,7 @@ public final class EpochGate {
     }
 
     /** No request of a session that the map of this epoch refuses is admitted. Any thread. */
-    long confirmed() {
+    public long confirmed() {
         return confirmed;
     }
 }

@@ -17,8 +17,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PgLoops {
     private final List<PgLoop> loops = new ArrayList<>();
+    private final Lease lease;
 
     public PgLoops(RpcLoops eventLoops, ServerParts parts) {
+        lease = parts.lease();
         for (RpcLoop loop : eventLoops.owned()) {
             loops.add(new PgLoop(loop, parts));
         }
@@ -41,7 +43,10 @@ public final class PgLoops {
      */
     public void onMap(ClusterMap newer, List<Long> forgotten) {
         for (PgLoop loop : loops) {
-            loop.execute(() -> loop.onMap(newer, pg -> owner(pg) == loop, forgotten));
+            loop.execute(() -> {
+                loop.onMap(newer, pg -> owner(pg) == loop, forgotten);
+                lease.applied(confirmedEpoch());
+            });
         }
     }
 

@@ -124,5 +124,10 @@ class MdsLinkTest {
         public long mapEpoch() {
             return 0;
         }
+
+        @Override
+        public long appliedEpoch() {
+            return 0;
+        }
     }
 }

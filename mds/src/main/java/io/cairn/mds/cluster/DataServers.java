@@ -7,7 +7,6 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
-import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
@@ -183,21 +182,13 @@ public final class DataServers {
         long now = clock.nanos();
         for (int id : servers.silent(map.get(), now)) {
             var _ =
-                    changes.change(base -> down(base, id, now))
+                    changes.change(base -> servers.down(base, id, now))
                             .whenComplete((after, failure) -> {
                                 if (failure == null) {
                                     LOG.warn("data server {} is silent: marked down", id);
                                 }
                             });
         }
-    }
-
-    private MapUpdate.@Nullable Builder down(ClusterMap base, int id, long decidedNanos) {
-        @Nullable Server server = base.server(id);
-        if (server == null || !server.getUp() || servers.heardSince(id, decidedNanos)) {
-            return null;
-        }
-        return MapUpdate.newBuilder().addServers(server.toBuilder().setUp(false));
     }
 
     /**

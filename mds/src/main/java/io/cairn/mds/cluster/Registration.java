@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * and if this is a new process, or a disk has changed servers, the PGs of its disks begin a new
  * epoch. Pure; one thread.
  */
-final class Registration {
+public final class Registration {
     /** Of a failure domain's label. */
     static final int MAX_LABEL_BYTES = 255;
 
@@ -34,7 +34,7 @@ final class Registration {
     /**
      * @param leaseMillis what a new process is told; 0 where the map cannot hold it yet
      */
-    Registration(ClusterMap base, RegisterServerRequest wanted, int leaseMillis) {
+    public Registration(ClusterMap base, RegisterServerRequest wanted, int leaseMillis) {
         this.base = base;
         this.wanted = wanted;
         this.leaseMillis = leaseMillis;
@@ -69,7 +69,7 @@ final class Registration {
         }
     }
 
-    static @Nullable Server find(ClusterMap map, ByteString uuid) {
+    public static @Nullable Server find(ClusterMap map, ByteString uuid) {
         for (Server server : map.servers()) {
             if (server.getUuid().equals(uuid)) {
                 return server;
@@ -79,7 +79,7 @@ final class Registration {
     }
 
     /** The increment; null where the map says all that already. */
-    MapUpdate.@Nullable Builder update() {
+    public MapUpdate.@Nullable Builder update() {
         @Nullable Server before = find(base, wanted.getServerUuid());
         int id = before != null ? before.getId() : 1 + highestServer();
         @Nullable Server sameProcess =

@@ -2,6 +2,7 @@ package io.cairn.mds.cluster;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.Server;
 import java.util.ArrayList;
@@ -47,13 +48,13 @@ public final class ServerLeases {
      */
     public record Report(List<DiskStatus> disks, @Nullable PgReport pgs, String release) {
         /** Of a server that was not heard of yet. */
-        static final Report NONE = new Report(List.of(), null, "");
+        public static final Report NONE = new Report(List.of(), null, "");
     }
 
     /**
      * @param leaseNanos of servers whose lease the map does not say
      */
-    ServerLeases(long leaseNanos) {
+    public ServerLeases(long leaseNanos) {
         this.leaseNanos = leaseNanos;
     }
 
@@ -62,7 +63,7 @@ public final class ServerLeases {
      *
      * @param fromNanos until then an earlier leader may have answered any server
      */
-    void begin(ClusterMap map, long fromNanos) {
+    public void begin(ClusterMap map, long fromNanos) {
         servers.clear();
         for (Server server : map.servers()) {
             servers.put(server.getId(), new Known(fromNanos, 0, Report.NONE));
@@ -70,7 +71,7 @@ public final class ServerLeases {
         publish();
     }
 
-    void heard(int server, long nowNanos, long confirmedEpoch, Report report) {
+    public void heard(int server, long nowNanos, long confirmedEpoch, Report report) {
         servers.put(server, new Known(nowNanos, confirmedEpoch, report));
         publish();
     }
@@ -84,7 +85,7 @@ public final class ServerLeases {
      * The servers whose lease has ended. One that is up and was never heard of gets its deadline
      * with this call: nobody has answered it later than now.
      */
-    List<Integer> silent(ClusterMap map, long nowNanos) {
+    public List<Integer> silent(ClusterMap map, long nowNanos) {
         List<Integer> silent = new ArrayList<>();
         for (Server server : map.servers()) {
             if (!server.getUp()) {
@@ -100,8 +101,21 @@ public final class ServerLeases {
         return silent;
     }
 
+    /**
+     * Marks a silent server down; null if it is, or was heard of since.
+     *
+     * @param decidedNanos when it was found silent
+     */
+    public MapUpdate.@Nullable Builder down(ClusterMap base, int id, long decidedNanos) {
+        @Nullable Server server = base.server(id);
+        if (server == null || !server.getUp() || heardSince(id, decidedNanos)) {
+            return null;
+        }
+        return MapUpdate.newBuilder().addServers(server.toBuilder().setUp(false));
+    }
+
     /** Nanoseconds that it was told, whatever this leader tells others. */
-    long leaseOf(Server server) {
+    public long leaseOf(Server server) {
         return server.getLeaseMillis() == 0
                 ? leaseNanos
                 : TimeUnit.MILLISECONDS.toNanos(server.getLeaseMillis());
@@ -111,7 +125,7 @@ public final class ServerLeases {
      * Whether nothing that was admitted before the map epoch can still be in flight: every server
      * has confirmed the epoch, or is down, its lease over.
      */
-    boolean allBeyond(ClusterMap map, long epoch) {
+    public boolean allBeyond(ClusterMap map, long epoch) {
         for (Server server : map.servers()) {
             @Nullable Known known = servers.get(server.getId());
             if (server.getUp() && (known == null || known.confirmedEpoch < epoch)) {
@@ -122,7 +136,7 @@ public final class ServerLeases {
     }
 
     /** Any thread. */
-    Map<Integer, Known> all() {
+    public Map<Integer, Known> all() {
         return published;
     }
 

@@ -41,7 +41,7 @@ public final class LeaderLease {
      *     one that may still run
      * @param bornNanos when this member became leader
      */
-    LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
+    public LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
         this.others = groupSize - 1;
         this.leaseNanos = leaseNanos;
         this.bornNanos = bornNanos;
@@ -68,7 +68,7 @@ public final class LeaderLease {
      *
      * @param sentNanos when the ping that it answers was sent
      */
-    synchronized void granted(int member, long sentNanos) {
+    public synchronized void granted(int member, long sentNanos) {
         lastGranted.merge(member, sentNanos, (a, b) -> b - a > 0 ? b : a);
         int needed = (others + 1) / 2;
         if (lastGranted.size() < needed) {
@@ -109,7 +109,7 @@ public final class LeaderLease {
     }
 
     /** Whether reads whose data was fetched before {@code nowNanos} may be answered at it. */
-    boolean valid(long nowNanos) {
+    public boolean valid(long nowNanos) {
         if (others == 0) {
             return true;
         }

@@ -1,0 +1,309 @@
+package io.cairn.sim;
+
+import static io.cairn.sim.Simulation.MILLI;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.FailureDomain;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import io.cairn.mds.map.MapState;
+import io.cairn.mds.map.PgPlanner;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A whole cluster in simulated time: three metadata servers, three to five data servers with one or
+ * two disks each, several placement groups, and clients. Some seconds of faults, then everything
+ * runs and has to come to rest.
+ */
+final class ClusterSim {
+    /** Ways to break the environment or a rule, to prove that the checks see it. */
+    enum Fault {
+        NONE,
+        /** Disks say durable at once. */
+        DURABLE_AT_APPEND,
+        /** The primary believes its backups have what it has only sent. */
+        ACKNOWLEDGED_WHEN_SENT,
+        /** A retry has another number. */
+        RETRY_RENUMBERED,
+        /** A read is shown without asking whether it may be. */
+        READ_UNCOMMITTED,
+        /** A silent data server is marked down before its lease has ended. */
+        LEASE_WAIT_SKIPPED,
+        /** A renewed lease counts though a loop has not applied the map that it was given under. */
+        LEASE_UNDER_AN_OLD_MAP
+    }
+
+    static final int POOL = 1;
+    static final int PGS = 8;
+    static final long SERVER_LEASE = 3000 * MILLI;
+    static final long LEADER_LEASE = 1000 * MILLI;
+    private static final int REPLICAS = 3;
+    private static final int CLIENTS = 4;
+    private static final int OPS_PER_CLIENT = 150;
+    private static final long CHAOS = 15_000 * MILLI;
+    private static final long LIMIT = 120_000 * MILLI;
+
+    final Simulation sim;
+    final Fault fault;
+    final SimNetwork network;
+    final SimHistory history;
+    final SimRaft raft;
+    final List<SimMdsMember> mds = new ArrayList<>();
+    private final List<SimDataServer> servers = new ArrayList<>();
+    private final List<SimDisk> disks = new ArrayList<>();
+    private final List<SimClient> clients = new ArrayList<>();
+    private long lastSession;
+
+    ClusterSim(long seed, Fault fault) {
+        this.fault = fault;
+        sim = new Simulation(seed);
+        network = new SimNetwork(sim);
+        history = new SimHistory(this);
+        int count = REPLICAS + sim.random.nextInt(3);
+        for (int i = 1; i <= count; i++) {
+            SimDataServer server = new SimDataServer(this, i);
+            servers.add(server);
+            for (int d = 1 + sim.random.nextInt(2); d > 0; d--) {
+                SimDisk disk = new SimDisk(disks.size() + 1);
+                disks.add(disk);
+                server.disks.add(disk);
+            }
+        }
+        MapUpdate first = firstMap();
+        raft = new SimRaft(this, first);
+        history.map(ClusterMap.of(first));
+        for (int i = 1; i <= 3; i++) {
+            mds.add(new SimMdsMember(this, raft, i));
+        }
+        for (int i = 1; i <= CLIENTS; i++) {
+            clients.add(new SimClient(this, i, OPS_PER_CLIENT));
+        }
+    }
+
+    /** All servers are known, none has registered. */
+    private MapUpdate firstMap() {
+        Pool pool =
+                Pool.newBuilder()
+                        .setId(POOL)
+                        .setName("data")
+                        .setSize(REPLICAS)
+                        .setMinSize(2)
+                        .setPgCount(PGS)
+                        .setFailureDomain(FailureDomain.FAILURE_DOMAIN_SERVER)
+                        .build();
+        MapUpdate.Builder map =
+                MapUpdate.newBuilder()
+                        .setClusterId(ByteString.copyFrom(new byte[16]))
+                        .setEpoch(1)
+                        .addPools(pool);
+        for (SimDataServer server : servers) {
+            map.addServers(
+                    Server.newBuilder()
+                            .setId(server.number)
+                            .setUuid(server.uuid())
+                            .setAddress("127.0.0.1:1")
+                            .setHost("host" + server.number));
+            for (SimDisk disk : server.disks) {
+                map.addDisks(
+                        Disk.newBuilder()
+                                .setId(disk.id)
+                                .setUuid(SimDataServer.diskUuid(disk.id))
+                                .setServer(server.number)
+                                .setCapacityBytes(1 << 30));
+            }
+        }
+        List<List<Integer>> table = PgPlanner.plan(MapState.of(map.build()), pool);
+        for (int i = 0; i < PGS; i++) {
+            map.addPgs(
+                    PlacementGroup.newBuilder()
+                            .setPg(PgHash.pg(POOL, i))
+                            .setEpoch(1)
+                            .addAllReplicas(table.get(i))
+                            .addAllInSync(table.get(i)));
+        }
+        return map.build();
+    }
+
+    // ---- who is who ---------------------------------------------------------------------------
+
+    /** The in-sync members, the primary first. */
+    int[] members(PlacementGroup group) {
+        return group.getReplicasList().stream()
+                .filter(d -> group.getInSyncList().contains(d))
+                .mapToInt(Integer::intValue)
+                .toArray();
+    }
+
+    static boolean contains(int[] members, int disk) {
+        return Arrays.stream(members).anyMatch(m -> m == disk);
+    }
+
+    PlacementGroup group(int pg) {
+        return group(raft.map(), pg);
+    }
+
+    PlacementGroup group(ClusterMap map, int pg) {
+        return Objects.requireNonNull(map.pg(pg), "no such placement group");
+    }
+
+    SimDisk disk(int id) {
+        return disks.get(id - 1);
+    }
+
+    SimDataServer serverOf(int disk) {
+        return servers.stream().filter(s -> s.disks.contains(disk(disk))).findFirst().orElseThrow();
+    }
+
+    long newSession() {
+        return ++lastSession;
+    }
+
+    // ---- the run ------------------------------------------------------------------------------
+
+    void run() {
+        machines().forEach(SimMachine::boot);
+        raft.watch();
+        trouble();
+        sim.after(CHAOS, this::heal);
+        while (!isAtRest()) {
+            if (!sim.step() || sim.now() > LIMIT) {
+                throw new AssertionError("not at rest: " + this);
+            }
+        }
+        history.check();
+    }
+
+    private Stream<SimMachine> machines() {
+        return Stream.of(mds, servers, clients).flatMap(List::stream);
+    }
+
+    private void heal() {
+        sim.endChaos();
+        machines().forEach(SimMachine::boot);
+    }
+
+    private boolean isAtRest() {
+        return !sim.chaos()
+                && clients.stream().allMatch(SimClient::isFinished)
+                && raft.evictions().isEmpty()
+                && raft.map().pgs().stream().allMatch(this::isAtRest);
+    }
+
+    private boolean isAtRest(PlacementGroup group) {
+        int[] members = members(group);
+        long last = disk(members[0]).last(group.getPg());
+        return Arrays.stream(members)
+                .mapToObj(this::disk)
+                .allMatch(d -> d.last(group.getPg()) == last && d.committed(group.getPg()) == last);
+    }
+
+    private void trouble() {
+        sim.after(
+                sim.upTo(1200 * MILLI),
+                () -> {
+                    if (sim.chaos()) {
+                        oneFault();
+                        trouble();
+                    }
+                });
+    }
+
+    private void oneFault() {
+        SimDataServer server = servers.get(sim.random.nextInt(servers.size()));
+        SimMdsMember member = mds.get(sim.random.nextInt(mds.size()));
+        SimClient client = clients.get(sim.random.nextInt(clients.size()));
+        List<SimMachine> all = machines().toList();
+        SimMachine one = all.get(sim.random.nextInt(all.size()));
+        SimMachine other = all.get(sim.random.nextInt(all.size()));
+        long length = sim.upTo(5000 * MILLI);
+        switch (sim.random.nextInt(14)) {
+            case 0 -> crash(server);
+            case 1 -> server.crashAfterAppend(() -> crash(server));
+            case 2 -> {
+                if (sim.random.nextInt(3) == 0) {
+                    servers.forEach(this::crash);
+                }
+            }
+            case 3 -> server.pause(length);
+            case 4, 5 -> server.delayLoop(length);
+            case 6 -> crash(member);
+            case 7 -> member.pause(length);
+            case 8 -> network.cut(one, other, length);
+            case 9 ->
+                    machines()
+                            .forEach(m -> {
+                                network.cut(one, m, length);
+                                network.cut(m, one, length);
+                            });
+            case 10 -> client.pause(length);
+            case 11, 12 -> sleep(server, client);
+            default -> raft.elect();
+        }
+        if (sim.random.nextInt(3) == 0) {
+            evict(client);
+        }
+    }
+
+    /**
+     * A server is suspended for about as long as its lease lasts, and slow when it goes on. A
+     * client is evicted meanwhile, which may not know of it either.
+     */
+    private void sleep(SimDataServer server, SimClient client) {
+        long length = SERVER_LEASE / 2 + sim.upTo(SERVER_LEASE);
+        server.pause(length);
+        sim.after(
+                sim.upTo(length),
+                () -> {
+                    evict(client);
+                    client.pause(sim.upTo(SERVER_LEASE));
+                });
+        sim.after(length, () -> server.delayLoop(sim.upTo(SERVER_LEASE)));
+    }
+
+    private void evict(SimClient client) {
+        @Nullable SimMdsMember leader = raft.leader();
+        if (leader != null) {
+            leader.arrive(() -> leader.evict(client.session()));
+        }
+    }
+
+    private void crash(SimMachine machine) {
+        machine.crash();
+        sim.after(sim.upTo(1500 * MILLI), machine::boot);
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("map " + raft.map().epoch());
+        text.append(", leader ").append(raft.leader() == null ? "none" : raft.leader().name);
+        text.append(", evictions ").append(raft.evictions());
+        for (PlacementGroup group : raft.map().pgs()) {
+            text.append("\n%x epoch %d:".formatted(group.getPg(), group.getEpoch()));
+            for (int member : members(group)) {
+                SimDisk disk = disk(member);
+                SimDataServer server = serverOf(member);
+                var replica = server.real(group.getPg());
+                text.append(
+                        " disk %d %s last %d committed %d,"
+                                .formatted(
+                                        member,
+                                        replica == null
+                                                ? "none"
+                                                : replica.state() + " " + replica.epoch(),
+                                        disk.last(group.getPg()),
+                                        disk.committed(group.getPg())));
+            }
+        }
+        return text.toString();
+    }
+}

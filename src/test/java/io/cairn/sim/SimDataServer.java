@@ -1,0 +1,412 @@
+package io.cairn.sim;
+
+import static io.cairn.sim.Simulation.MILLI;
+
+import com.google.protobuf.ByteString;
+import io.cairn.common.data.DataOp;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.DiskReport;
+import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.pg.EpochGate;
+import io.cairn.dataserver.pg.Lease;
+import io.cairn.dataserver.replication.OpAnswer;
+import io.cairn.dataserver.replication.PgReplica;
+import io.cairn.dataserver.replication.SpaceLedger;
+import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A data server: the real replicas, lease and epoch gate on loops of its own. It registers and
+ * sends heartbeats as {@code MdsLink} does, and checks requests as {@code OpCall} does.
+ */
+final class SimDataServer extends SimMachine {
+    private static final long HEARTBEAT = 500 * MILLI;
+    private static final int LOOPS = 2;
+
+    final int number;
+    final List<SimDisk> disks = new ArrayList<>();
+    final ClusterSim cluster;
+    private final ByteString uuid;
+    private final SimLoop[] loops = new SimLoop[LOOPS];
+    private ByteString incarnation = ByteString.EMPTY;
+    private SpaceLedger ledger = new SpaceLedger(0, 1 << 30);
+    private Lease lease = new Lease(this::clock);
+    private ClusterMap map = ClusterMap.EMPTY;
+    private int id;
+    private int lives;
+    private int mds;
+    private @Nullable Runnable atAppend;
+
+    /** What one event loop owns. It may be busy for a while, and what it is to do waits. */
+    final class SimLoop {
+        final Map<Integer, SimReplica> replicas = new HashMap<>();
+        final EpochGate gate = new EpochGate();
+        ClusterMap applied = ClusterMap.EMPTY;
+        private long busyUntil;
+
+        /** In order with everything else that the loop is to do. */
+        void execute(Runnable task) {
+            busyUntil = Math.max(busyUntil, sim.now()) + 1;
+            after(busyUntil - sim.now(), task);
+        }
+
+        void beBusy(long nanos) {
+            busyUntil = Math.max(busyUntil, sim.now()) + nanos;
+        }
+
+        private void onMap(ClusterMap newer) {
+            if (newer.epoch() <= applied.epoch()) {
+                return;
+            }
+            applied = newer;
+            gate.advance(newer.epoch(), newer::refused);
+            for (PlacementGroup group : newer.pgs()) {
+                if (loopOf(group.getPg()) == this) {
+                    place(group);
+                }
+            }
+        }
+
+        private void place(PlacementGroup group) {
+            int[] members = cluster.members(group);
+            for (SimDisk disk : disks) {
+                @Nullable SimReplica present = replicas.get(group.getPg());
+                if (present == null && ClusterSim.contains(members, disk.id)) {
+                    present = new SimReplica(SimDataServer.this, this, disk, group.getPg(), ledger);
+                    replicas.put(group.getPg(), present);
+                }
+                if (present != null && present.disk == disk) {
+                    present.replica.onMap(group.getEpoch(), applied.epoch(), members);
+                }
+            }
+        }
+    }
+
+    SimDataServer(ClusterSim cluster, int number) {
+        super(cluster.sim, "data" + number);
+        this.cluster = cluster;
+        this.number = number;
+        uuid = uuid(number, 0);
+    }
+
+    private static ByteString uuid(int number, int life) {
+        byte[] bytes = new byte[16];
+        bytes[0] = (byte) number;
+        bytes[1] = (byte) life;
+        bytes[2] = (byte) (life >> 8);
+        return ByteString.copyFrom(bytes);
+    }
+
+    ByteString uuid() {
+        return uuid;
+    }
+
+    static ByteString diskUuid(int disk) {
+        return uuid(disk, 0xffff);
+    }
+
+    // ---- process ------------------------------------------------------------------------------
+
+    @Override
+    void started() {
+        lives++;
+        incarnation = uuid(number, lives);
+        id = 0;
+        map = ClusterMap.EMPTY;
+        atAppend = null;
+        ledger = new SpaceLedger(0, 1 << 30);
+        lease = new Lease(this::clock);
+        for (int i = 0; i < LOOPS; i++) {
+            loops[i] = new SimLoop();
+        }
+        register();
+        heartbeat();
+        tick();
+    }
+
+    @Override
+    void crashed() {
+        disks.forEach(d -> d.crash(sim.random));
+    }
+
+    SimLoop loopOf(int pg) {
+        return loops[(pg & 0xffff) % LOOPS];
+    }
+
+    @Nullable SimReplica replica(int pg) {
+        return loopOf(pg).replicas.get(pg);
+    }
+
+    boolean leaseValid() {
+        return lease.valid();
+    }
+
+    /** A long collection of garbage, or a slow call, on one loop. */
+    void delayLoop(long nanos) {
+        loops[sim.random.nextInt(LOOPS)].beBusy(nanos);
+    }
+
+    /** What is appended next is not synced yet when the server crashes, or just so. */
+    void crashAfterAppend(Runnable crash) {
+        atAppend = crash;
+    }
+
+    void appended() {
+        Runnable crash = atAppend;
+        if (crash != null) {
+            atAppend = null;
+            after(sim.upTo(8 * MILLI), crash);
+        }
+    }
+
+    private void tick() {
+        for (SimLoop loop : loops) {
+            loop.execute(() -> loop.replicas.values().forEach(r -> r.replica.tick(clock())));
+        }
+        after(MILLI * (10 + sim.random.nextInt(20)), this::tick);
+    }
+
+    // ---- metadata service ---------------------------------------------------------------------
+
+    private SimMdsMember mds() {
+        return cluster.mds.get(mds % cluster.mds.size());
+    }
+
+    private void register() {
+        RegisterServerRequest.Builder request =
+                RegisterServerRequest.newBuilder()
+                        .setServerUuid(uuid)
+                        .setIncarnation(incarnation)
+                        .setAddress("127.0.0.1:" + (1000 + number))
+                        .setHost("host" + number);
+        for (SimDisk disk : disks) {
+            request.addDisks(
+                    DiskReport.newBuilder().setUuid(diskUuid(disk.id)).setCapacityBytes(1 << 30));
+        }
+        SimMdsMember member = mds();
+        Process now = process();
+        cluster.network.send(
+                this,
+                member,
+                () ->
+                        member.register(
+                                request.build(),
+                                reply ->
+                                        cluster.network.send(
+                                                member, this, now.only(() -> registered(reply))),
+                                update -> push(member, now, update)));
+        after(
+                300 * MILLI,
+                () -> {
+                    if (id == 0) {
+                        mds++;
+                        register();
+                    }
+                });
+    }
+
+    private void registered(RegisterServerReply reply) {
+        id = reply.getServer();
+        onMap(reply.getMap());
+    }
+
+    private void heartbeat() {
+        if (id != 0) {
+            SimMdsMember member = mds();
+            Process now = process();
+            long sent = lease.now();
+            HeartbeatRequest beat =
+                    HeartbeatRequest.newBuilder()
+                            .setServer(id)
+                            .setIncarnation(incarnation)
+                            .setMapEpoch(confirmedEpoch())
+                            .build();
+            boolean[] answered = {false};
+            Runnable silent =
+                    () -> {
+                        if (!answered[0]) {
+                            mds++;
+                        }
+                    };
+            cluster.network.send(
+                    this,
+                    member,
+                    () ->
+                            member.heartbeat(
+                                    beat,
+                                    reply ->
+                                            cluster.network.send(
+                                                    member,
+                                                    this,
+                                                    now.only(() -> {
+                                                        answered[0] = true;
+                                                        answered(sent, reply);
+                                                    })),
+                                    update -> push(member, now, update)));
+            after(HEARTBEAT - 1, silent);
+        }
+        after(HEARTBEAT, this::heartbeat);
+    }
+
+    private void answered(long sent, HeartbeatReply reply) {
+        if (reply.getRegisterAgain()) {
+            register();
+        } else {
+            renewed(sent, reply.getMapEpoch());
+            if (reply.getMapEpoch() > map.epoch()) {
+                needMap();
+            }
+        }
+    }
+
+    private void renewed(long sent, long namedEpoch) {
+        boolean broken = cluster.fault == ClusterSim.Fault.LEASE_UNDER_AN_OLD_MAP;
+        lease.renewed(sent, ClusterSim.SERVER_LEASE / MILLI, broken ? 0 : namedEpoch);
+        lease.applied(confirmedEpoch());
+    }
+
+    private long confirmedEpoch() {
+        long least = Long.MAX_VALUE;
+        for (SimLoop loop : loops) {
+            least = Math.min(least, loop.gate.confirmed());
+        }
+        return least;
+    }
+
+    private void push(SimMdsMember from, Process to, MapUpdate update) {
+        cluster.network.send(from, this, to.only(() -> onMap(update)));
+    }
+
+    private void onMap(MapUpdate update) {
+        if (id == 0 || update.getEpoch() <= map.epoch()) {
+            return;
+        }
+        @Nullable ClusterMap newer = map.apply(update);
+        if (newer == null) {
+            needMap();
+            return;
+        }
+        map = newer;
+        ledger.servers(newer.servers().size());
+        newer.disks().forEach(d -> ledger.place(d.getId(), d.getServer()));
+        for (SimLoop loop : loops) {
+            loop.execute(() -> {
+                loop.onMap(newer);
+                lease.applied(confirmedEpoch());
+            });
+        }
+    }
+
+    void needMap() {
+        SimMdsMember member = mds();
+        Process now = process();
+        cluster.network.send(
+                this, member, () -> member.askMap(update -> push(member, now, update)));
+    }
+
+    // ---- clients ------------------------------------------------------------------------------
+
+    /** A mutation as it arrives. */
+    void mutate(DataOp op, OpAnswer answer) {
+        SimLoop loop = loopOf(op.pg());
+        loop.execute(() -> {
+            @Nullable SimReplica replica = admitted(loop, op, answer);
+            if (replica != null) {
+                new Call(loop, op, answer).start(replica);
+            }
+        });
+    }
+
+    /** A read as it arrives. */
+    void read(DataOp op, ReadAnswer answer) {
+        SimLoop loop = loopOf(op.pg());
+        loop.execute(() -> {
+            @Nullable SimReplica replica = admitted(loop, op, answer);
+            if (replica != null) {
+                replica.read(op, answer);
+            }
+        });
+    }
+
+    /** What a read has seen, should it be shown. */
+    interface ReadAnswer extends OpAnswer {
+        void seen(long sequence, String identity);
+    }
+
+    private @Nullable SimReplica admitted(SimLoop loop, DataOp op, OpAnswer answer) {
+        if (loop.applied.epoch() < op.mapEpoch()) {
+            needMap();
+            answer.fail(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "a newer map is on its way"));
+            return null;
+        }
+        if (loop.applied.refused(op.session())) {
+            answer.fail(RpcStatus.fail(Errno.EIO, Advice.FENCED, "evicted"));
+            return null;
+        }
+        @Nullable SimReplica replica = loop.replicas.get(op.pg());
+        if (replica == null) {
+            answer.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "elsewhere"));
+        }
+        return replica;
+    }
+
+    /** A mutation in flight, which leaves when the map refuses its session. */
+    private static final class Call extends EpochGate.Entry implements OpAnswer {
+        private final SimLoop loop;
+        private final DataOp op;
+        private final OpAnswer answer;
+
+        Call(SimLoop loop, DataOp op, OpAnswer answer) {
+            this.loop = loop;
+            this.op = op;
+            this.answer = answer;
+            loop.gate.enter(this);
+        }
+
+        void start(SimReplica replica) {
+            replica.replica.onOperation(op, Unpooled.EMPTY_BUFFER, this);
+        }
+
+        @Override
+        protected long session() {
+            return op.session();
+        }
+
+        @Override
+        protected void refused() {
+            fail(RpcStatus.fail(Errno.EIO, Advice.FENCED, "evicted"));
+        }
+
+        @Override
+        public void done() {
+            if (loop.gate.leave(this)) {
+                answer.done();
+            }
+        }
+
+        @Override
+        public void fail(RpcStatus status) {
+            if (loop.gate.leave(this)) {
+                answer.fail(status);
+            }
+        }
+    }
+
+    /** The real replica of a placement group, with what it needs of this server. */
+    @Nullable PgReplica real(int pg) {
+        @Nullable SimReplica replica = replica(pg);
+        return replica == null ? null : replica.replica;
+    }
+}

@@ -1,0 +1,241 @@
+package io.cairn.sim;
+
+import static io.cairn.sim.Simulation.MILLI;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.HeartbeatReply;
+import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.RegisterServerReply;
+import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Server;
+import io.cairn.mds.cluster.Registration;
+import io.cairn.mds.cluster.ServerLeases;
+import io.cairn.mds.leader.LeaderLease;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One member of the metadata service, with the leases, registrations and supervision of the real
+ * one. Its log is {@link SimRaft}; as leader it decides by its own clock, and may be paused while
+ * it thinks that it leads.
+ */
+final class SimMdsMember extends SimMachine {
+    private static final long TICK = 50 * MILLI;
+    private static final long PING = 100 * MILLI;
+
+    final int id;
+    private final ClusterSim cluster;
+    private final SimRaft raft;
+
+    /** Newest term this member has voted in; a vote is durable. */
+    private long votedTerm;
+
+    private @Nullable Office office;
+
+    /** Being leader of a term. */
+    private final class Office {
+        final long term;
+        final LeaderLease lease;
+        final ServerLeases servers = new ServerLeases(ClusterSim.SERVER_LEASE);
+        final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
+
+        Office(long term) {
+            this.term = term;
+            lease = new LeaderLease(cluster.mds.size(), ClusterSim.LEADER_LEASE, clock());
+            servers.begin(raft.map(), lease.servingFromNanos());
+        }
+
+        boolean serves() {
+            return office == this && lease.valid(clock());
+        }
+
+        void change(Function<ClusterMap, MapUpdate.@Nullable Builder> edit, Runnable then) {
+            raft.propose(SimMdsMember.this, term, edit, then);
+        }
+    }
+
+    SimMdsMember(ClusterSim cluster, SimRaft raft, int id) {
+        super(cluster.sim, "mds" + id);
+        this.cluster = cluster;
+        this.raft = raft;
+        this.id = id;
+    }
+
+    @Override
+    void started() {
+        tick();
+        ping();
+    }
+
+    @Override
+    void crashed() {
+        office = null;
+    }
+
+    // ---- Raft ---------------------------------------------------------------------------------
+
+    /** Whether it gives its vote, which ends the grants to the leader before. */
+    boolean vote(long term) {
+        if (term <= votedTerm) {
+            return false;
+        }
+        votedTerm = term;
+        return true;
+    }
+
+    void lead(long term) {
+        office = new Office(term);
+    }
+
+    boolean leads(long term) {
+        return office != null && office.term == term;
+    }
+
+    private void ping() {
+        @Nullable Office now = office;
+        if (now != null) {
+            long sent = clock();
+            for (SimMdsMember other : cluster.mds) {
+                if (other != this) {
+                    cluster.network.send(this, other, () -> other.pinged(this, now, sent));
+                }
+            }
+        }
+        after(PING, this::ping);
+    }
+
+    private void pinged(SimMdsMember leader, Office by, long sent) {
+        if (by.term == votedTerm) {
+            cluster.network.send(this, leader, () -> by.lease.granted(id, sent));
+        } else if (by.term < votedTerm) {
+            cluster.network.send(this, leader, () -> leader.deposed(by));
+        }
+    }
+
+    private void deposed(Office by) {
+        if (office == by) {
+            office = null;
+        }
+    }
+
+    /** The map has changed in this term: whoever follows it is told. */
+    void mapChanged(ClusterMap before, ClusterMap now) {
+        @Nullable Office leading = office;
+        if (leading != null) {
+            MapUpdate increment = ClusterMap.diff(before, now);
+            leading.followers.values().forEach(f -> f.accept(increment));
+        }
+    }
+
+    // ---- requests: an answer or silence --------------------------------------------------------
+
+    void register(
+            RegisterServerRequest wanted,
+            Consumer<RegisterServerReply> reply,
+            Consumer<MapUpdate> push) {
+        @Nullable Office leading = office;
+        if (leading == null || !leading.serves()) {
+            return;
+        }
+        int lease = (int) (ClusterSim.SERVER_LEASE / MILLI);
+        leading.change(
+                base -> new Registration(base, wanted, lease).update(),
+                () -> {
+                    @Nullable Server server = Registration.find(raft.map(), wanted.getServerUuid());
+                    if (server == null || !leading.serves()) {
+                        return;
+                    }
+                    leading.servers.heard(server.getId(), clock(), 0, ServerLeases.Report.NONE);
+                    leading.followers.put(server.getId(), push);
+                    reply.accept(
+                            RegisterServerReply.newBuilder()
+                                    .setServer(server.getId())
+                                    .setLeaseMillis((int) (leading.servers.leaseOf(server) / MILLI))
+                                    .setMap(raft.map().toUpdate())
+                                    .build());
+                });
+    }
+
+    void heartbeat(
+            HeartbeatRequest beat, Consumer<HeartbeatReply> reply, Consumer<MapUpdate> push) {
+        @Nullable Office leading = office;
+        if (leading == null || !leading.serves()) {
+            return;
+        }
+        ClusterMap map = raft.map();
+        @Nullable Server server = map.server(beat.getServer());
+        boolean known =
+                server != null
+                        && server.getUp()
+                        && server.getIncarnation().equals(beat.getIncarnation());
+        if (known) {
+            leading.servers.heard(
+                    beat.getServer(), clock(), beat.getMapEpoch(), ServerLeases.Report.NONE);
+            leading.followers.put(beat.getServer(), push);
+        }
+        reply.accept(
+                HeartbeatReply.newBuilder()
+                        .setMapEpoch(map.epoch())
+                        .setRegisterAgain(!known)
+                        .build());
+        if (beat.getMapEpoch() < map.epoch()) {
+            push.accept(map.toUpdate());
+        }
+    }
+
+    /** The whole map. */
+    void askMap(Consumer<MapUpdate> reply) {
+        if (office != null && office.serves()) {
+            reply.accept(raft.map().toUpdate());
+        }
+    }
+
+    // ---- duties -------------------------------------------------------------------------------
+
+    private void tick() {
+        @Nullable Office leading = office;
+        if (leading != null && leading.serves()) {
+            supervise(leading);
+            for (var eviction : Map.copyOf(raft.evictions()).entrySet()) {
+                boolean fenced = leading.servers.allBeyond(raft.map(), eviction.getValue());
+                if (fenced) {
+                    raft.release(this, leading.term, eviction.getKey());
+                }
+            }
+        }
+        after(TICK, this::tick);
+    }
+
+    private void supervise(Office leading) {
+        long now = clock();
+        List<Integer> silent = leading.servers.silent(raft.map(), now);
+        if (cluster.fault == ClusterSim.Fault.LEASE_WAIT_SKIPPED) {
+            silent =
+                    leading.servers.all().entrySet().stream()
+                            .filter(e -> now - e.getValue().answeredNanos() > 700 * MILLI)
+                            .map(Map.Entry::getKey)
+                            .toList();
+        }
+        for (int id : silent) {
+            leading.change(base -> leading.servers.down(base, id, now), () -> {});
+        }
+    }
+
+    /** Of a client that has done nothing wrong: as an administrator does. */
+    void evict(long session) {
+        @Nullable Office leading = office;
+        if (leading != null && leading.serves()) {
+            leading.change(
+                    base ->
+                            base.refused(session)
+                                    ? null
+                                    : MapUpdate.newBuilder().addRefusedSessions(session),
+                    () -> {});
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package io.cairn.sim;
+
+import static io.cairn.sim.Simulation.MILLI;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.mds.map.MapChecks;
+import io.cairn.mds.map.MapState;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The log of the metadata service as its users see it: a leader for each term, elected by a
+ * majority; an entry of an older term may be lost or not. What is applied is the real map.
+ */
+final class SimRaft {
+    private static final long COMMIT = 30 * MILLI;
+    private static final long ELECTION = 800 * MILLI;
+
+    private final ClusterSim cluster;
+    private final Map<Long, Long> evictions = new TreeMap<>();
+    private MapState state;
+    private ClusterMap map;
+    private long term;
+    private long lastElection;
+
+    SimRaft(ClusterSim cluster, MapUpdate first) {
+        this.cluster = cluster;
+        state = MapState.of(first);
+        map = ClusterMap.of(first);
+    }
+
+    ClusterMap map() {
+        return map;
+    }
+
+    /** Sessions that are being evicted, with the map epoch that refuses them. */
+    Map<Long, Long> evictions() {
+        return evictions;
+    }
+
+    @Nullable SimMdsMember leader() {
+        return cluster.mds.stream().filter(m -> m.isUp() && m.leads(term)).findFirst().orElse(null);
+    }
+
+    /** Elects another leader when there is none, or the one there is does not reach a majority. */
+    void watch() {
+        @Nullable SimMdsMember leader = leader();
+        boolean leads = leader != null && leader.runs() && reaches(leader);
+        if (leads) {
+            lastElection = cluster.sim.now();
+        } else if (cluster.sim.now() - lastElection > ELECTION) {
+            elect();
+        }
+        cluster.sim.after(cluster.sim.upTo(200 * MILLI), this::watch);
+    }
+
+    void elect() {
+        List<SimMdsMember> able =
+                new ArrayList<>(cluster.mds.stream().filter(m -> m.runs() && reaches(m)).toList());
+        if (able.isEmpty()) {
+            return;
+        }
+        SimMdsMember candidate = able.get(cluster.sim.random.nextInt(able.size()));
+        lastElection = cluster.sim.now();
+        long next = term + 1;
+        List<SimMdsMember> voters =
+                cluster.mds.stream().filter(m -> m.runs() && exchange(candidate, m)).toList();
+        if (voters.size() * 2 > cluster.mds.size()) {
+            term = next;
+            voters.forEach(v -> v.vote(next));
+            candidate.lead(next);
+        }
+    }
+
+    private boolean reaches(SimMdsMember from) {
+        long reached = cluster.mds.stream().filter(m -> m.runs() && exchange(from, m)).count();
+        return reached * 2 > cluster.mds.size();
+    }
+
+    private boolean exchange(SimMdsMember a, SimMdsMember b) {
+        return a == b || (!cluster.network.isCut(a, b) && !cluster.network.isCut(b, a));
+    }
+
+    /**
+     * @param then in the life of the proposer that proposed, if it was committed in that term
+     */
+    void propose(
+            SimMdsMember by,
+            long inTerm,
+            Function<ClusterMap, MapUpdate.@Nullable Builder> edit,
+            Runnable then) {
+        ClusterMap base = map;
+        MapUpdate.@Nullable Builder made = edit.apply(base);
+        if (made == null) {
+            then.run();
+            return;
+        }
+        MapUpdate update = made.setBaseEpoch(base.epoch()).setEpoch(base.epoch() + 1).build();
+        Runnable again =
+                by.process()
+                        .only(() -> {
+                            if (by.leads(inTerm)) {
+                                propose(by, inTerm, edit, then);
+                            }
+                        });
+        Runnable done = by.process().only(then);
+        commit(
+                by,
+                inTerm,
+                () -> {
+                    if (state.epoch() != update.getBaseEpoch()) {
+                        return again;
+                    }
+                    apply(update);
+                    return done;
+                });
+    }
+
+    /** The refused session is gone for good: what it held may be given to others. */
+    void release(SimMdsMember by, long inTerm, long session) {
+        commit(
+                by,
+                inTerm,
+                () -> {
+                    if (evictions.remove(session) != null) {
+                        cluster.history.released(session);
+                    }
+                    return () -> {};
+                });
+    }
+
+    private void commit(SimMdsMember by, long inTerm, Supplier<Runnable> apply) {
+        cluster.sim.after(
+                cluster.sim.upTo(COMMIT),
+                () -> {
+                    if (inTerm == term && by.isUp()) {
+                        if (reaches(by)) {
+                            apply.get().run();
+                        } else {
+                            commit(by, inTerm, apply); // it waits for a majority
+                        }
+                    } else if (cluster.sim.now() - lastElection < COMMIT
+                            && cluster.sim.random.nextBoolean()) {
+                        var _ = apply.get(); // the next leader found it in its log
+                    }
+                });
+    }
+
+    private void apply(MapUpdate update) {
+        @Nullable String objection = MapChecks.objection(state, update);
+        if (objection != null) {
+            throw new AssertionError("the map cannot become so: " + objection);
+        }
+        ClusterMap before = map;
+        state = state.with(update);
+        map = ClusterMap.of(state.toUpdate());
+        update.getRefusedSessionsList().forEach(s -> evictions.put(s, map.epoch()));
+        cluster.history.map(map);
+        @Nullable SimMdsMember leader = leader();
+        if (leader != null) {
+            leader.mapChanged(before, map);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+package io.cairn.sim;
+
+import static io.cairn.sim.Simulation.MILLI;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.replication.DiskSpace;
+import io.cairn.dataserver.replication.PeerAnswer;
+import io.cairn.dataserver.replication.PgHistory;
+import io.cairn.dataserver.replication.PgLimits;
+import io.cairn.dataserver.replication.PgOutputs;
+import io.cairn.dataserver.replication.PgReplica;
+import io.cairn.dataserver.replication.PgState;
+import io.cairn.dataserver.replication.Prepare;
+import io.cairn.dataserver.replication.PrepareAnswer;
+import io.cairn.dataserver.replication.SpaceLedger;
+import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.sim.ClusterSim.Fault;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One real {@link PgReplica} between its simulated disk and the other members. */
+final class SimReplica implements PgOutputs {
+    private static final PgLimits LIMITS = new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI);
+    private static final DiskSpace SPACE = new DiskSpace(1L << 40, false);
+
+    final SimDisk disk;
+    final PgReplica replica;
+    private final SimDataServer server;
+    private final SimDataServer.SimLoop loop;
+    private final ClusterSim cluster;
+    private final Simulation sim;
+    private final int pg;
+
+    SimReplica(
+            SimDataServer server,
+            SimDataServer.SimLoop loop,
+            SimDisk disk,
+            int pg,
+            SpaceLedger ledger) {
+        this.server = server;
+        this.loop = loop;
+        this.disk = disk;
+        this.pg = pg;
+        cluster = server.cluster;
+        sim = server.sim;
+        replica = new PgReplica(pg, disk.id, LIMITS, this, ledger);
+    }
+
+    // ---- reads --------------------------------------------------------------------------------
+
+    void read(DataOp op, SimDataServer.ReadAnswer answer) {
+        @Nullable RpcStatus refusal = replica.admitRead(op);
+        if (refusal != null) {
+            answer.fail(refusal);
+            return;
+        }
+        long admitted = replica.epoch();
+        server.after(
+                sim.upTo(3 * MILLI),
+                () -> {
+                    long newest = disk.newestWrite(pg, op.inode());
+                    answer.seen(newest, newest == 0 ? "" : SimDisk.identity(disk.get(pg, newest)));
+                    loop.execute(() -> {
+                        if (cluster.fault == Fault.READ_UNCOMMITTED) {
+                            answer.done();
+                        } else {
+                            replica.onReadDone(admitted, op, answer);
+                        }
+                    });
+                });
+    }
+
+    // ---- own disk -----------------------------------------------------------------------------
+
+    @Override
+    public void append(PgLogEntry entry) {
+        disk.append(pg, entry);
+        server.appended();
+        if (cluster.fault == Fault.DURABLE_AT_APPEND) {
+            loop.execute(() -> replica.onDurable(entry.epoch(), entry.sequence()));
+        }
+        long end = disk.lastLsn();
+        server.after(
+                sim.upTo(10 * MILLI),
+                () -> {
+                    for (SimDisk.Logged logged : disk.synced(end)) {
+                        server.loopOf(logged.pg()).execute(() -> durable(logged));
+                    }
+                });
+    }
+
+    private void durable(SimDisk.Logged logged) {
+        @Nullable SimReplica of = server.replica(logged.pg());
+        if (of != null && of.disk == disk) {
+            of.replica.onDurable(logged.entry().epoch(), logged.entry().sequence());
+        }
+    }
+
+    /** Now and then a disk has no room. */
+    @Override
+    public boolean appendIfRoom(PgLogEntry entry) {
+        if (sim.chance(0.03)) {
+            return false;
+        }
+        if (replica.state() == PgState.ACTIVE) {
+            cluster.history.admitted(pg, entry);
+        }
+        append(entry);
+        return true;
+    }
+
+    @Override
+    public boolean overwrites(DataOp op) {
+        return false;
+    }
+
+    @Override
+    public boolean isFlushing() {
+        return false;
+    }
+
+    @Override
+    public void commit(long sequence) {
+        for (long s = disk.committed(pg) + 1; s <= sequence; s++) {
+            cluster.history.committed(pg, replica.epoch(), disk.get(pg, s));
+        }
+        disk.commit(pg, sequence);
+    }
+
+    @Override
+    public void dropTail(long kept) {
+        server.after(
+                sim.upTo(10 * MILLI),
+                () -> {
+                    disk.dropTail(pg, kept);
+                    loop.execute(() -> replica.onTailDropped(kept));
+                });
+    }
+
+    @Override
+    public void readEntries(long after) {
+        server.after(
+                sim.upTo(10 * MILLI),
+                () -> {
+                    List<PgLogEntry> entries = disk.after(pg, after);
+                    loop.execute(() -> replica.onEntries(entries));
+                });
+    }
+
+    @Override
+    public PgLogState logState() {
+        return disk.state(pg);
+    }
+
+    @Override
+    public long truncateSequence(long inode, int chunk) {
+        return 0;
+    }
+
+    @Override
+    public DiskSpace space() {
+        return SPACE;
+    }
+
+    // ---- other members ------------------------------------------------------------------------
+
+    /**
+     * Calls a method of another member's replica; the answer finds only the process that asked. No
+     * answer within a while is told as one.
+     */
+    private void call(
+            int to, long epoch, BiConsumer<SimReplica, Consumer<Consumer<PgReplica>>> method) {
+        SimDataServer target = cluster.serverOf(to);
+        boolean[] answered = {false};
+        SimMachine.Process asking = server.process();
+        Consumer<Consumer<PgReplica>> reply =
+                action ->
+                        cluster.network.send(
+                                target,
+                                server,
+                                asking.only(() ->
+                                        loop.execute(() -> {
+                                            answered[0] = true;
+                                            action.accept(replica);
+                                        })));
+        cluster.network.send(
+                server,
+                target,
+                () ->
+                        target.loopOf(pg)
+                                .execute(() -> {
+                                    @Nullable SimReplica other = target.replica(pg);
+                                    if (other != null && other.disk.id == to) {
+                                        method.accept(other, reply);
+                                    }
+                                }));
+        server.after(
+                200 * MILLI,
+                () -> {
+                    if (!answered[0]) {
+                        loop.execute(() -> replica.onPeerLost(to, epoch));
+                    }
+                });
+    }
+
+    @Override
+    public void sendPrepare(Prepare p) {
+        int to = p.targetDisk();
+        if (cluster.fault == Fault.ACKNOWLEDGED_WHEN_SENT) {
+            long sequence = p.entry().sequence();
+            loop.execute(() -> replica.onPrepareReply(to, p.pgEpoch(), sequence, SPACE));
+        }
+        call(
+                to,
+                p.pgEpoch(),
+                (other, reply) ->
+                        other.replica.onPrepare(
+                                p,
+                                new PrepareAnswer() {
+                                    @Override
+                                    public void durable(long e, long s, DiskSpace free) {
+                                        reply.accept(me -> me.onPrepareReply(to, e, s, free));
+                                    }
+
+                                    @Override
+                                    public void gap(long e, long have, DiskSpace free) {
+                                        reply.accept(me -> me.onPrepareGap(to, e, have));
+                                    }
+
+                                    @Override
+                                    public void refuse(RpcStatus status) {
+                                        reply.accept(me -> me.onPeerLost(to, p.pgEpoch()));
+                                    }
+                                }));
+    }
+
+    @Override
+    public void sendQuery(int to, long epoch) {
+        call(
+                to,
+                epoch,
+                (other, reply) ->
+                        other.replica.onQuery(
+                                epoch,
+                                new PeerAnswer() {
+                                    @Override
+                                    public void history(long e, PgHistory h, DiskSpace free) {
+                                        reply.accept(me -> me.onPeerHistory(to, e, h, free));
+                                    }
+
+                                    @Override
+                                    public void refuse(RpcStatus status) {
+                                        reply.accept(me -> me.onPeerLost(to, epoch));
+                                    }
+                                }));
+    }
+
+    @Override
+    public void sendFetch(int to, long epoch, long after) {
+        call(
+                to,
+                epoch,
+                (other, reply) -> {
+                    if (other.replica.admitFetch(epoch) == null) {
+                        List<PgLogEntry> all = other.disk.after(pg, after);
+                        List<PgLogEntry> some = all.subList(0, Math.min(3, all.size()));
+                        reply.accept(me -> me.onFetched(to, epoch, some));
+                    }
+                });
+    }
+
+    @Override
+    public void sendCommit(int to, long epoch, long sequence) {
+        call(to, epoch, (other, reply) -> other.replica.onCommit(epoch, sequence));
+    }
+
+    // ---- server -------------------------------------------------------------------------------
+
+    @Override
+    public void needMap() {
+        server.needMap();
+    }
+
+    @Override
+    public boolean leaseValid() {
+        return server.leaseValid();
+    }
+
+    @Override
+    public void stateChanged(PgState state, String reason) {
+        if (state == PgState.DAMAGED) {
+            throw new AssertionError(
+                    "placement group %x on disk %d is damaged: %s".formatted(pg, disk.id, reason));
+        }
+    }
+}
