@@ -10,15 +10,14 @@ import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.PrimaryDisk;
 import io.cairn.common.proto.Method;
 import io.cairn.common.rpc.BackOff;
-import io.cairn.common.rpc.RpcCallback;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
-import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,10 +25,22 @@ import org.jspecify.annotations.Nullable;
  * attempts, so that it is executed once, and with the number the truncations it knows, so that it
  * is known under which it was executed; only a refusal because of an unknown truncation, which
  * cannot have been executed, gives it a new number. It belongs to one session and fails with its
- * end. One attempt is in flight at a time, so the fields need no lock: each attempt happens after
- * the one before.
+ * end.
+ *
+ * <p>One thread at a time owns it: whoever took it from where it was, which is the line of {@link
+ * PgBudgets}, the calls parked, or its attempt among those {@link InFlight}. The owner alone uses
+ * the fields and calls the methods, but for those that say any thread, and owns it no more once it
+ * has put it into one of them. So the fields need no lock, and each attempt happens after the one
+ * before.
+ *
+ * <p>Attempts that were abandoned, or lost with a connection, may arrive late. A number that was
+ * executed is known to its PG until {@code ackedBelow} has passed it, and refused from then on. One
+ * that {@code REFRESH_INODE} made us give up was not executed by a primary that knows all that was
+ * before, and is refused wherever the truncation is known that this primary knew; the number after
+ * it is sent with that truncation, so where it is executed the old one never is again. See {@code
+ * docs/architecture/client.md}.
  */
-final class DataCall implements RpcCallback {
+final class DataCall {
     private static final int MAX_CHECKSUM_ERRORS = 4;
     private static final int[] NO_CRCS = {};
 
@@ -106,24 +117,30 @@ final class DataCall implements RpcCallback {
         this.outcome = outcome;
     }
 
+    /** Any thread. */
     DataSession session() {
         return session;
     }
 
-    /** Whose budget it takes. */
+    /** Whose budget it takes. Any thread. */
     int pg() {
         return pg;
     }
 
+    /** Any thread. */
     long bytes() {
         return length;
     }
 
+    /** Any thread. */
     boolean late(long now) {
         return now - deadlineNanos >= 0;
     }
 
-    /** Nobody waits for it, and no data server can have executed it, or it changes nothing. */
+    /**
+     * Nobody waits for it, and no data server can have executed it, or it changes nothing. The
+     * owner's answer counts, anybody else's is a hint.
+     */
     boolean droppable() {
         return number == 0 && outcome.unwanted();
     }
@@ -180,8 +197,8 @@ final class DataCall implements RpcCallback {
         }
         boolean known = map.pool(view.pool()) != null;
         int inPg = known ? map.pgOf(view.pool(), target.inode(), chunk) : 0;
-        InetSocketAddress address = known ? map.primaryAddress(inPg) : null;
-        if (address == null) {
+        PrimaryDisk primary = known ? map.primary(inPg) : null;
+        if (primary == null) {
             last =
                     known
                             ? "PG " + Integer.toHexString(inPg) + " has no data server yet"
@@ -193,17 +210,31 @@ final class DataCall implements RpcCallback {
         if (type == DataOpType.WRITE && number == 0) {
             number = session.numbers().begin();
         }
-        RpcChannel channel = client.channels().channel(address);
+        attempt(map, inPg, primary, now);
+    }
+
+    private void attempt(ClusterMap map, int inPg, PrimaryDisk to, long now) {
+        RpcChannel channel = client.channels().channel(to.address());
         DataOp op = op(inPg, map.epoch(), view);
+        int method = type == DataOpType.WRITE ? Method.DATA_WRITE_VALUE : Method.DATA_READ_VALUE;
+        long patience = now + client.attemptNanos();
+        long until = patience - deadlineNanos < 0 ? patience : deadlineNanos;
+        var attempt = new DataAttempt(this, client.inFlight(), inPg, to, now);
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(DataOpFormat.encodedLength(op));
         DataOpFormat.encode(op, head);
-        long attempt = now + client.attemptNanos();
-        channel.call(
-                type == DataOpType.WRITE ? Method.DATA_WRITE_VALUE : Method.DATA_READ_VALUE,
-                head,
-                payload.retainedDuplicate(),
-                attempt - deadlineNanos < 0 ? attempt : deadlineNanos,
-                this);
+        ByteBuf body = payload.retainedDuplicate();
+        client.inFlight().add(attempt);
+        // It may be answered, abandoned, sent again and over from here on: it is not ours any more.
+        try {
+            channel.call(method, head, body, until, attempt);
+        } catch (RuntimeException | OutOfMemoryError e) {
+            if (client.inFlight().take(attempt)) {
+                throw e;
+            } // else somebody else goes on with it
+        }
+        if (attempt.deposedBy(client.map().current())) {
+            client.abandon(attempt);
+        }
     }
 
     private DataOp op(int inPg, long mapEpoch, DataView view) {
@@ -215,8 +246,8 @@ final class DataCall implements RpcCallback {
                 : DataOp.read(inPg, range, caller, known);
     }
 
-    @Override
-    public void done(RpcStatus status, ByteBuf head, ByteBuf received) {
+    /** The attempt in flight is over. */
+    void answered(RpcStatus status, ByteBuf head, ByteBuf received) {
         if (!status.ok()) {
             failed(status);
             return;
@@ -266,7 +297,12 @@ final class DataCall implements RpcCallback {
                 client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             }
             case REFRESH_INODE -> renewed();
-            case RETRY, NOT_LEADER -> client.park(this, BackOff.REQUESTS.delayNanos(attempts));
+            case RETRY, NOT_LEADER -> {
+                if (status.errno() == Errno.EHOSTUNREACH) {
+                    client.suspect();
+                }
+                client.park(this, BackOff.REQUESTS.delayNanos(attempts));
+            }
         }
     }
 
@@ -280,7 +316,11 @@ final class DataCall implements RpcCallback {
         }
     }
 
-    /** The data server knows a newer truncation than we do, so it has not executed this number. */
+    /**
+     * The data server knows a newer truncation than we do, so it has not executed this number. It
+     * answered the attempt in flight: what an abandoned one is refused with says nothing about the
+     * attempts after it.
+     */
     private void renewed() {
         endNumber();
         var _ =

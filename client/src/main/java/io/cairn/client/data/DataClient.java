@@ -22,9 +22,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Sends pieces of files to the primaries of their placement groups and repeats them until they are
- * answered or late, or their session has ended. Those for PGs that do not answer wait apart, see
- * {@link PgBudgets}. Any thread; outcomes are reported on event loops or on the timer, never on the
- * thread that asked before the method has returned, unless the request is refused at once.
+ * answered or late, or their session has ended: at once when the map names another primary, which
+ * is asked for when one is silent. Those for PGs that do not answer wait apart, see {@link
+ * PgBudgets}. Any thread; outcomes are reported on event loops or on the timer, never on the thread
+ * that asked before the method has returned, unless the request is refused at once.
  */
 public final class DataClient {
     /** Receives the outcome of one piece, once; must not block. */
@@ -51,7 +52,8 @@ public final class DataClient {
      * The limits of a client's data path.
      *
      * @param attemptNanos how long one attempt may take; a PG that is silent for a tenth of it is
-     *     taken for stuck
+     *     taken for stuck, and a request that has no answer after a tenth of it has the newest map
+     *     asked for
      * @param maxInFlightBytes of requests to PGs that answer
      * @param maxHeldBytes of memory that writes may take
      */
@@ -77,9 +79,12 @@ public final class DataClient {
     private final long attemptNanos;
     private final Fenced fenced;
     private final Runnable refreshMap;
+    private final long silentNanos;
+    private final Suspicion suspicion;
     private final PgBudgets<DataCall> budgets;
     private final StuckLog stuckLog = new StuckLog(this::primaryOf, LOG::warn, LOG::info);
     private final Set<DataCall> parked = ConcurrentHashMap.newKeySet();
+    private final InFlight inFlight = new InFlight();
     private volatile DataSession session = new DataSession(0);
 
     /**
@@ -101,13 +106,14 @@ public final class DataClient {
         this.attemptNanos = limits.attemptNanos;
         this.fenced = fenced;
         this.refreshMap = refreshMap;
-        long stuckNanos = limits.attemptNanos / 10;
+        this.silentNanos = limits.attemptNanos / 10;
+        this.suspicion = new Suspicion(silentNanos, refreshMap, System.nanoTime());
         this.budgets =
                 new PgBudgets<>(
                         new PgBudgets.Limits(
-                                limits.maxInFlightBytes, limits.maxHeldBytes, stuckNanos));
-        map.onChange(this::unpark);
-        long tick = Math.clamp(stuckNanos / 4, TICK_MIN_NANOS, TICK_MAX_NANOS);
+                                limits.maxInFlightBytes, limits.maxHeldBytes, silentNanos));
+        map.onChange(this::mapChanged);
+        long tick = Math.clamp(silentNanos / 4, TICK_MIN_NANOS, TICK_MAX_NANOS);
         var _ = Periodic.every(timer, tick, "The care for requests that wait", this::tick);
     }
 
@@ -287,6 +293,9 @@ public final class DataClient {
         stuckLog.look(budgets.stuckSince(), now);
         budgets.remove(call -> call.late(now)).forEach(DataCall::send);
         startPossible();
+        if (inFlight.silentFor(silentNanos, now)) {
+            suspicion.raise(now);
+        }
     }
 
     private String primaryOf(int pg) {
@@ -348,8 +357,30 @@ public final class DataClient {
         return in.ended();
     }
 
+    /** The attempts whose outcome is awaited. */
+    InFlight inFlight() {
+        return inFlight;
+    }
+
     void refreshMap() {
         refreshMap.run();
+    }
+
+    /** A data server cannot be reached. */
+    void suspect() {
+        suspicion.raise(System.nanoTime());
+    }
+
+    /** The map names another primary than it was sent to: its call goes there, now. */
+    void abandon(DataAttempt attempt) {
+        if (inFlight.take(attempt)) {
+            meters.dataRetried();
+            try {
+                attempt.call().again();
+            } catch (RuntimeException | Error e) { // whoever came to abandon it must go on
+                LOG.error("A request could not be sent to another data server", e);
+            }
+        }
     }
 
     /** Sends the request again after the delay, or as soon as the map changes. */
@@ -367,6 +398,13 @@ public final class DataClient {
     private void resume(DataCall call) {
         if (parked.remove(call)) {
             call.again();
+        }
+    }
+
+    private void mapChanged() {
+        unpark();
+        for (DataAttempt attempt : inFlight.deposed(map.current())) {
+            abandon(attempt);
         }
     }
 

@@ -38,8 +38,7 @@ public final class ClusterMap {
     private final @Nullable PoolTable[] tables;
 
     /** PGs of one pool by index. */
-    private record PoolTable(
-            @Nullable PlacementGroup[] pgs, @Nullable InetSocketAddress[] primaries) {}
+    private record PoolTable(@Nullable PlacementGroup[] pgs, @Nullable PrimaryDisk[] primaries) {}
 
     ClusterMap(MapBuilder from) {
         clusterId = from.clusterId;
@@ -56,25 +55,27 @@ public final class ClusterMap {
             tables[pool.getId()] =
                     new PoolTable(
                             new @Nullable PlacementGroup[pool.getPgCount()],
-                            new @Nullable InetSocketAddress[pool.getPgCount()]);
+                            new @Nullable PrimaryDisk[pool.getPgCount()]);
         }
-        var addresses = new ServerAddresses(servers);
+        var primaries = new PrimaryDisks(servers);
         for (PlacementGroup pg : from.pgs.values()) {
-            fill(pg, addresses);
+            fill(pg, primaries);
         }
     }
 
-    private void fill(PlacementGroup pg, ServerAddresses addresses) {
+    private void fill(PlacementGroup pg, PrimaryDisks primaries) {
         PoolTable table = table(pg.getPg());
         int index = PgHash.indexOf(pg.getPg());
         if (table == null || index >= table.pgs.length) {
             throw new IllegalArgumentException("map has PG " + pg.getPg() + " but not its pool");
         }
         table.pgs[index] = pg;
-        if (pg.getReplicasCount() > 0) {
-            @Nullable Disk disk = disks.get(pg.getReplicas(0));
-            table.primaries[index] = disk == null ? null : addresses.of(disk.getServer());
-        }
+        @Nullable Disk disk = primaryDisk(pg);
+        table.primaries[index] = disk == null ? null : primaries.of(disk);
+    }
+
+    private @Nullable Disk primaryDisk(PlacementGroup pg) {
+        return pg.getReplicasCount() == 0 ? null : disks.get(pg.getReplicas(0));
     }
 
     /**
@@ -126,6 +127,12 @@ public final class ClusterMap {
 
     /** Where requests for this PG go; null: not known or nobody's. */
     public @Nullable InetSocketAddress primaryAddress(int pg) {
+        @Nullable PrimaryDisk primary = primary(pg);
+        return primary == null ? null : primary.address();
+    }
+
+    /** Who answers for this PG; null: not known or nobody. Allocates nothing. */
+    public @Nullable PrimaryDisk primary(int pg) {
         @Nullable PoolTable table = table(pg);
         int index = PgHash.indexOf(pg);
         return table == null || index >= table.primaries.length ? null : table.primaries[index];
