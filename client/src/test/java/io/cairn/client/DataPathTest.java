@@ -162,6 +162,23 @@ class DataPathTest extends ClientFixture {
         assertThat(read(file, 0, 3)).isEqualTo("axc");
     }
 
+    /** The attempt lasts longer than the test waits. */
+    @Test
+    void aPrimaryThatIsSilentIsLeftWhenTheMapHasAnother() {
+        OpenFile file = create(connect("attempt_timeout = \"40s\""), "f");
+        get(write(file, 0, "abc"));
+        faults(op -> Fault.HOLD);
+        CompletableFuture<Void> write = write(file, 0, "xyz");
+        await().until(() -> held() == 1);
+        faults(op -> Fault.NONE);
+        cluster.movePrimaries();
+        get(write);
+        assertThat(held()).isEqualTo(1);
+        assertThat(cluster.chunks().executed()).isEqualTo(2);
+        cluster.data().forEach(d -> d.letGo(new Random(1)));
+        assertThat(read(file, 0, 3)).isEqualTo("xyz");
+    }
+
     @Test
     void refusalsForAWhileAreSurvivedAndTheEndIsEio() {
         OpenFile file =

@@ -28,17 +28,13 @@ import org.jspecify.annotations.Nullable;
  * end.
  *
  * <p>One thread at a time owns it: whoever took it from where it was, which is the line of {@link
- * PgBudgets}, the calls parked, or its attempt among those {@link InFlight}. The owner alone uses
- * the fields and calls the methods, but for those that say any thread, and owns it no more once it
- * has put it into one of them. So the fields need no lock, and each attempt happens after the one
- * before.
+ * PgBudgets}, the calls parked, its attempt among those {@link InFlight}, or the refresh of its
+ * inode. The owner alone uses the fields and calls the methods, but for those that say any thread,
+ * and owns it no more once it has put it into one of them. So the fields need no lock, and each
+ * attempt happens after the one before.
  *
- * <p>Attempts that were abandoned, or lost with a connection, may arrive late. A number that was
- * executed is known to its PG until {@code ackedBelow} has passed it, and refused from then on. One
- * that {@code REFRESH_INODE} made us give up was not executed by a primary that knows all that was
- * before, and is refused wherever the truncation is known that this primary knew; the number after
- * it is sent with that truncation, so where it is executed the old one never is again. See {@code
- * docs/architecture/client.md}.
+ * <p>Attempts that were abandoned, or lost with a connection, may arrive late. Why that changes
+ * nothing, also of a number that another one has replaced: {@code docs/architecture/client.md}.
  */
 final class DataCall {
     private static final int MAX_CHECKSUM_ERRORS = 4;

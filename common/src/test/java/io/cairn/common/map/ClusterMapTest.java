@@ -63,6 +63,40 @@ class ClusterMapTest {
         return Objects.requireNonNull(map.apply(update));
     }
 
+    private static PrimaryDisk primary(MapUpdate.Builder map) {
+        return Objects.requireNonNull(ClusterMap.of(map.build()).primary(PgHash.pg(1, 0)));
+    }
+
+    @Test
+    void aPrimaryIsAnotherOneByDiskAddressAndIncarnation() {
+        PrimaryDisk first = primary(full().toBuilder());
+        assertThat(first).isEqualTo(primary(full().toBuilder().setEpoch(6)));
+        assertThat(first)
+                .isEqualTo(
+                        primary(
+                                full().toBuilder()
+                                        .addServers(server(1, 1001).toBuilder().setUp(false))));
+        assertThat(first).isEqualTo(primary(full().toBuilder().addPgs(pg(1, 0, 6, 10))));
+        assertThat(first).isEqualTo(primary(full().toBuilder().addServers(server(2, 9))));
+        assertThat(first)
+                .isNotEqualTo(
+                        primary(
+                                full().toBuilder()
+                                        .addServers(
+                                                server(1, 1001).toBuilder().setIncarnation(ID))));
+        assertThat(first).isNotEqualTo(primary(full().toBuilder().addServers(server(1, 9))));
+        assertThat(first).isNotEqualTo(primary(full().toBuilder().addPgs(pg(1, 0, 6, 20, 10))));
+        assertThat(first)
+                .isNotEqualTo(
+                        primary(
+                                full().toBuilder()
+                                        .addDisks(disk(11, 1))
+                                        .addPgs(pg(1, 0, 6, 11, 20))));
+        ClusterMap map = ClusterMap.of(full());
+        assertThat(map.primary(PgHash.pg(1, 2))).isNull();
+        assertThat(map.primary(-1)).isNull();
+    }
+
     @Test
     void answersQuestions() {
         ClusterMap map = ClusterMap.of(full());
