@@ -9,24 +9,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One request of a {@link DataCall} on its way. Its call belongs to it while it is among those
- * {@link InFlight}, and then to who takes it out: the answer, or a newer map. An answer that comes
- * later, when the map has abandoned the attempt, is dropped, even if it is a success: the attempt
- * after it has the same number and is answered the same, while a refusal, true in an epoch that is
- * over, could contradict what the present primary has done. Any thread.
+ * {@link AttemptsInFlight}, and then to who takes it out: the answer, or a newer map. An answer
+ * that comes later, when the map has abandoned the attempt, is dropped, even if it is a success:
+ * the attempt after it has the same number and is answered the same, while a refusal, true in an
+ * epoch that is over, could contradict what the present primary has done. Any thread.
  */
 final class DataAttempt implements RpcCallback {
     private final DataCall call;
-    private final InFlight among;
+    private final AttemptsInFlight among;
     private final int pg;
     private final PrimaryDisk to;
     private final long sentNanos;
 
-    // Of InFlight, under its monitor.
+    // Of AttemptsInFlight, under its monitor.
     boolean linked;
     @Nullable DataAttempt older;
     @Nullable DataAttempt newer;
 
-    DataAttempt(DataCall call, InFlight among, int pg, PrimaryDisk to, long sentNanos) {
+    DataAttempt(DataCall call, AttemptsInFlight among, int pg, PrimaryDisk to, long sentNanos) {
         this.call = call;
         this.among = among;
         this.pg = pg;

@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
  * end.
  *
  * <p>One thread at a time owns it: whoever took it from where it was, which is the line of {@link
- * PgBudgets}, the calls parked, its attempt among those {@link InFlight}, or the refresh of its
- * inode. The owner alone uses the fields and calls the methods, but for those that say any thread,
- * and owns it no more once it has put it into one of them. So the fields need no lock, and each
- * attempt happens after the one before.
+ * PgBudgets}, the calls parked, its attempt among those {@link AttemptsInFlight}, or the refresh of
+ * its inode. The owner alone uses the fields and calls the methods, but for those that say any
+ * thread, and owns it no more once it has put it into one of them. So the fields need no lock, and
+ * each attempt happens after the one before.
  *
  * <p>Attempts that were abandoned, or lost with a connection, may arrive late. Why that changes
  * nothing, also of a number that another one has replaced: {@code docs/architecture/client.md}.

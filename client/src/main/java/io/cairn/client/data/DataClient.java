@@ -84,7 +84,7 @@ public final class DataClient {
     private final PgBudgets<DataCall> budgets;
     private final StuckLog stuckLog = new StuckLog(this::primaryOf, LOG::warn, LOG::info);
     private final Set<DataCall> parked = ConcurrentHashMap.newKeySet();
-    private final InFlight inFlight = new InFlight();
+    private final AttemptsInFlight inFlight = new AttemptsInFlight();
     private volatile DataSession session = new DataSession(0);
 
     /**
@@ -358,7 +358,7 @@ public final class DataClient {
     }
 
     /** The attempts whose outcome is awaited. */
-    InFlight inFlight() {
+    AttemptsInFlight inFlight() {
         return inFlight;
     }
 

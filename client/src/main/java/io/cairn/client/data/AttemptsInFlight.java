@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Who adds one looks at the map afterwards; a newer map is there before {@link #deposed} is
  * asked. So an attempt that misses a map is seen by one of the two.
  */
-final class InFlight {
+final class AttemptsInFlight {
     private @Nullable DataAttempt oldest;
     private @Nullable DataAttempt newest;
 
