@@ -111,6 +111,48 @@ public final class ChunkIndex implements AutoCloseable {
         return whole == null ? 0 : InodeHeadFormat.decode(whole);
     }
 
+    /** Told of a head; false ends the visit. */
+    public interface Heads {
+        /**
+         * @param chunk below 0 for the inode as a whole
+         */
+        boolean head(long inode, int chunk);
+    }
+
+    /**
+     * The inode heads and chunk heads of a PG in the order of keys, without reading the groups.
+     *
+     * @param chunk of the first one to be told of; below 0 for the inode as a whole
+     */
+    public void heads(int pg, long inode, int chunk, Heads heads) {
+        byte[] from =
+                chunk < 0 ? ChunkKeys.inodeHead(pg, inode) : ChunkKeys.chunkHead(pg, inode, chunk);
+        try (PrefixIterator it =
+                database.rows(
+                        null,
+                        ChunkKeys.pg(pg),
+                        from,
+                        e -> new IndexDamagedException("cannot read", e))) {
+            while (it.isValid()) {
+                byte[] key = it.key();
+                boolean ofChunk = ChunkKeys.isChunkHead(key);
+                boolean more =
+                        ChunkKeys.isGroup(key)
+                                || heads.head(
+                                        ChunkKeys.inodeOf(key),
+                                        ofChunk ? ChunkKeys.chunkOf(key) : -1);
+                if (!more) {
+                    return;
+                }
+                if (ofChunk) {
+                    it.seek(ChunkKeys.behindGroups(key));
+                } else {
+                    it.next();
+                }
+            }
+        }
+    }
+
     /** Numbers of the chunks an inode has in a PG. */
     public List<Integer> chunks(int pg, long inode) {
         List<Integer> chunks = new ArrayList<>();

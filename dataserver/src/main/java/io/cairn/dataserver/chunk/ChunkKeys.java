@@ -56,6 +56,16 @@ public final class ChunkKeys {
         return new byte[] {CONTENT};
     }
 
+    /** What the keys of all content of a PG begin with. */
+    static byte[] pg(int pg) {
+        return ByteBuffer.allocate(INODE_OFFSET).put(0, CONTENT).putInt(PG_OFFSET, pg).array();
+    }
+
+    /** Behind all groups of the chunk: their numbers are not negative. */
+    static byte[] behindGroups(byte[] chunkHead) {
+        return ByteBuffer.allocate(GROUP_BYTES).put(chunkHead).putInt(-1).array();
+    }
+
     static byte[] inodeHead(int pg, long inode) {
         return inode(pg, inode, INODE_HEAD_BYTES).put(KIND_OFFSET, INODE_HEAD).array();
     }

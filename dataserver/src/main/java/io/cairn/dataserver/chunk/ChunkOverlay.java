@@ -2,6 +2,8 @@ package io.cairn.dataserver.chunk;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
+import io.cairn.dataserver.wal.LearnerStep.Copy;
+import io.cairn.dataserver.wal.LearnerStep.CopyEnd;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -40,7 +42,7 @@ public final class ChunkOverlay {
         }
     }
 
-    private static final int NO_CUT = Integer.MAX_VALUE;
+    private static final int NO_CUT = InodeChange.NO_CUT;
 
     /**
      * An operation and which of its cuts count. That is decided once, when the operation is added:
@@ -130,13 +132,13 @@ public final class ChunkOverlay {
                 : last.truncateSequence();
     }
 
-    /** The newest operation of the PG's history; null if only repairs are here. */
+    /** What was done last to the chunk; null if only what leaves its version is here. */
     public @Nullable ChunkVersion version() {
         Iterator<Judged> newestFirst = ops.descendingIterator();
         while (newestFirst.hasNext()) {
-            LoggedOp o = newestFirst.next().op();
-            if (!o.isRepair()) {
-                return new ChunkVersion(o.record().epoch(), o.sequence());
+            ChunkVersion version = newestFirst.next().op().version();
+            if (version != null) {
+                return version;
             }
         }
         return null;
@@ -160,13 +162,33 @@ public final class ChunkOverlay {
     }
 
     private Judged judge(LoggedOp logged) {
+        if (logged.step() instanceof Copy copy) {
+            return judge(logged, copy);
+        }
         return switch (logged.change()) {
             case null -> judge(logged, logged.op().cuts());
             case InodeChange.Truncate t ->
                     judge(logged, List.of(new DataOp.Cut(t.sequence(), t.cut(chunk))));
             // Truncations of what is deleted do not count any more, those in the index neither.
             case InodeChange.Delete d -> new Judged(logged, d.cut(chunk), 0, false);
+            case InodeChange.Copied c ->
+                    c.clears()
+                            ? new Judged(logged, c.cut(chunk), c.truncateSequence(), false)
+                            : judge(logged, List.of());
         };
+    }
+
+    /** What a copy says of truncations stands for all that was known of the chunk. */
+    private Judged judge(LoggedOp logged, Copy copy) {
+        CopyEnd end = copy.end();
+        int cutTo = copy.begins() ? 0 : NO_CUT;
+        if (end != null) {
+            return new Judged(logged, cutTo, end.truncateSequence(), false);
+        }
+        if (copy.begins()) {
+            return new Judged(logged, cutTo, 0, false);
+        }
+        return judge(logged, List.of());
     }
 
     /** Cuts count that are newer than all the chunk has seen. */
@@ -197,6 +219,10 @@ public final class ChunkOverlay {
         DataOp op = judged.op().op();
         if (op.type() == DataOpType.WRITE) {
             write(new Range(judged.op(), op.offset(), op.offset() + op.length()));
+        }
+        if (judged.op().step() instanceof Copy(long _, boolean _, CopyEnd last) && last != null) {
+            isCut = true; // the end is not that of a range
+            end = Math.max(end, last.lengthBytes());
         }
     }
 

@@ -13,6 +13,9 @@ public sealed interface InodeChange {
     /** The inodes it concerns. */
     long[] inodes();
 
+    /** A cut that leaves everything. */
+    int NO_CUT = Integer.MAX_VALUE;
+
     /** The length chunk {@code chunk} is cut to. */
     int cut(int chunk);
 
@@ -62,6 +65,27 @@ public sealed interface InodeChange {
                             striping.chunkSize()),
                     to);
         }
+    }
+
+    /**
+     * Copies what another replica has of the inode as a whole.
+     *
+     * @param clears whether all chunks are removed
+     */
+    record Copied(long inode, long truncateSequence, boolean clears) implements InodeChange {
+        @Override
+        public long[] inodes() {
+            return new long[] {inode};
+        }
+
+        @Override
+        public int cut(int chunk) {
+            return clears ? 0 : NO_CUT;
+        }
+
+        /** Its record says everything. */
+        @Override
+        public void encode(ByteBuf to) {}
     }
 
     /** Removes everything. */

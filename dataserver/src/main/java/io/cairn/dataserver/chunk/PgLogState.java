@@ -13,7 +13,11 @@ import java.util.List;
  * @param epochStarts where each epoch began, oldest first; bounded, the oldest are dropped
  * @param answered (session, number) already executed, for exactly-once
  * @param deferred operations up to the flushed one that are not in the chunk index, because a block
- *     that they need is damaged; as epoch and sequence
+ *     that they need is damaged; as epoch and sequence, steps of a learner as 0 and number
+ * @param completeSequence the content is that of the history up to here, but for chunks that were
+ *     copied since, and has all operations after the last reset; {@link #COMPLETE} if it is what
+ *     the position says
+ * @param steps number of the newest step of a learner in the chunk index; 0 outside of it
  */
 public record PgLogState(
         int pg,
@@ -23,9 +27,14 @@ public record PgLogState(
         long flushedSequence,
         List<EpochStart> epochStarts,
         List<Answered> answered,
-        List<ChunkVersion> deferred) {
+        List<ChunkVersion> deferred,
+        long completeSequence,
+        long steps) {
 
-    /** With nothing deferred. */
+    /** Nothing is missing. */
+    public static final long COMPLETE = Long.MAX_VALUE;
+
+    /** Complete, with nothing deferred. */
     public PgLogState(
             int pg,
             long lastEpoch,
@@ -45,6 +54,34 @@ public record PgLogState(
                 List.of());
     }
 
+    /** Complete. */
+    public PgLogState(
+            int pg,
+            long lastEpoch,
+            long lastSequence,
+            long committedSequence,
+            long flushedSequence,
+            List<EpochStart> epochStarts,
+            List<Answered> answered,
+            List<ChunkVersion> deferred) {
+        this(
+                pg,
+                lastEpoch,
+                lastSequence,
+                committedSequence,
+                flushedSequence,
+                epochStarts,
+                answered,
+                deferred,
+                COMPLETE,
+                0);
+    }
+
+    /** Whether the content is what the position says. */
+    public boolean isComplete() {
+        return completeSequence == COMPLETE;
+    }
+
     public PgLogState withAnswered(List<Answered> newAnswered) {
         return new PgLogState(
                 pg,
@@ -54,7 +91,9 @@ public record PgLogState(
                 flushedSequence,
                 epochStarts,
                 newAnswered,
-                deferred);
+                deferred,
+                completeSequence,
+                steps);
     }
 
     public record EpochStart(long epoch, long firstSequence) {}

@@ -82,6 +82,25 @@ public final class PgOverlay {
         return c == null ? 0 : c.truncateSequence(0);
     }
 
+    /**
+     * The newest truncation of the inode as a whole.
+     *
+     * @param baseSequence what the index says
+     */
+    public long inodeTruncateSequence(long inode, long baseSequence) {
+        long newest = baseSequence;
+        for (LoggedOp op : whole(inode)) {
+            newest =
+                    switch (op.change()) {
+                        case null -> newest;
+                        case InodeChange.Truncate t -> Math.max(newest, t.sequence());
+                        case InodeChange.Copied c -> c.truncateSequence();
+                        case InodeChange.Delete _ -> 0;
+                    };
+        }
+        return newest;
+    }
+
     /** The inodes of which anything is here. */
     public Set<Long> inodes() {
         return inodes.keySet();

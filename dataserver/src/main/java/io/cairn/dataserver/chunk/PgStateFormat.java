@@ -10,15 +10,18 @@ import java.util.List;
  * Layout of a PG's history as of its last flushed operation, little-endian.
  *
  * <pre>
- *  0 u32 version, 2 if there are deferred operations, else 1
+ *  0 u32 version: 3 once there was a step of a learner, else 2 if there are deferred operations,
+ *        else 1
  *  4 u32 number of epoch starts
  *  8 u32 number of sessions
  * 12 u32 number of deferred operations
  * 16 u64 epoch of the last flushed operation
  * 24 u64 its sequence
  *        epoch starts: u64 epoch, u64 first sequence
- *        sessions: u64 session, u64 acknowledged below, u32 count, u64 numbers of mutations
- *        deferred operations: u64 epoch, u64 sequence
+ *        sessions: {@link AnsweredFormat}
+ *        deferred operations: u64 epoch, u64 sequence; steps of a learner: u64 0, u64 number
+ *        version 3: u64 complete sequence (all bits but the first one: complete),
+ *        u64 number of the newest step of a learner
  *        u32 CRC32C of everything before
  * </pre>
  */
@@ -26,6 +29,7 @@ public final class PgStateFormat {
     static final int FIXED_BYTES = 32;
     static final int VERSION = 1;
     static final int VERSION_WITH_DEFERRED = 2;
+    static final int VERSION_WITH_STEPS = 3;
 
     private static final int VERSION_OFFSET = 0;
     private static final int EPOCH_STARTS_OFFSET = 4;
@@ -36,19 +40,18 @@ public final class PgStateFormat {
 
     private static final int EPOCH_START_BYTES = 16;
     private static final int DEFERRED_BYTES = 16;
-    private static final int SESSION_BYTES = 20;
-    private static final int NUMBER_BYTES = 8;
+    private static final int STEPS_BYTES = 16;
 
     private PgStateFormat() {}
 
     static byte[] encode(PgLogState s) {
         int bytes = FIXED_BYTES + EPOCH_START_BYTES * s.epochStarts().size();
-        for (Answered a : s.answered()) {
-            bytes += SESSION_BYTES + NUMBER_BYTES * a.numbers().length;
-        }
+        int version = version(s);
+        bytes += AnsweredFormat.encodedLength(s.answered());
         bytes += DEFERRED_BYTES * s.deferred().size();
+        bytes += version == VERSION_WITH_STEPS ? STEPS_BYTES : 0;
         ByteBuffer b = IndexValue.allocate(bytes);
-        b.putInt(VERSION_OFFSET, s.deferred().isEmpty() ? VERSION : VERSION_WITH_DEFERRED);
+        b.putInt(VERSION_OFFSET, version);
         b.putInt(EPOCH_STARTS_OFFSET, s.epochStarts().size());
         b.putInt(SESSIONS_OFFSET, s.answered().size());
         b.putInt(DEFERRED_OFFSET, s.deferred().size());
@@ -58,22 +61,27 @@ public final class PgStateFormat {
         for (EpochStart e : s.epochStarts()) {
             b.putLong(e.epoch()).putLong(e.firstSequence());
         }
-        for (Answered a : s.answered()) {
-            b.putLong(a.session()).putLong(a.ackedBelow()).putInt(a.numbers().length);
-            for (long n : a.numbers()) {
-                b.putLong(n);
-            }
-        }
+        AnsweredFormat.encode(s.answered(), b);
         for (ChunkVersion d : s.deferred()) {
             b.putLong(d.epoch()).putLong(d.sequence());
         }
+        if (version == VERSION_WITH_STEPS) {
+            b.putLong(s.completeSequence()).putLong(s.steps());
+        }
         return IndexValue.seal(b);
+    }
+
+    private static int version(PgLogState s) {
+        if (s.steps() > 0) {
+            return VERSION_WITH_STEPS;
+        }
+        return s.deferred().isEmpty() ? VERSION : VERSION_WITH_DEFERRED;
     }
 
     static PgLogState decode(int pg, byte[] value) {
         ByteBuffer b = IndexValue.open(value, FIXED_BYTES, "state of PG " + pg);
         int version = b.getInt(VERSION_OFFSET);
-        if (version != VERSION && version != VERSION_WITH_DEFERRED) {
+        if (version < VERSION || version > VERSION_WITH_STEPS) {
             throw new IndexDamagedException("state of PG " + pg + " has an unknown version");
         }
         int epochs = b.getInt(EPOCH_STARTS_OFFSET);
@@ -88,18 +96,23 @@ public final class PgStateFormat {
         }
         List<Answered> answered = new ArrayList<>();
         for (int i = 0; i < sessions; i++) {
-            long session = b.getLong();
-            long ackedBelow = b.getLong();
-            long[] numbers = new long[b.getInt()];
-            for (int n = 0; n < numbers.length; n++) {
-                numbers[n] = b.getLong();
-            }
-            answered.add(new Answered(session, ackedBelow, numbers));
+            answered.add(AnsweredFormat.decodeOne(b));
         }
         List<ChunkVersion> deferred = new ArrayList<>();
         for (int i = 0; i < deferredOps; i++) {
             deferred.add(new ChunkVersion(b.getLong(), b.getLong()));
         }
-        return new PgLogState(pg, epoch, sequence, sequence, sequence, starts, answered, deferred);
+        boolean steps = version == VERSION_WITH_STEPS;
+        return new PgLogState(
+                pg,
+                epoch,
+                sequence,
+                sequence,
+                sequence,
+                starts,
+                answered,
+                deferred,
+                steps ? b.getLong() : PgLogState.COMPLETE,
+                steps ? b.getLong() : 0);
     }
 }

@@ -1,6 +1,8 @@
 package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.LoggedReset;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -24,6 +26,10 @@ final class AnsweredTable {
     }
 
     AnsweredTable(List<Answered> answered) {
+        addAll(answered);
+    }
+
+    private void addAll(List<Answered> answered) {
         for (Answered a : answered) {
             Session s = session(a.session());
             s.ackedBelow = a.ackedBelow();
@@ -33,7 +39,17 @@ final class AnsweredTable {
         }
     }
 
-    void add(DataOp op) {
+    /** What is logged comes in its order. */
+    void add(LoggedOp logged) {
+        if (logged instanceof LoggedReset reset) {
+            sessions.clear();
+            addAll(reset.answered());
+        } else {
+            add(logged.op());
+        }
+    }
+
+    private void add(DataOp op) {
         if (op.session() == 0 || op.number() == 0) {
             return;
         }

@@ -77,7 +77,10 @@ final class CarryForward {
         deferred().forEach(o -> log(o, payloads));
     }
 
-    /** Repairs too: a recovery takes them for void, or lays the same bytes over a block again. */
+    /**
+     * Repairs too, and steps of a learner: of repairs a recovery takes them for void, or lays the
+     * same bytes over a block again.
+     */
     private boolean movable(LoggedOp o) {
         return !unreadable.contains(o);
     }

@@ -35,7 +35,10 @@ final class DeferredOps {
             int start = block * DataFile.BLOCK_BYTES;
             int from = o.op().offset();
             int to = from + o.op().length();
-            boolean whole = o.isRepair() ? to > start : to >= start + DataFile.BLOCK_BYTES;
+            if (o.beginsChunk() && o.op().chunk() == chunk) {
+                return true;
+            }
+            boolean whole = !o.isOperation() ? to > start : to >= start + DataFile.BLOCK_BYTES;
             return o.op().chunk() == chunk && from <= start && whole;
         }
     }
@@ -120,11 +123,8 @@ final class DeferredOps {
         return damage.values().stream().mapToInt(Set::size).sum();
     }
 
-    /** As the index is told of them; repairs are no part of the history and void after a crash. */
+    /** As the index is told of them; repairs are void after a crash. */
     static List<ChunkVersion> versions(List<LoggedOp> some) {
-        return some.stream()
-                .filter(o -> !o.isRepair())
-                .map(o -> new ChunkVersion(o.record().epoch(), o.sequence()))
-                .toList();
+        return some.stream().filter(o -> !o.isRepair()).map(LoggedOp::name).toList();
     }
 }

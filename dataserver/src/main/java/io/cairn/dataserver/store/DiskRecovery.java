@@ -1,5 +1,7 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.DataOp;
+import io.cairn.dataserver.chunk.AnsweredFormat;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
@@ -18,6 +20,10 @@ import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.disk.Superblock;
+import io.cairn.dataserver.wal.LearnerStep.Completed;
+import io.cairn.dataserver.wal.LearnerStep.Copy;
+import io.cairn.dataserver.wal.LearnerStep.CopyInode;
+import io.cairn.dataserver.wal.LearnerStep.Reset;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
 import io.cairn.dataserver.wal.WalReplay;
@@ -223,17 +229,34 @@ final class DiskRecovery {
         @Override
         public void operation(WalRecord record) throws IOException {
             truncated.note(record.op());
-            InodeChange change =
-                    switch (record.op().type()) {
-                        case WRITE, NOOP, READ -> null;
-                        case TRUNCATE_INODE, DELETE_INODES -> {
-                            ByteBuffer payload = ByteBuffer.allocate(record.payloadLength());
-                            record.read(0, payload);
-                            yield InodeChange.of(
-                                    record.op(), Unpooled.wrappedBuffer(payload.flip()));
-                        }
-                    };
-            pg(record.pg()).recovered(record, change);
+            DataOp op = record.op();
+            PgStore pg = pg(record.pg());
+            switch (record.step()) {
+                case Reset r ->
+                        pg.recoveredReset(record, r, AnsweredFormat.decode(payload(record)));
+                case CopyInode c ->
+                        pg.recovered(
+                                record,
+                                new InodeChange.Copied(
+                                        op.inode(), op.truncateSequence(), c.clears()));
+                case Copy _ -> pg.recovered(record, null);
+                case Completed _ -> pg.recovered(record, null);
+                case null -> pg.recovered(record, change(record));
+            }
+        }
+
+        private static @Nullable InodeChange change(WalRecord record) throws IOException {
+            return switch (record.op().type()) {
+                case WRITE, NOOP, READ -> null;
+                case TRUNCATE_INODE, DELETE_INODES ->
+                        InodeChange.of(record.op(), Unpooled.wrappedBuffer(payload(record)));
+            };
+        }
+
+        private static ByteBuffer payload(WalRecord record) throws IOException {
+            ByteBuffer payload = ByteBuffer.allocate(record.payloadLength());
+            record.read(0, payload);
+            return payload.flip();
         }
 
         @Override

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * blocks on a device except {@link #entries}, {@link #close} and opening; callbacks come on the
  * disk's own threads and must only hand over.
  */
-public interface DiskStore extends AutoCloseable {
+public interface DiskStore extends LearnerStore, AutoCloseable {
     /** Identity of the disk, new at each formatting. */
     UUID uuid();
 

@@ -2,8 +2,10 @@ package io.cairn.dataserver.store;
 
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
+import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.List;
 
@@ -68,18 +70,29 @@ final class HeldOps {
         }
         held.extents = extents;
         held.ready = true;
+        logReady(wal);
+        return true;
+    }
+
+    /** Logs the first ones as far as none of them waits for anything else. */
+    void logReady(Wal wal) {
         while (!waiting.isEmpty() && waiting.getFirst().ready) {
             log(wal, waiting.removeFirst());
         }
-        return true;
     }
 
     private void log(Wal wal, Held h) {
         WalRecord r = h.op.record();
-        WalRecord logged =
-                h.extents.isEmpty()
-                        ? wal.append(r.epoch(), r.sequence(), r.op(), h.payload.bytes(), h.durable)
-                        : wal.appendDirect(r.epoch(), r.sequence(), r.op(), h.extents, h.durable);
+        LearnerStep step = r.step();
+        ByteBuf payload = h.payload.bytes();
+        WalRecord logged;
+        if (step != null) {
+            logged = wal.appendStep(r.epoch(), r.sequence(), r.op(), step, payload, h.durable);
+        } else if (h.extents.isEmpty()) {
+            logged = wal.append(r.epoch(), r.sequence(), r.op(), payload, h.durable);
+        } else {
+            logged = wal.appendDirect(r.epoch(), r.sequence(), r.op(), h.extents, h.durable);
+        }
         int before = SpaceAccount.blocksOf(h.op);
         h.op.logged(logged);
         space.change(before, SpaceAccount.blocksOf(h.op));

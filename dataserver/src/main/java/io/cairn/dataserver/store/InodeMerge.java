@@ -28,7 +28,7 @@ final class InodeMerge {
     private final List<Chunk> chunks = new ArrayList<>();
     private final List<DamagedBlock> damaged = new ArrayList<>(0);
     private long truncated;
-    private boolean deleted;
+    private boolean anew;
 
     private record Chunk(int number, ChunkHead newest, ChunkMerge merge) {}
 
@@ -47,7 +47,7 @@ final class InodeMerge {
     void prepare(BiFunction<Stored, ChunkOverlay.View, ChunkMerge> merges) throws IOException {
         Set<Integer> numbers = new TreeSet<>(overlay.chunks(inode));
         List<LoggedOp> whole = overlay.whole(inode);
-        if (!whole.isEmpty()) {
+        if (whole.stream().anyMatch(InodeMerge::concernsChunks)) {
             numbers.addAll(index.chunks(pg, inode));
         }
         for (int chunk : numbers) {
@@ -57,13 +57,24 @@ final class InodeMerge {
             }
         }
         for (LoggedOp op : whole) {
-            if (op.change() instanceof InodeChange.Truncate t) {
-                truncated = Math.max(truncated, t.sequence());
-            } else {
-                deleted = true;
-                truncated = 0;
+            switch (op.change()) {
+                case InodeChange.Truncate t -> truncated = Math.max(truncated, t.sequence());
+                case InodeChange.Delete _ -> beginAnew(0);
+                case InodeChange.Copied c -> beginAnew(c.truncateSequence());
+                case null -> {}
             }
         }
+    }
+
+    /** Whatever the index says of truncations of the inode. */
+    private void beginAnew(long truncateSequence) {
+        anew = true;
+        truncated = truncateSequence;
+    }
+
+    /** A head that is copied changes no chunk that is not in the batch. */
+    private static boolean concernsChunks(LoggedOp whole) {
+        return !(whole.change() instanceof InodeChange.Copied c && !c.clears());
     }
 
     private int prepare(
@@ -103,9 +114,9 @@ final class InodeMerge {
             c.merge().finish(update, pg, inode, c.number(), c.newest());
         }
         if (truncated > 0) {
-            long before = deleted ? 0 : index.inodeTruncateSequence(pg, inode);
+            long before = anew ? 0 : index.inodeTruncateSequence(pg, inode);
             update.putInodeHead(pg, inode, Math.max(truncated, before));
-        } else if (deleted) {
+        } else if (anew) {
             update.removeInodeHead(pg, inode);
         }
     }

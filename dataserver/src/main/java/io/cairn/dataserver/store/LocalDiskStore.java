@@ -10,6 +10,7 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
@@ -61,6 +62,7 @@ public final class LocalDiskStore implements DiskStore {
     private final Map<Integer, PgStore> pgs;
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
+    private final CopyReader copies;
     private final ExecutorService readers;
     private final DirectWrites direct;
     private final FlushThread flushThread;
@@ -79,6 +81,7 @@ public final class LocalDiskStore implements DiskStore {
         this.truncated = disk.truncated();
         this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
+        this.copies = new CopyReader(reader);
         String name = disk.name();
         this.readers =
                 Executors.newFixedThreadPool(
@@ -191,6 +194,88 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public void dropTail(int pg, long lastSequenceKept, Runnable done) {
         pg(pg).dropTail(wal, allocator, lastSequenceKept, done);
+    }
+
+    @Override
+    public void reset(int pg, long epoch, long sequence, List<Answered> answered, Runnable done) {
+        pg(pg).reset(wal, epoch, sequence, answered, done);
+    }
+
+    @Override
+    public void completed(int pg, Runnable done) {
+        pg(pg).completed(wal, done);
+    }
+
+    @Override
+    public boolean copy(int pg, ChunkCopy piece, Runnable durable) {
+        if (piece.blocks() > 0 && !space.pledge(piece.blocks())) {
+            return false;
+        }
+        try {
+            truncated.add(piece.inode());
+            pg(pg).copy(wal, piece, durable);
+        } finally {
+            space.unpledge(piece.blocks());
+        }
+        return true;
+    }
+
+    @Override
+    public void copyInode(int pg, long inode, long truncateSequence, Runnable durable) {
+        truncated.add(inode);
+        copyInode(pg, new InodeChange.Copied(inode, truncateSequence, false), durable);
+    }
+
+    @Override
+    public void removeContent(int pg, long inode, Runnable durable) {
+        copyInode(pg, new InodeChange.Copied(inode, 0, true), durable);
+    }
+
+    private void copyInode(int pg, InodeChange.Copied change, Runnable durable) {
+        pg(pg).copyInode(wal, change, durable);
+    }
+
+    @Override
+    public long inodeTruncateSequence(int pg, long inode) {
+        PgStore store = pgs.get(pg);
+        return store == null
+                ? 0
+                : store.head(new ContentHead.Key(inode, ContentHead.Key.INODE)).truncateSequence();
+    }
+
+    @Override
+    public List<ContentHead> heads(int pg, ContentHead.Key after, int max) {
+        PgStore store = pgs.get(pg);
+        return store == null ? List.of() : new ContentHeads(index).after(store, after, max);
+    }
+
+    @Override
+    public void readCopy(
+            int pg, long inode, int chunk, int from, int maxBytes, CopyCallback callback) {
+        if (from % DataFile.BLOCK_BYTES != 0 || from < 0 || maxBytes < DataFile.BLOCK_BYTES) {
+            throw new IllegalArgumentException("copy of " + maxBytes + " bytes at " + from);
+        }
+        int atMost = Math.min(maxBytes, ChunkCopy.MAX_BYTES);
+        onReader(
+                () -> {
+                    ChunkCopy piece;
+                    try {
+                        ContentHead.Key key = new ContentHead.Key(inode, chunk);
+                        PgStore store = pgs.get(pg);
+                        piece =
+                                store == null
+                                        ? ChunkCopy.none(inode, chunk)
+                                        : copies.read(store, key, from, atMost);
+                    } catch (CorruptBlockException e) {
+                        callback.done(null, e);
+                        return;
+                    } catch (Throwable e) { // without an answer the copy would never end
+                        callback.done(null, unreadable(e, pg, inode, chunk));
+                        return;
+                    }
+                    callback.done(piece, null);
+                },
+                () -> callback.done(null, closed()));
     }
 
     @Override

@@ -4,7 +4,7 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.dataserver.chunk.ChunkHead;
+import io.cairn.dataserver.chunk.AnsweredFormat;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
@@ -12,6 +12,7 @@ import io.cairn.dataserver.chunk.ChunkOverlay.View;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.LoggedReset;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
@@ -20,10 +21,14 @@ import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.store.HeldOps.Held;
+import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
@@ -62,12 +67,14 @@ final class PgStore {
     private final AnsweredTable flushedAnswers;
 
     private final HeldOps held;
+    private final LearnerState learner;
+    private final PgContent content;
     private final DeferredOps deferred = new DeferredOps();
 
     /** Of those that the index does not have, the ones that recovery has not found yet. */
     private final Set<ChunkVersion> deferredUnfound;
 
-    private final TreeMap<Long, LoggedOp> deferredFound = new TreeMap<>();
+    private final TreeMap<Place, LoggedOp> deferredFound = new TreeMap<>();
 
     /** LSNs of the first records that are void, of drops that are not durable yet. Any thread. */
     private final NavigableSet<Long> dropping = new ConcurrentSkipListSet<>();
@@ -79,6 +86,9 @@ final class PgStore {
     private long flushed;
     private long orphan = NO_ORPHAN;
     private long nextOrder;
+
+    /** Of the last reset: what the log has of the time before does not lead to what follows. */
+    private long resetAt;
 
     /** The overlay is filled when all of the log was told. */
     private boolean recovering;
@@ -93,6 +103,8 @@ final class PgStore {
         this.held = new HeldOps(space);
         this.overlay =
                 new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
+        this.learner = new LearnerState(state);
+        this.content = new PgContent(pg, index, overlay);
         this.epochStarts = new ArrayList<>(state.epochStarts());
         this.deferredUnfound = new HashSet<>(state.deferred());
         this.flushedAnswers = new AnsweredTable(state.answered());
@@ -199,6 +211,80 @@ final class PgStore {
                 });
     }
 
+    // ---- the owner, of a learner
+
+    /** See {@link LearnerStore#reset}. */
+    synchronized void reset(
+            Wal wal, long epoch, long sequence, List<Answered> answered, Runnable done) {
+        if (lastSequence != committed || sequence < committed || epoch < lastEpoch) {
+            throw new IllegalArgumentException(
+                    "PG %d: (%d, %d), committed up to %d, cannot go on from (%d, %d)"
+                            .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
+        }
+        ByteBuf table = Unpooled.wrappedBuffer(AnsweredFormat.encode(answered));
+        if (table.readableBytes() > ChunkCopy.MAX_BYTES) {
+            throw new IllegalArgumentException(
+                    "answered numbers of " + answered.size() + " sessions");
+        }
+        HeldPayload payload = new HeldPayload(table);
+        long complete = learner.completeAfterReset(lastSequence);
+        LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), complete);
+        DataOp none = LearnerStep.none(pg);
+        int length = table.readableBytes();
+        WalRecord record = WalRecord.step(epoch, sequence, none, step, payload, length);
+        log(wal, new LoggedReset(record, nextOrder++, answered), payload, done);
+        goOn(epoch, sequence);
+    }
+
+    /** See {@link LearnerStore#completed}. */
+    synchronized void completed(Wal wal, Runnable done) {
+        LearnerStep step = new LearnerStep.Completed(learner.nextNumber());
+        log(wal, step, LearnerStep.none(pg), null, Unpooled.EMPTY_BUFFER, done);
+    }
+
+    /** Logs a piece of a chunk, see {@link LearnerStore#copy}. */
+    synchronized void copy(Wal wal, ChunkCopy piece, Runnable durable) {
+        List<CopySteps.Record> records = CopySteps.of(pg, piece, learner::nextNumber);
+        for (CopySteps.Record r : records) {
+            Runnable then = r == records.getLast() ? durable : () -> {};
+            log(wal, r.step(), r.op(), null, r.payload().retain(), then);
+        }
+    }
+
+    /** See {@link LearnerStore#copyInode} and {@link LearnerStore#removeContent}. */
+    synchronized void copyInode(Wal wal, InodeChange.Copied change, Runnable durable) {
+        LearnerStep step = new LearnerStep.CopyInode(learner.nextNumber(), change.clears());
+        DataOp op = LearnerStep.copiedInode(pg, change.inode(), change.truncateSequence());
+        log(wal, step, op, change, Unpooled.EMPTY_BUFFER, durable);
+    }
+
+    private void log(
+            Wal wal,
+            LearnerStep step,
+            DataOp op,
+            @Nullable InodeChange change,
+            ByteBuf bytes,
+            Runnable durable) {
+        HeldPayload payload = new HeldPayload(bytes);
+        int length = bytes.readableBytes();
+        WalRecord record = WalRecord.step(lastEpoch, lastSequence, op, step, payload, length);
+        log(wal, new LoggedOp(record, change, nextOrder++), payload, durable);
+    }
+
+    /** Behind all that is logged, or waits to be. */
+    private void log(Wal wal, LoggedOp step, HeldPayload payload, Runnable durable) {
+        held.add(new Held(step, payload, durable, true));
+        held.logReady(wal);
+        addLogged(step);
+    }
+
+    private void goOn(long epoch, long sequence) {
+        lastSequence = sequence;
+        committed = sequence;
+        resetAt = sequence;
+        begin(epoch);
+    }
+
     // ---- recovery
 
     /** From now on it is told what the log holds, until {@link #endRecovery}. */
@@ -212,10 +298,13 @@ final class PgStore {
      * were dropped the first ones may be trimmed: what follows such a hole must be void.
      */
     synchronized void recovered(WalRecord record, @Nullable InodeChange change) {
+        LoggedOp op = new LoggedOp(record, change, 0);
         if (record.repair()) {
             recoveredRepair(record);
-        } else if (isDeferred(new ChunkVersion(record.epoch(), record.sequence()))) {
-            deferredFound.put(record.sequence(), new LoggedOp(record, change, 0));
+        } else if (record.step() != null) {
+            recoveredStep(op, record.step());
+        } else if (isDeferred(op)) {
+            deferredFound.put(Place.of(op), op);
         } else if (record.sequence() == lastSequence + 1) {
             add(record, change);
         } else if (record.sequence() > flushed) {
@@ -224,10 +313,60 @@ final class PgStore {
     }
 
     /** Of several records of one operation the newest counts: the others are in the way. */
-    private boolean isDeferred(ChunkVersion version) {
-        LoggedOp found = deferredFound.get(version.sequence());
-        return deferredUnfound.remove(version)
-                || (found != null && found.record().epoch() == version.epoch());
+    private boolean isDeferred(LoggedOp op) {
+        LoggedOp found = deferredFound.get(Place.of(op));
+        return deferredUnfound.remove(op.name())
+                || (found != null && found.name().equals(op.name()));
+    }
+
+    /**
+     * A step is in the index with all before it, or it was dropped: then it does not follow the
+     * last operation. Repairs before one that is in the index are in the way: what they would
+     * repair may be something newer now.
+     */
+    private void recoveredStep(LoggedOp found, LearnerStep step) {
+        learner.met(step);
+        WalRecord record = found.record();
+        if (isDeferred(found)) {
+            deferredFound.put(Place.of(found), found);
+        } else if (learner.isInIndex(step)) {
+            unflushed.removeIf(o -> o.isRepair() && settled(o));
+        } else if (record.sequence() == lastSequence && record.epoch() == lastEpoch) {
+            addLogged(new LoggedOp(record, found.change(), nextOrder++));
+        }
+    }
+
+    private boolean settled(LoggedOp gone) {
+        space.settle(gone);
+        return true;
+    }
+
+    /** A reset found in the WAL. */
+    synchronized void recoveredReset(
+            WalRecord record, LearnerStep.Reset step, List<Answered> answered) {
+        learner.met(step);
+        if (learner.isInIndex(step)) {
+            unflushed.removeIf(o -> o.isRepair() && settled(o));
+        } else if (record.sequence() < lastSequence) {
+            orphan = Math.min(orphan, record.sequence());
+        } else {
+            addLogged(new LoggedReset(record, nextOrder++, answered));
+            goOn(record.epoch(), record.sequence());
+        }
+    }
+
+    /** Place of an operation, or of a step behind it, in the history. */
+    private record Place(long sequence, long step) implements Comparable<Place> {
+        static Place of(LoggedOp o) {
+            LearnerStep step = o.step();
+            return new Place(o.sequence(), step == null ? 0 : step.number());
+        }
+
+        @Override
+        public int compareTo(Place o) {
+            int bySequence = Long.compare(sequence, o.sequence);
+            return bySequence != 0 ? bySequence : Long.compare(step, o.step);
+        }
     }
 
     /**
@@ -319,26 +458,32 @@ final class PgStore {
                             committed,
                             flushed,
                             List.copyOf(epochStarts),
-                            List.of());
+                            List.of(),
+                            List.of(),
+                            learner.completeSequence(),
+                            0);
         }
         // Looked at last: what was flushed since then is in both.
         AnsweredTable answered;
         synchronized (flushedAnswers) {
             answered = new AnsweredTable(flushedAnswers.toList());
         }
-        logged.forEach(o -> answered.add(o.op()));
+        for (LoggedOp o : logged) {
+            answered.add(o);
+        }
         return positions.withAnswered(answered.toList());
     }
 
     /** Operations after the sequence. Throws FsException ENODATA if some of them are flushed. */
     synchronized List<LoggedOp> after(long sequence) {
-        if (sequence < flushed) {
+        long begin = Math.max(flushed, resetAt);
+        if (sequence < begin) {
             throw new FsException(
-                    Errno.ENODATA, "PG " + pg + ": the log begins after sequence " + flushed);
+                    Errno.ENODATA, "PG " + pg + ": the log begins after sequence " + begin);
         }
         List<LoggedOp> ops = new ArrayList<>();
         for (LoggedOp o : unflushed) {
-            if (o.sequence() > sequence && !o.isRepair()) {
+            if (o.sequence() > sequence && o.isOperation()) {
                 ops.add(o);
             }
         }
@@ -349,15 +494,22 @@ final class PgStore {
 
     /** The last operation that changed the chunk, by overlay or index. */
     synchronized ChunkVersion version(long inode, int chunk) {
-        return version(overlay.find(inode, chunk), index.head(pg, inode, chunk));
+        return content.version(inode, chunk);
     }
 
-    private static ChunkVersion version(@Nullable ChunkOverlay o, @Nullable ChunkHead head) {
-        ChunkVersion logged = o == null ? null : o.version();
-        if (logged != null) {
-            return logged;
-        }
-        return head == null ? ChunkVersion.NONE : head.version();
+    /** See {@link PgContent#head}. */
+    synchronized ContentHead head(ContentHead.Key key) {
+        return content.head(key);
+    }
+
+    /** See {@link PgContent#blocks}. */
+    synchronized BitSet blocks(ContentHead.Key key) {
+        return content.blocks(key);
+    }
+
+    /** See {@link PgContent#loggedAfter}. */
+    synchronized NavigableSet<ContentHead.Key> loggedAfter(ContentHead.Key after, int max) {
+        return content.loggedAfter(after, max);
     }
 
     /**
@@ -367,7 +519,7 @@ final class PgStore {
     synchronized RepairOutcome repair(Wal wal, BlockRepair r, Runnable durable) {
         ChunkOverlay logged = overlay.find(r.inode(), r.chunk());
         Stored stored = index.read(pg, r.inode(), r.chunk(), r.block(), r.block());
-        if (!version(logged, stored.head()).equals(r.version())) {
+        if (!PgContent.version(logged, stored.head()).equals(r.version())) {
             return RepairOutcome.CHANGED;
         }
         int from = r.block() * BlockCrc.BLOCK_BYTES;
@@ -439,7 +591,10 @@ final class PgStore {
                 break;
             }
             placed += o.isDirect() ? o.op().blockCrcs().length : 0;
-            deleted += o.change() instanceof InodeChange.Delete d ? d.inodes().length : 0;
+            deleted +=
+                    o.change() instanceof InodeChange.Truncate || o.change() == null
+                            ? 0
+                            : o.change().inodes().length;
             ops.add(o);
         }
         return ops;
@@ -449,7 +604,7 @@ final class PgStore {
     PgLogState stateAfter(FlushShare share) {
         List<Answered> answered;
         synchronized (flushedAnswers) {
-            share.next().forEach(o -> flushedAnswers.add(o.op()));
+            share.next().forEach(flushedAnswers::add);
             answered = flushedAnswers.toList();
         }
         synchronized (this) {
@@ -469,7 +624,9 @@ final class PgStore {
                     sequence,
                     starts,
                     answered,
-                    DeferredOps.versions(out));
+                    DeferredOps.versions(out),
+                    learner.completeAfter(share.next()),
+                    learner.newestAfter(share.next()));
         }
     }
 
@@ -501,6 +658,7 @@ final class PgStore {
             }
         }
         overlay.removeFlushed(gone);
+        learner.flushed(ops);
         flushed = ops.getLast().sequence();
         flushedEpoch = ops.getLast().record().epoch();
     }
@@ -584,6 +742,7 @@ final class PgStore {
 
     private void addLogged(LoggedOp op) {
         unflushed.addLast(op);
+        learner.logged(op);
         if (!recovering) {
             overlay.add(op);
         }
@@ -594,14 +753,19 @@ final class PgStore {
         LoggedOp op = new LoggedOp(record, change, nextOrder++);
         addLogged(op);
         lastSequence = op.sequence();
-        if (op.record().epoch() > lastEpoch) {
-            lastEpoch = op.record().epoch();
+        begin(record.epoch());
+        return op;
+    }
+
+    /** The last operation is of the epoch. */
+    private void begin(long epoch) {
+        if (epoch > lastEpoch) {
+            lastEpoch = epoch;
             epochStarts.add(new EpochStart(lastEpoch, lastSequence));
             if (epochStarts.size() > MAX_EPOCH_STARTS) {
                 epochStarts.removeFirst();
             }
         }
-        return op;
     }
 
     /** Returns the blocks of what was dropped, which are free once this is durable. */
@@ -618,6 +782,7 @@ final class PgStore {
             dropped.addFirst(o);
         }
         overlay.removeDropped(dropped);
+        learner.dropped(unflushed);
         lastSequence = Math.min(lastSequence, lastKept);
         LoggedOp last = unflushed.peekLast();
         lastEpoch = last == null ? flushedEpoch : last.record().epoch();

@@ -104,7 +104,7 @@ public final class Wal implements AutoCloseable {
             long epoch, long sequence, DataOp op, ByteBuf payload, Runnable durable) {
         int type = WalRecordFormat.OPERATION;
         boolean urgent = op.type() != DataOpType.WRITE;
-        return appender.append(type, epoch, sequence, op, List.of(), payload, urgent, durable);
+        return append(type, epoch, sequence, op, payload, urgent, durable);
     }
 
     /**
@@ -118,7 +118,37 @@ public final class Wal implements AutoCloseable {
     public WalRecord appendRepair(
             long epoch, long sequence, DataOp write, ByteBuf payload, Runnable durable) {
         int type = WalRecordFormat.REPAIR;
-        return appender.append(type, epoch, sequence, write, List.of(), payload, true, durable);
+        return append(type, epoch, sequence, write, payload, true, durable);
+    }
+
+    private WalRecord append(
+            int type,
+            long epoch,
+            long sequence,
+            DataOp op,
+            ByteBuf payload,
+            boolean urgent,
+            Runnable durable) {
+        return appender.append(
+                type, epoch, sequence, op, null, List.of(), payload, urgent, durable);
+    }
+
+    /**
+     * Logs a step of a learner; as {@link #append}.
+     *
+     * @param op what stands for it, see {@link LearnerStep}
+     */
+    public WalRecord appendStep(
+            long epoch,
+            long sequence,
+            DataOp op,
+            LearnerStep step,
+            ByteBuf payload,
+            Runnable durable) {
+        int type = WalRecordFormat.LEARNER;
+        boolean urgent = step.urgent(payload.readableBytes());
+        return appender.append(
+                type, epoch, sequence, op, step, List.of(), payload, urgent, durable);
     }
 
     /**
@@ -130,28 +160,25 @@ public final class Wal implements AutoCloseable {
         ByteBuf none = Unpooled.EMPTY_BUFFER;
         int type = WalRecordFormat.DIRECT_OPERATION;
         WalRecord logged =
-                appender.append(type, epoch, sequence, op, extents, none, false, durable);
+                appender.append(type, epoch, sequence, op, null, extents, none, false, durable);
         return WalRecord.direct(logged.lsn(), epoch, sequence, op, extents, data);
     }
 
     /**
-     * Logs an operation or a repair once more, so that its first record can be trimmed when the new
-     * one is durable. Takes space in reserve.
+     * Logs an operation, a repair or a step once more, so that its first record can be trimmed when
+     * the new one is durable. Takes space in reserve.
      *
      * @param payload of the operation; empty if the record has extents
      */
     public WalRecord appendAgain(WalRecord r, ByteBuf payload) {
         boolean direct = !r.extents().isEmpty();
-        int type =
-                direct
-                        ? WalRecordFormat.DIRECT_OPERATION
-                        : r.repair() ? WalRecordFormat.REPAIR : WalRecordFormat.OPERATION;
         WalRecord logged =
                 appender.append(
-                        type,
+                        typeOf(r),
                         r.epoch(),
                         r.sequence(),
                         r.op(),
+                        r.step(),
                         r.extents(),
                         payload,
                         true,
@@ -159,6 +186,16 @@ public final class Wal implements AutoCloseable {
         return direct
                 ? WalRecord.direct(logged.lsn(), r.epoch(), r.sequence(), r.op(), r.extents(), data)
                 : logged;
+    }
+
+    private static int typeOf(WalRecord r) {
+        if (r.step() != null) {
+            return WalRecordFormat.LEARNER;
+        }
+        if (r.repair()) {
+            return WalRecordFormat.REPAIR;
+        }
+        return r.extents().isEmpty() ? WalRecordFormat.OPERATION : WalRecordFormat.DIRECT_OPERATION;
     }
 
     /** Logs that the operations of the PG after the sequence are void. */

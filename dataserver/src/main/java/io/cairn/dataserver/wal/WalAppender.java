@@ -51,6 +51,7 @@ final class WalAppender {
      * Logs an operation; the payload is copied before this returns.
      *
      * @param type see {@link WalRecordFormat}
+     * @param step null if it is an operation or a repair
      * @param extents where the payload of a large write is; else empty
      * @param durable called by the sync thread when it is durable, in order of LSN
      */
@@ -59,11 +60,13 @@ final class WalAppender {
             long epoch,
             long sequence,
             DataOp op,
+            @Nullable LearnerStep step,
             List<BlockRun> extents,
             ByteBuf payload,
             boolean urgent,
             Runnable durable) {
-        int headLength = DataOpFormat.encodedLength(op);
+        int headLength =
+                step == null ? DataOpFormat.encodedLength(op) : LearnerStepFormat.encodedLength(op);
         int payloadLength = payload.readableBytes();
         int length =
                 WalRecordFormat.BYTES
@@ -100,7 +103,7 @@ final class WalAppender {
                             headLength,
                             payloadLength,
                             payloadCrc));
-            DataOpFormat.encode(op, b.slice(at + WalRecordFormat.BYTES, headLength));
+            encodeHead(op, step, b.slice(at + WalRecordFormat.BYTES, headLength));
             WalRecordFormat.encodeExtents(b, at + WalRecordFormat.BYTES + headLength, extents);
             if (payloadLength > 0) {
                 payload.getBytes(payload.readerIndex(), b.slice(payloadAt, payloadLength));
@@ -116,7 +119,15 @@ final class WalAppender {
         wakeSyncThread(urgent);
         boolean repair = type == WalRecordFormat.REPAIR;
         return new WalRecord(
-                lsn, epoch, sequence, op, repair, batch, payloadAt, payloadLength, extents);
+                lsn, epoch, sequence, op, repair, step, batch, payloadAt, payloadLength, extents);
+    }
+
+    private static void encodeHead(DataOp op, @Nullable LearnerStep step, ByteBuffer head) {
+        if (step == null) {
+            DataOpFormat.encode(op, head);
+        } else {
+            LearnerStepFormat.encode(step, op, head);
+        }
     }
 
     /** Logs that the operations of the PG after the sequence are void. */

@@ -7,6 +7,7 @@ import io.cairn.dataserver.disk.DataFile;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An operation that is logged, or about to be: its head in memory and where its payload is. Any
@@ -14,6 +15,8 @@ import java.util.List;
  *
  * @param lsn {@link #NOT_LOGGED} before it is in the log
  * @param repair whether it is a block's content as of the sequence, and no operation of the history
+ * @param step of a learner, which is no operation of the history; its epoch and sequence are those
+ *     of the operation it follows, of a RESET the position it sets
  * @param payloadOffset within the source
  * @param extents blocks of the data file that have the payload of a large write; else empty
  */
@@ -23,12 +26,54 @@ public record WalRecord(
         long sequence,
         DataOp op,
         boolean repair,
+        @Nullable LearnerStep step,
         PayloadSource payload,
         int payloadOffset,
         int payloadLength,
         List<BlockRun> extents) {
     /** Higher than any. */
     public static final long NOT_LOGGED = Long.MAX_VALUE;
+
+    /** An operation or a repair. */
+    public WalRecord(
+            long lsn,
+            long epoch,
+            long sequence,
+            DataOp op,
+            boolean repair,
+            PayloadSource payload,
+            int payloadOffset,
+            int payloadLength,
+            List<BlockRun> extents) {
+        this(
+                lsn,
+                epoch,
+                sequence,
+                op,
+                repair,
+                null,
+                payload,
+                payloadOffset,
+                payloadLength,
+                extents);
+    }
+
+    /** Whether it is an operation of the PG's history. */
+    public boolean isOperation() {
+        return !repair && step == null;
+    }
+
+    /** A step of a learner that is about to be logged. */
+    public static WalRecord step(
+            long epoch,
+            long sequence,
+            DataOp op,
+            LearnerStep step,
+            PayloadSource payload,
+            int payloadLength) {
+        return new WalRecord(
+                NOT_LOGGED, epoch, sequence, op, false, step, payload, 0, payloadLength, List.of());
+    }
 
     /** A large write whose payload lies in these blocks of the data file. */
     static WalRecord direct(

@@ -15,16 +15,18 @@ import org.jspecify.annotations.Nullable;
  *  8  u64  salt of the segment
  * 16  u64  LSN
  * 24  u64  epoch
- * 32  u64  sequence (DROP_TAIL: the last one kept; REPAIR: of the operation it follows)
+ * 32  u64  sequence (DROP_TAIL: the last one kept; REPAIR, LEARNER: of the operation it follows;
+ *          LEARNER that resets: the position from which the history goes on, with the epoch)
  * 40  u32  placement group
  * 44  u16  type: 1 operation, 2 DROP_TAIL, 3 operation whose payload lies in the data file,
- *          4 REPAIR: a WRITE of one block with the content it has as of the sequence
+ *          4 REPAIR: a WRITE of one block with the content it has as of the sequence,
+ *          5 LEARNER: a step of a learner
  * 46  u16  number of extents (type 3)
  * 48  u32  length of the head
  * 52  u32  length of the payload (0 for type 3)
- * 56  u32  CRC32C of the payload; 0 for a WRITE, whose head has the checksums of its blocks
+ * 56  u32  CRC32C of the payload; 0 for a WRITE or COPY, whose head has the checksums of its blocks
  * 60  u32  0
- * 64       head of the operation (DataOpFormat)
+ * 64       head of the operation (DataOpFormat), of a LEARNER: LearnerStepFormat
  *          extents: u64 first block, u32 blocks, u32 0 each
  *          payload
  * </pre>
@@ -35,6 +37,7 @@ public final class WalRecordFormat {
     public static final int DROP_TAIL = 2;
     public static final int DIRECT_OPERATION = 3;
     public static final int REPAIR = 4;
+    public static final int LEARNER = 5;
 
     static final int EXTENT_BYTES = 16;
 

@@ -191,14 +191,22 @@ final class WalRecovery {
         if (h.type() == WalRecordFormat.DROP_TAIL) {
             return new Found(h, null, true, s, position);
         }
-        if (h.type() < WalRecordFormat.OPERATION || h.type() > WalRecordFormat.REPAIR) {
-            throw new DiskOpenException(
-                    String.format(
-                            "%s has a record of type %d at %d, which this program does not know:"
-                                    + " a newer one wrote it",
-                            s.path(), h.type(), position));
+        if (h.type() < WalRecordFormat.OPERATION || h.type() > WalRecordFormat.LEARNER) {
+            throw unknown(s, position, h);
         }
-        DataOp op = DataOpFormat.decode(b.slice(at + WalRecordFormat.BYTES, h.headLength()));
+        ByteBuffer head = b.slice(at + WalRecordFormat.BYTES, h.headLength());
+        LearnerStep step = null;
+        DataOp op;
+        if (h.type() == WalRecordFormat.LEARNER) {
+            var decoded = LearnerStepFormat.decode(head, h.pg(), h.payloadLength());
+            if (decoded == null) {
+                throw unknown(s, position, h);
+            }
+            step = decoded.step();
+            op = decoded.op();
+        } else {
+            op = DataOpFormat.decode(head);
+        }
         if (h.type() == WalRecordFormat.DIRECT_OPERATION) {
             return direct(s, position, h, op, WalRecordFormat.decodeExtents(b, at, h));
         }
@@ -215,11 +223,21 @@ final class WalRecovery {
                         h.sequence(),
                         op,
                         h.type() == WalRecordFormat.REPAIR,
+                        step,
                         home,
                         payloadAt,
                         h.payloadLength(),
                         List.of());
         return new Found(h, record, intact, s, position);
+    }
+
+    private static DiskOpenException unknown(
+            WalSegment s, long position, WalRecordFormat.Header h) {
+        return new DiskOpenException(
+                String.format(
+                        "%s has a record of type %d at %d, which this program does not know:"
+                                + " a newer one wrote it",
+                        s.path(), h.type(), position));
     }
 
     /** The payload was durable before the record was written; it is verified when it is read. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
@@ -128,6 +129,60 @@ class ChunkFormatsTest {
         PgLogState back = PgStateFormat.decode(5, bytes);
         assertThat(back).usingRecursiveComparison().isEqualTo(state);
         assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
+    @Test
+    void pgStateOfALearner() {
+        PgLogState state =
+                new PgLogState(
+                        5,
+                        2,
+                        9,
+                        9,
+                        9,
+                        List.of(new EpochStart(2, 9)),
+                        List.of(new Answered(0xabc, 4, new long[] {4})),
+                        List.of(new ChunkVersion(0, 3)),
+                        6,
+                        4);
+        byte[] bytes = PgStateFormat.encode(state);
+        assertHex(
+                bytes,
+                "0300000001000000010000000100000002000000000000000900000000000000"
+                        + "02000000000000000900000000000000bc0a0000000000000400000000000000"
+                        + "0100000004000000000000000000000000000000030000000000000006000000"
+                        + "0000000004000000000000009fdaa22b");
+        PgLogState back = PgStateFormat.decode(5, bytes);
+        assertThat(back).usingRecursiveComparison().isEqualTo(state);
+        assertThat(back.isComplete()).isFalse();
+        assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
+    @Test
+    void answered() {
+        List<Answered> some =
+                List.of(
+                        new Answered(0xabc, 4, new long[] {4, 6}),
+                        new Answered(-1, 0, new long[0]));
+        ByteBuffer bytes = AnsweredFormat.encode(some);
+        assertHex(
+                bytes.array(),
+                "bc0a000000000000040000000000000002000000040000000000000006000000"
+                        + "00000000ffffffffffffffff000000000000000000000000");
+        assertThat(AnsweredFormat.decode(bytes)).usingRecursiveComparison().isEqualTo(some);
+        for (int length = 0; length < bytes.capacity(); length++) {
+            ByteBuffer part = bytes.slice(0, length);
+            if (length == 0 || length == 36) { // whole sessions
+                assertThat(AnsweredFormat.decode(part)).hasSize(length / 36);
+            } else {
+                assertThatThrownBy(() -> AnsweredFormat.decode(part))
+                        .isInstanceOf(IndexDamagedException.class);
+            }
+        }
+        byte[] hostile = bytes.array().clone();
+        hostile[19] = (byte) 0x7f;
+        assertThatThrownBy(() -> AnsweredFormat.decode(ByteBuffer.wrap(hostile)))
+                .isInstanceOf(IndexDamagedException.class);
     }
 
     private static void assertHex(byte[] bytes, String expected) {

@@ -42,7 +42,19 @@ final class LogHistory {
             @Nullable DataOp op,
             byte[] payload,
             List<BlockRun> extents,
-            boolean repair) {}
+            boolean repair,
+            @Nullable LearnerStep step) {
+        Logged(
+                int pg,
+                long epoch,
+                long sequence,
+                @Nullable DataOp op,
+                byte[] payload,
+                List<BlockRun> extents,
+                boolean repair) {
+            this(pg, epoch, sequence, op, payload, extents, repair, null);
+        }
+    }
 
     LogHistory(Random random) {
         this.random = random;
@@ -70,6 +82,8 @@ final class LogHistory {
         DataOp op = l.op;
         if (op == null) {
             wal.appendDropTail(l.pg, l.sequence, durable);
+        } else if (l.step != null) {
+            wal.appendStep(l.epoch, l.sequence, op, l.step, payload, durable);
         } else if (l.repair) {
             wal.appendRepair(l.epoch, l.sequence, op, payload, durable);
         } else if (!l.extents.isEmpty()) {
@@ -80,15 +94,48 @@ final class LogHistory {
     }
 
     private Logged next() {
-        return switch (random.nextInt(10)) {
+        return switch (random.nextInt(11)) {
             case 0 -> new Logged(pg(), 0, last(), null, new byte[0], List.of(), false);
             case 1 -> other(DataOpType.NOOP, 0);
             case 2 -> other(DataOpType.DELETE_INODES, 8 * (1 + random.nextInt(3)));
             case 3 -> write(BLOCK * random.nextInt(8), BLOCK, true);
             case 4 -> direct();
+            case 10 -> step();
             case 5, 6 -> write(random.nextInt(20_000), 1 + random.nextInt(300), false);
             default -> write(random.nextInt(20_000), 1 + random.nextInt(9000), false);
         };
+    }
+
+    private Logged step() {
+        long number = last() + 1;
+        return switch (random.nextInt(4)) {
+            case 0 -> step(new LearnerStep.Reset(number, last()), LearnerStep.none(pg()), 20);
+            case 1 -> step(new LearnerStep.Completed(number), LearnerStep.none(pg()), 0);
+            case 2 ->
+                    step(
+                            new LearnerStep.CopyInode(number, random.nextBoolean()),
+                            LearnerStep.copiedInode(pg(), number, last()),
+                            0);
+            default -> copy(number, random.nextInt(3) * BLOCK);
+        };
+    }
+
+    private Logged copy(long number, int length) {
+        int offset = random.nextInt(3) * BLOCK;
+        LearnerStep.CopyEnd end =
+                random.nextBoolean() ? new LearnerStep.CopyEnd(3, 4, 5, offset + length) : null;
+        byte[] payload = new byte[length];
+        random.nextBytes(payload);
+        int[] crcs = BlockCrc.compute(ByteBuffer.wrap(payload), offset);
+        DataOp op = LearnerStep.copied(pg(), 7, 2, offset, length, end, crcs);
+        LearnerStep step = new LearnerStep.Copy(number, random.nextBoolean(), end);
+        return new Logged(op.pg(), 3, last(), op, payload, List.of(), false, step);
+    }
+
+    private Logged step(LearnerStep step, DataOp op, int length) {
+        byte[] payload = new byte[length];
+        random.nextBytes(payload);
+        return new Logged(op.pg(), 3, last(), op, payload, List.of(), false, step);
     }
 
     private int pg() {
@@ -153,7 +200,8 @@ final class LogHistory {
             assertThat(record.sequence()).isEqualTo(expected.sequence);
             assertThat(record.repair()).isEqualTo(expected.repair);
             assertThat(record.extents()).isEqualTo(expected.extents);
-            assertThat(encoded(record.op())).isEqualTo(encoded(op));
+            assertThat(record.step()).isEqualTo(expected.step);
+            assertThat(encoded(record)).isEqualTo(encoded(expected.step, op));
             if (expected.extents.isEmpty()) {
                 ByteBuffer payload = ByteBuffer.allocate(record.payloadLength());
                 record.read(0, payload);
@@ -176,9 +224,18 @@ final class LogHistory {
             return logged.get((int) lsn++);
         }
 
-        private static ByteBuffer encoded(@Nullable DataOp op) {
+        private static ByteBuffer encoded(WalRecord record) {
+            return encoded(record.step(), record.op());
+        }
+
+        private static ByteBuffer encoded(@Nullable LearnerStep step, @Nullable DataOp op) {
             if (op == null) {
                 return ByteBuffer.allocate(0);
+            }
+            if (step != null) {
+                ByteBuffer bytes = ByteBuffer.allocate(LearnerStepFormat.encodedLength(op));
+                LearnerStepFormat.encode(step, op, bytes);
+                return bytes;
             }
             ByteBuffer bytes = ByteBuffer.allocate(DataOpFormat.encodedLength(op));
             DataOpFormat.encode(op, bytes);

@@ -2,7 +2,10 @@ package io.cairn.dataserver.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.disk.BlockRun;
+import io.cairn.dataserver.wal.LearnerStep.CopyEnd;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HexFormat;
@@ -101,6 +104,91 @@ class WalFormatsTest {
         }
         for (int limit = 0; limit < 104; limit++) {
             assertThat(WalRecordFormat.decode(b, 0, limit, 0xfeedL)).isNull();
+        }
+    }
+
+    @Test
+    void reset() {
+        assertStep(
+                new LearnerStep.Reset(7, 0x1122),
+                LearnerStep.none(5),
+                20,
+                "01010000000000000700000000000000000000000000000022110000000000000000"
+                        + "0000000000000000000000000000000000000000000000000000");
+    }
+
+    @Test
+    void completed() {
+        assertStep(
+                new LearnerStep.Completed(8),
+                LearnerStep.none(5),
+                0,
+                "01020000000000000800000000000000000000000000000000000000000000000000"
+                        + "0000000000000000000000000000000000000000000000000000");
+    }
+
+    @Test
+    void copiesOfAChunk() {
+        CopyEnd end = new CopyEnd(3, 0x0101, 9, 4100);
+        assertStep(
+                new LearnerStep.Copy(9, true, end),
+                LearnerStep.copied(5, 0x1234, 2, 0, 4100, end, new int[] {0x11, 0x22}),
+                4100,
+                "01030300020000000900000000000000341200000000000009000000000000000300"
+                        + "00000000000001010000000000000410000000000000020000001100000022000000");
+        assertStep(
+                new LearnerStep.Copy(10, false, null),
+                LearnerStep.copied(5, 0x1234, 2, 8192, 4096, null, new int[] {0x33}),
+                4096,
+                "01030000020000000a00000000000000341200000000000000000000000000000000"
+                        + "00000000000000000000000000000000000000200000"
+                        + "0100000033000000");
+    }
+
+    @Test
+    void copiedInode() {
+        assertStep(
+                new LearnerStep.CopyInode(11, true),
+                LearnerStep.copiedInode(5, 0x1234, 6),
+                0,
+                "01040400000000000b00000000000000341200000000000006000000000000000000"
+                        + "0000000000000000000000000000000000000000000000000000");
+    }
+
+    private static void assertStep(LearnerStep step, DataOp op, int payload, String expected) {
+        int length = LearnerStepFormat.encodedLength(op);
+        ByteBuffer b = buffer(length);
+        LearnerStepFormat.encode(step, op, b);
+        assertHex(b, length, expected);
+        var back = LearnerStepFormat.decode(b, 5, payload);
+        if (back == null) {
+            throw new AssertionError("refused");
+        }
+        assertThat(back.step()).isEqualTo(step);
+        assertThat(back.op().blockCrcs()).isEqualTo(op.blockCrcs());
+        assertThat(back.op()).usingRecursiveComparison().isEqualTo(op);
+        for (int i = 0; i < length; i++) {
+            assertThat(LearnerStepFormat.decode(b.slice(0, i), 5, payload)).isNull();
+        }
+        for (int bit = 0; bit < length * 8; bit++) {
+            assertPossible(b, bit, payload);
+        }
+        if (!(step instanceof LearnerStep.Reset)) {
+            assertThat(LearnerStepFormat.decode(b, 5, payload + 1)).isNull();
+        }
+    }
+
+    /** What a wrong bit makes of a step is refused, or one that the store can do something with. */
+    private static void assertPossible(ByteBuffer good, int bit, int payload) {
+        ByteBuffer bad = buffer(good.capacity()).put(0, good, 0, good.capacity());
+        bad.put(bit / 8, (byte) (bad.get(bit / 8) ^ 1 << bit % 8));
+        var step = LearnerStepFormat.decode(bad, 5, payload);
+        if (step != null && step.step() instanceof LearnerStep.Copy(long _, boolean _, CopyEnd e)) {
+            DataOp op = step.op();
+            assertThat(op.offset() % 4096).isZero();
+            assertThat(op.offset() + op.length())
+                    .isBetween(0, e == null ? 64 << 20 : e.lengthBytes());
+            assertThat(op.blockCrcs()).hasSize(BlockCrc.count(op.offset(), op.length()));
         }
     }
 

@@ -1,0 +1,95 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.wal.LearnerStep;
+import java.util.Collection;
+
+/**
+ * How complete the content of a PG is, and which steps of a learner the index has. Under the
+ * monitor of its {@link PgStore}.
+ *
+ * <p>What is said now is always what the index says, changed by the steps in the log in their
+ * order: so a recovery, which has only these, comes to the same.
+ */
+final class LearnerState {
+    private long completeInIndex;
+    private long newestInIndex;
+    private long complete;
+    private long newest;
+
+    LearnerState(PgLogState index) {
+        completeInIndex = index.completeSequence();
+        newestInIndex = index.steps();
+        complete = completeInIndex;
+        newest = newestInIndex;
+    }
+
+    /** See {@link PgLogState#completeSequence}. */
+    long completeSequence() {
+        return complete;
+    }
+
+    /** What is complete once the history, now at the sequence, goes on elsewhere. */
+    long completeAfterReset(long lastSequence) {
+        return complete == PgLogState.COMPLETE ? lastSequence : complete;
+    }
+
+    long nextNumber() {
+        return ++newest;
+    }
+
+    /** Recovery met the step: its number is not given again, whatever becomes of it. */
+    void met(LearnerStep step) {
+        newest = Math.max(newest, step.number());
+    }
+
+    boolean isInIndex(LearnerStep step) {
+        return step.number() <= newestInIndex;
+    }
+
+    /** It follows all that is logged. */
+    void logged(LoggedOp o) {
+        complete = after(complete, o);
+    }
+
+    /** Only these are left in the log. */
+    void dropped(Collection<LoggedOp> left) {
+        complete = completeAfter(left);
+    }
+
+    /** What the index says once it has them. */
+    long completeAfter(Collection<LoggedOp> ops) {
+        long then = completeInIndex;
+        for (LoggedOp o : ops) {
+            then = after(then, o);
+        }
+        return then;
+    }
+
+    /** The newest step that the index has once it has them. */
+    long newestAfter(Collection<LoggedOp> ops) {
+        long then = newestInIndex;
+        for (LoggedOp o : ops) {
+            LearnerStep step = o.step();
+            then = step == null ? then : step.number();
+        }
+        return then;
+    }
+
+    /** The index has them. */
+    void flushed(Collection<LoggedOp> ops) {
+        completeInIndex = completeAfter(ops);
+        newestInIndex = newestAfter(ops);
+    }
+
+    private static long after(long before, LoggedOp o) {
+        return switch (o.step()) {
+            case LearnerStep.Reset r -> r.completeSequence();
+            case LearnerStep.Completed _ -> PgLogState.COMPLETE;
+            case null -> before;
+            case LearnerStep.Copy _ -> before;
+            case LearnerStep.CopyInode _ -> before;
+        };
+    }
+}

@@ -1,0 +1,77 @@
+package io.cairn.dataserver.store;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A learner that missed a part of the history has what its source has in the end, whatever was done
+ * meanwhile and wherever it crashed. {@code -Dcairn.test.seed} repeats one run, {@code
+ * -Dcairn.test.runs} does more of them.
+ */
+class StoreLearnerTest {
+    private static final int RUNS = Integer.getInteger("cairn.test.runs", 12);
+
+    @TempDir Path directory;
+
+    private interface Course {
+        void run(LearnerPair pair) throws Exception;
+    }
+
+    @Test
+    void hasWhatTheSourceHas() throws Exception {
+        runs(pair -> learn(pair, 0));
+    }
+
+    @Test
+    void startsAnewAfterCrashes() throws Exception {
+        runs(pair -> learn(pair, 1 + pair.random.nextInt(250)));
+    }
+
+    private void runs(Course course) throws Exception {
+        Long given = Long.getLong("cairn.test.seed");
+        for (int run = 0; run < (given == null ? RUNS : 1); run++) {
+            long seed = given == null ? new Random().nextLong() : given;
+            Path dir = Files.createDirectory(directory.resolve("run-" + run));
+            try (LearnerPair pair = new LearnerPair(dir, seed)) {
+                course.run(pair);
+            } catch (AssertionError | Exception e) {
+                throw new AssertionError("failed; repeat with -Dcairn.test.seed=" + seed, e);
+            }
+        }
+    }
+
+    /**
+     * @param cut the call to the learner's devices at which its power is cut, 0 for none
+     */
+    static void learn(LearnerPair pair, int cut) throws Exception {
+        if (pair.random.nextBoolean()) {
+            pair.source.crowd();
+        }
+        pair.begin(pair.random.nextInt(120));
+        pair.miss(1 + pair.random.nextInt(150));
+        if (cut > 0) {
+            pair.learner.devices.cutPowerIn(cut);
+        }
+        boolean alive = pair.reset() && pair.copyAll() && pair.complete();
+        for (int again = 0; !alive; again++) {
+            pair.crashAndRecover();
+            pair.checkInvariants();
+            if (again < 3 && pair.random.nextBoolean()) {
+                pair.learner.devices.cutPowerIn(1 + pair.random.nextInt(60));
+            }
+            alive = pair.goOn() && pair.copyAll() && pair.complete();
+        }
+        pair.follow();
+        pair.compareAll();
+        pair.checkInvariants();
+        pair.compareAll();
+        pair.crashAndRecover();
+        pair.follow();
+        pair.compareAll();
+        pair.checkInvariants();
+        pair.compareAll();
+    }
+}
