@@ -24,13 +24,17 @@ public record BlockRepair(long inode, int chunk, int block, ChunkVersion version
         return this;
     }
 
-    /** As the WAL has it. */
-    DataOp write(int pg) {
+    /**
+     * As the WAL has it.
+     *
+     * @param step number of the newest step of a learner that it follows, 0 if there is none
+     */
+    DataOp write(int pg, long step) {
         int offset = block * BlockCrc.BLOCK_BYTES;
         return DataOp.write(
                 pg,
                 new DataOp.Range(inode, chunk, offset, content.readableBytes()),
-                DataOp.Caller.NONE,
+                new DataOp.Caller(0, step, 0),
                 DataOp.Known.map(0),
                 BlockCrc.compute(content, offset));
     }

@@ -16,13 +16,15 @@ final class LearnerState {
     private long completeInIndex;
     private long newestInIndex;
     private long complete;
-    private long newest;
+    private long newestLogged;
+    private long newestGiven;
 
     LearnerState(PgLogState index) {
         completeInIndex = index.completeSequence();
         newestInIndex = index.steps();
         complete = completeInIndex;
-        newest = newestInIndex;
+        newestLogged = newestInIndex;
+        newestGiven = newestInIndex;
     }
 
     /** See {@link PgLogState#completeSequence}. */
@@ -36,12 +38,17 @@ final class LearnerState {
     }
 
     long nextNumber() {
-        return ++newest;
+        return ++newestGiven;
     }
 
     /** Recovery met the step: its number is not given again, whatever becomes of it. */
     void met(LearnerStep step) {
-        newest = Math.max(newest, step.number());
+        newestGiven = Math.max(newestGiven, step.number());
+    }
+
+    /** Of the steps in index and log, but for those that were dropped. */
+    long newest() {
+        return newestLogged;
     }
 
     boolean isInIndex(LearnerStep step) {
@@ -51,11 +58,13 @@ final class LearnerState {
     /** It follows all that is logged. */
     void logged(LoggedOp o) {
         complete = after(complete, o);
+        newestLogged = newest(newestLogged, o);
     }
 
     /** Only these are left in the log. */
     void dropped(Collection<LoggedOp> left) {
         complete = completeAfter(left);
+        newestLogged = newestAfter(left);
     }
 
     /** What the index says once it has them. */
@@ -71,8 +80,7 @@ final class LearnerState {
     long newestAfter(Collection<LoggedOp> ops) {
         long then = newestInIndex;
         for (LoggedOp o : ops) {
-            LearnerStep step = o.step();
-            then = step == null ? then : step.number();
+            then = newest(then, o);
         }
         return then;
     }
@@ -81,6 +89,11 @@ final class LearnerState {
     void flushed(Collection<LoggedOp> ops) {
         completeInIndex = completeAfter(ops);
         newestInIndex = newestAfter(ops);
+    }
+
+    private static long newest(long before, LoggedOp o) {
+        LearnerStep step = o.step();
+        return step == null ? before : step.number();
     }
 
     private static long after(long before, LoggedOp o) {

@@ -29,12 +29,10 @@ import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import org.jspecify.annotations.Nullable;
 
@@ -71,10 +69,7 @@ final class PgStore {
     private final PgContent content;
     private final DeferredOps deferred = new DeferredOps();
 
-    /** Of those that the index does not have, the ones that recovery has not found yet. */
-    private final Set<ChunkVersion> deferredUnfound;
-
-    private final TreeMap<Place, LoggedOp> deferredFound = new TreeMap<>();
+    private final DeferredFound deferredFound;
 
     /** LSNs of the first records that are void, of drops that are not durable yet. Any thread. */
     private final NavigableSet<Long> dropping = new ConcurrentSkipListSet<>();
@@ -106,7 +101,7 @@ final class PgStore {
         this.learner = new LearnerState(state);
         this.content = new PgContent(pg, index, overlay);
         this.epochStarts = new ArrayList<>(state.epochStarts());
-        this.deferredUnfound = new HashSet<>(state.deferred());
+        this.deferredFound = new DeferredFound(state.deferred());
         this.flushedAnswers = new AnsweredTable(state.answered());
         this.lastEpoch = state.lastEpoch();
         this.lastSequence = state.flushedSequence();
@@ -303,8 +298,8 @@ final class PgStore {
             recoveredRepair(record);
         } else if (record.step() != null) {
             recoveredStep(op, record.step());
-        } else if (isDeferred(op)) {
-            deferredFound.put(Place.of(op), op);
+        } else if (deferredFound.take(op)) {
+            return;
         } else if (record.sequence() == lastSequence + 1) {
             add(record, change);
         } else if (record.sequence() > flushed) {
@@ -312,33 +307,17 @@ final class PgStore {
         }
     }
 
-    /** Of several records of one operation the newest counts: the others are in the way. */
-    private boolean isDeferred(LoggedOp op) {
-        LoggedOp found = deferredFound.get(Place.of(op));
-        return deferredUnfound.remove(op.name())
-                || (found != null && found.name().equals(op.name()));
-    }
-
     /**
      * A step is in the index with all before it, or it was dropped: then it does not follow the
-     * last operation. Repairs before one that is in the index are in the way: what they would
-     * repair may be something newer now.
+     * last operation.
      */
     private void recoveredStep(LoggedOp found, LearnerStep step) {
         learner.met(step);
         WalRecord record = found.record();
-        if (isDeferred(found)) {
-            deferredFound.put(Place.of(found), found);
-        } else if (learner.isInIndex(step)) {
-            unflushed.removeIf(o -> o.isRepair() && settled(o));
-        } else if (record.sequence() == lastSequence && record.epoch() == lastEpoch) {
+        boolean follows = record.sequence() == lastSequence && record.epoch() == lastEpoch;
+        if (!deferredFound.take(found) && !learner.isInIndex(step) && follows) {
             addLogged(new LoggedOp(record, found.change(), nextOrder++));
         }
-    }
-
-    private boolean settled(LoggedOp gone) {
-        space.settle(gone);
-        return true;
     }
 
     /** A reset found in the WAL. */
@@ -346,8 +325,9 @@ final class PgStore {
             WalRecord record, LearnerStep.Reset step, List<Answered> answered) {
         learner.met(step);
         if (learner.isInIndex(step)) {
-            unflushed.removeIf(o -> o.isRepair() && settled(o));
-        } else if (record.sequence() < lastSequence) {
+            return;
+        }
+        if (record.sequence() < lastSequence) {
             orphan = Math.min(orphan, record.sequence());
         } else {
             addLogged(new LoggedReset(record, nextOrder++, answered));
@@ -355,27 +335,14 @@ final class PgStore {
         }
     }
 
-    /** Place of an operation, or of a step behind it, in the history. */
-    private record Place(long sequence, long step) implements Comparable<Place> {
-        static Place of(LoggedOp o) {
-            LearnerStep step = o.step();
-            return new Place(o.sequence(), step == null ? 0 : step.number());
-        }
-
-        @Override
-        public int compareTo(Place o) {
-            int bySequence = Long.compare(sequence, o.sequence);
-            return bySequence != 0 ? bySequence : Long.compare(step, o.step);
-        }
-    }
-
     /**
-     * The operation it follows must be the newest one. Then it may be in the index already, and
+     * The operation and the step that it follows must be the newest ones. Then it may be in the index already, and
      * laying the same bytes over it once more does nothing; what follows something that was dropped
      * or overtaken by the index is void.
      */
     private void recoveredRepair(WalRecord record) {
-        if (record.sequence() == lastSequence && record.epoch() == lastEpoch) {
+        boolean follows = record.sequence() == lastSequence && record.epoch() == lastEpoch;
+        if (follows && record.op().number() == learner.newest()) {
             addLogged(new LoggedOp(record, null, nextOrder++));
         }
     }
@@ -401,20 +368,14 @@ final class PgStore {
                             "PG %x: the log has sequence %d after %d; %s",
                             pg, orphan, lastSequence, DiskOpenException.KEEP_AS_IT_IS));
         }
-        if (!deferredUnfound.isEmpty()) {
-            throw new DiskOpenException(
-                    String.format(
-                            "PG %x: the log lacks %s, which the index needs; %s",
-                            pg, deferredUnfound, DiskOpenException.KEEP_AS_IT_IS));
-        }
-        long order = -deferredFound.size();
-        for (LoggedOp found : deferredFound.values()) {
+        List<LoggedOp> first = deferredFound.all(pg);
+        long order = -first.size();
+        for (LoggedOp found : first) {
             LoggedOp op = new LoggedOp(found.record(), found.change(), order++);
             deferred.add(op);
             overlay.add(op);
             space.promise(op);
         }
-        deferredFound.clear();
         unflushed.forEach(overlay::add);
         recovering = false;
     }
@@ -533,7 +494,12 @@ final class PgStore {
             return RepairOutcome.NO_SPACE;
         }
         WalRecord record =
-                wal.appendRepair(lastEpoch, lastSequence, r.write(pg), r.content(), durable);
+                wal.appendRepair(
+                        lastEpoch,
+                        lastSequence,
+                        r.write(pg, learner.newest()),
+                        r.content(),
+                        durable);
         addLogged(new LoggedOp(record, null, nextOrder++));
         return RepairOutcome.LOGGED;
     }

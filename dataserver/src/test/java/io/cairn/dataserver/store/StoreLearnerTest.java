@@ -14,6 +14,9 @@ import org.junit.jupiter.api.io.TempDir;
 class StoreLearnerTest {
     private static final int RUNS = Integer.getInteger("cairn.test.runs", 12);
 
+    private static final int STRIDE = Integer.getInteger("cairn.test.stride", 13);
+    private static final int CALLS = 120;
+
     @TempDir Path directory;
 
     private interface Course {
@@ -28,6 +31,24 @@ class StoreLearnerTest {
     @Test
     void startsAnewAfterCrashes() throws Exception {
         runs(pair -> learn(pair, 1 + pair.random.nextInt(250)));
+    }
+
+    /** {@code -Dcairn.test.stride=1} tries every call; a larger one tries others at each run. */
+    @Test
+    void startsAnewAfterACrashAtEveryDeviceCall() throws Exception {
+        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+        int first = 1 + Math.floorMod(seed, STRIDE);
+        for (int call = first; call < CALLS; call += STRIDE) {
+            Path dir = Files.createDirectory(directory.resolve("call-" + call));
+            try (LearnerPair pair = new LearnerPair(dir, seed)) {
+                learn(pair, call);
+            } catch (AssertionError | Exception e) {
+                throw new AssertionError(
+                        "power cut at call %d; repeat with -Dcairn.test.seed=%d"
+                                .formatted(call, seed),
+                        e);
+            }
+        }
     }
 
     private void runs(Course course) throws Exception {
