@@ -4,7 +4,6 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.dataserver.chunk.AnsweredFormat;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
@@ -24,8 +23,6 @@ import io.cairn.dataserver.store.HeldOps.Held;
 import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
-import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -216,61 +213,36 @@ final class PgStore {
                     "PG %d: (%d, %d), committed up to %d, cannot go on from (%d, %d)"
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
-        ByteBuf table = Unpooled.wrappedBuffer(AnsweredFormat.encode(answered));
-        if (table.readableBytes() > ChunkCopy.MAX_BYTES) {
-            throw new IllegalArgumentException(
-                    "answered numbers of " + answered.size() + " sessions");
-        }
-        HeldPayload payload = new HeldPayload(table);
-        long complete = learner.completeAfterReset(lastSequence);
-        LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), complete);
-        DataOp none = LearnerStep.none(pg);
-        int length = table.readableBytes();
-        WalRecord record = WalRecord.step(epoch, sequence, none, step, payload, length);
-        log(wal, new LoggedReset(record, nextOrder++, answered), payload, done);
+        log(wal, drafts(epoch, sequence).reset(lastSequence, answered), done);
         goOn(epoch, sequence);
     }
 
     /** See {@link LearnerStore#completed}. */
     synchronized void completed(Wal wal, Runnable done) {
-        LearnerStep step = new LearnerStep.Completed(learner.nextNumber());
-        log(wal, step, LearnerStep.none(pg), null, Unpooled.EMPTY_BUFFER, done);
+        log(wal, drafts(lastEpoch, lastSequence).completed(), done);
     }
 
     /** Logs a piece of a chunk, see {@link LearnerStore#copy}. */
     synchronized void copy(Wal wal, ChunkCopy piece, Runnable durable) {
-        List<CopySteps.Record> records = CopySteps.of(pg, piece, learner::nextNumber);
-        for (CopySteps.Record r : records) {
-            Runnable then = r == records.getLast() ? durable : () -> {};
-            log(wal, r.step(), r.op(), null, r.payload().retain(), then);
-        }
+        List<StepDrafts.Draft> drafts = drafts(lastEpoch, lastSequence).copy(piece);
+        drafts.forEach(d -> log(wal, d, d == drafts.getLast() ? durable : () -> {}));
     }
 
     /** See {@link LearnerStore#copyInode} and {@link LearnerStore#removeContent}. */
     synchronized void copyInode(Wal wal, InodeChange.Copied change, Runnable durable) {
-        LearnerStep step = new LearnerStep.CopyInode(learner.nextNumber(), change.clears());
-        DataOp op = LearnerStep.copiedInode(pg, change.inode(), change.truncateSequence());
-        log(wal, step, op, change, Unpooled.EMPTY_BUFFER, durable);
+        log(wal, drafts(lastEpoch, lastSequence).copyInode(change), durable);
     }
 
-    private void log(
-            Wal wal,
-            LearnerStep step,
-            DataOp op,
-            @Nullable InodeChange change,
-            ByteBuf bytes,
-            Runnable durable) {
-        HeldPayload payload = new HeldPayload(bytes);
-        int length = bytes.readableBytes();
-        WalRecord record = WalRecord.step(lastEpoch, lastSequence, op, step, payload, length);
-        log(wal, new LoggedOp(record, change, nextOrder++), payload, durable);
+    private StepDrafts drafts(long epoch, long sequence) {
+        return new StepDrafts(pg, learner, epoch, sequence, nextOrder);
     }
 
     /** Behind all that is logged, or waits to be. */
-    private void log(Wal wal, LoggedOp step, HeldPayload payload, Runnable durable) {
-        held.add(new Held(step, payload, durable, true));
+    private void log(Wal wal, StepDrafts.Draft step, Runnable durable) {
+        held.add(new Held(step.op(), step.payload(), durable, true));
         held.logReady(wal);
-        addLogged(step);
+        nextOrder = step.op().order() + 1;
+        addLogged(step.op());
     }
 
     private void goOn(long epoch, long sequence) {

@@ -22,6 +22,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -150,15 +151,15 @@ final class LearnerPair implements AutoCloseable {
     }
 
     private boolean drop(long kept) {
-        boolean[] done = {false};
+        AtomicBoolean done = new AtomicBoolean();
         durableSequence = Math.min(durableSequence, kept);
-        store().dropTail(PG, kept, () -> done[0] = true);
+        store().dropTail(PG, kept, () -> done.set(true));
         while (!appended.isEmpty() && appended.getLast().sequence() > kept) {
             appended.removeLast();
         }
         copiedChunks.entrySet().removeIf(e -> e.getValue() > kept && chunks.add(e.getKey()));
         copiedInodes.entrySet().removeIf(e -> e.getValue() > kept && inodes.add(e.getKey()));
-        return await(() -> done[0]);
+        return await(done::get);
     }
 
     private void changedSince(long sequence) {
@@ -296,6 +297,12 @@ final class LearnerPair implements AutoCloseable {
         store().completed(PG, () -> durableCompleted = true);
         assertThat(state().isComplete()).isTrue();
         return await(() -> durableCompleted);
+    }
+
+    /** Its power is not cut from now on; false if it was. */
+    boolean staysAlive() {
+        learner.devices.cutPowerIn(Long.MAX_VALUE / 2);
+        return !learner.devices.isCut();
     }
 
     /** Ends the learner's process; it finds what was durable. */
@@ -467,7 +474,11 @@ final class LearnerPair implements AutoCloseable {
         }
     }
 
+    /** All that was appended is durable: large writes have their blocks before their records. */
     void checkInvariants() throws Exception {
+        AtomicBoolean logged = new AtomicBoolean();
+        store().copyInode(PG, 0, 0, () -> logged.set(true));
+        await(logged::get);
         store().flushThread().flushAll();
         DiskInvariants.check(store());
         readAll();

@@ -9,6 +9,10 @@ import io.cairn.dataserver.chunk.ChunkOverlay.View;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
+import io.cairn.dataserver.wal.LearnerStep;
+import io.cairn.dataserver.wal.LearnerStep.Copy;
+import io.cairn.dataserver.wal.LearnerStep.CopyEnd;
+import io.cairn.dataserver.wal.LearnerStep.CopyInode;
 import io.cairn.dataserver.wal.WalRecord;
 import io.netty.buffer.ByteBufUtil;
 import java.io.IOException;
@@ -51,6 +55,7 @@ final class OverlayHistory {
     private ModelPg.State base = model.replay(LAYOUT, 0);
     private long flushed;
     private long nextOrder;
+    private long steps;
     private PgOverlay overlay = emptyOverlay();
 
     OverlayHistory(Random random) {
@@ -75,8 +80,10 @@ final class OverlayHistory {
             truncate();
         } else if (what < 63) {
             delete();
-        } else if (what < 66) {
+        } else if (what < 65) {
             repair();
+        } else if (what < 66) {
+            copy();
         } else if (what < 73) {
             model.committed += random.nextInt((int) (model.last() - model.committed) + 1);
         } else if (what < 81) {
@@ -154,6 +161,49 @@ final class OverlayHistory {
         }
     }
 
+    /** What the chunk is already: in two pieces, perhaps with the inode's head before. */
+    private void copy() {
+        long inode = randomInode();
+        int chunk = random.nextInt(CHUNKS);
+        if (random.nextBoolean()) {
+            long whole = now().inodeSequences().getOrDefault(inode, 0L);
+            DataOp op = LearnerStep.copiedInode(PG, inode, whole);
+            InodeChange change = new InodeChange.Copied(inode, whole, false);
+            log(step(op, new CopyInode(++steps, false), new byte[0], change));
+        }
+        byte[] bytes = now().bytes(inode, chunk);
+        int cut = random.nextInt(bytes.length + 1);
+        long sequence = now().truncateSequence(inode, chunk);
+        CopyEnd end = new CopyEnd(1, model.last(), sequence, bytes.length);
+        log(copy(inode, chunk, 0, Arrays.copyOf(bytes, cut), true, null));
+        log(copy(inode, chunk, cut, Arrays.copyOfRange(bytes, cut, bytes.length), false, end));
+    }
+
+    private LoggedOp copy(
+            long inode,
+            int chunk,
+            int offset,
+            byte[] bytes,
+            boolean begins,
+            @Nullable CopyEnd end) {
+        DataOp op =
+                LearnerStep.copied(PG, inode, chunk, offset, bytes.length, end, new int[0]);
+        return step(op, new Copy(++steps, begins, end), bytes, null);
+    }
+
+    private LoggedOp step(
+            DataOp op, LearnerStep step, byte[] bytes, @Nullable InodeChange change) {
+        WalRecord record =
+                WalRecord.step(
+                        1,
+                        model.last(),
+                        op,
+                        step,
+                        (offset, target) -> target.put(bytes, offset, target.remaining()),
+                        bytes.length);
+        return new LoggedOp(record, change, nextOrder++);
+    }
+
     private void append(ModelPg.Op op, @Nullable InodeChange change) {
         model.history().add(op);
         log(logged(op.entry(), false, change));
@@ -222,8 +272,8 @@ final class OverlayHistory {
         overlay = emptyOverlay();
         long last = flushed;
         for (LoggedOp o : before) {
-            boolean next = !o.isRepair() && o.sequence() == last + 1;
-            if (next || (o.isRepair() && o.sequence() == last)) {
+            boolean next = o.isOperation() && o.sequence() == last + 1;
+            if (next || (!o.isOperation() && o.sequence() == last)) {
                 last = o.sequence();
                 log(new LoggedOp(o.record(), o.change(), nextOrder++));
             }

@@ -76,14 +76,14 @@ class StoreLearnerTest {
         if (cut > 0) {
             pair.learner.devices.cutPowerIn(cut);
         }
-        boolean alive = pair.reset() && pair.copyAll() && pair.complete();
+        boolean alive = pair.reset() && pair.copyAll() && pair.complete() && pair.staysAlive();
         for (int again = 0; !alive; again++) {
             pair.crashAndRecover();
             pair.checkInvariants();
             if (again < 3 && pair.random.nextBoolean()) {
                 pair.learner.devices.cutPowerIn(1 + pair.random.nextInt(60));
             }
-            alive = pair.goOn() && pair.copyAll() && pair.complete();
+            alive = pair.goOn() && pair.copyAll() && pair.complete() && pair.staysAlive();
         }
         pair.follow();
         pair.compareAll();
