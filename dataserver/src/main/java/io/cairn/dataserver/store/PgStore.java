@@ -308,9 +308,9 @@ final class PgStore {
     }
 
     /**
-     * The operation and the step that it follows must be the newest ones. Then it may be in the index already, and
-     * laying the same bytes over it once more does nothing; what follows something that was dropped
-     * or overtaken by the index is void.
+     * The operation and the step that it follows must be the newest ones. Then it may be in the
+     * index already, and laying the same bytes over it once more does nothing; what follows
+     * something that was dropped or overtaken by the index is void.
      */
     private void recoveredRepair(WalRecord record) {
         boolean follows = record.sequence() == lastSequence && record.epoch() == lastEpoch;

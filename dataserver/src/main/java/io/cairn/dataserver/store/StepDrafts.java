@@ -43,8 +43,7 @@ record StepDrafts(int pg, LearnerState learner, long epoch, long sequence, long 
         long complete = learner.completeAfterReset(lastSequence);
         LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), complete);
         HeldPayload payload = new HeldPayload(table);
-        WalRecord record =
-                record(LearnerStep.none(pg), step, payload, table.readableBytes());
+        WalRecord record = record(LearnerStep.none(pg), step, payload, table.readableBytes());
         return new Draft(new LoggedReset(record, order, answered), payload);
     }
 

@@ -186,13 +186,11 @@ final class OverlayHistory {
             byte[] bytes,
             boolean begins,
             @Nullable CopyEnd end) {
-        DataOp op =
-                LearnerStep.copied(PG, inode, chunk, offset, bytes.length, end, new int[0]);
+        DataOp op = LearnerStep.copied(PG, inode, chunk, offset, bytes.length, end, new int[0]);
         return step(op, new Copy(++steps, begins, end), bytes, null);
     }
 
-    private LoggedOp step(
-            DataOp op, LearnerStep step, byte[] bytes, @Nullable InodeChange change) {
+    private LoggedOp step(DataOp op, LearnerStep step, byte[] bytes, @Nullable InodeChange change) {
         WalRecord record =
                 WalRecord.step(
                         1,

@@ -26,7 +26,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a learner logs besides operations: its place among them, what it replaces, what it needs. */
+/**
+ * What a learner logs besides operations: its place among them, what it replaces, what it needs.
+ */
 class StoreCopyTest {
     private static final int PAGE = 4096;
     private static final int PG = 0;
@@ -267,11 +269,7 @@ class StoreCopyTest {
                 assertThat(h.store().heads(PG, Key.FIRST, 5))
                         .containsExactly(new ContentHead(new Key(INODE, 0), version, 3, length));
                 ChunkCopy back =
-                        LearnerPair.readCopy(
-                                h.store(),
-                                new ChunkId(INODE, 0),
-                                0,
-                                64 << 10);
+                        LearnerPair.readCopy(h.store(), new ChunkId(INODE, 0), 0, 64 << 10);
                 assertThat(back.runs()).containsExactly(new Run(2 * PAGE, PAGE));
                 assertThat(back.last()).isTrue();
                 assertThat(back.lengthBytes()).isEqualTo(length);
@@ -334,19 +332,18 @@ class StoreCopyTest {
 
     private static void assertMalformed(
             List<Run> runs, int length, boolean last, byte[] content, int crcs) {
-        assertThatThrownBy(
-                        () ->
-                                new ChunkCopy(
-                                        INODE,
-                                        0,
-                                        true,
-                                        last,
-                                        ChunkVersion.NONE,
-                                        0,
-                                        length,
-                                        runs,
-                                        new int[crcs],
-                                        Unpooled.wrappedBuffer(content)))
+        assertThatThrownBy(() ->
+                        new ChunkCopy(
+                                INODE,
+                                0,
+                                true,
+                                last,
+                                ChunkVersion.NONE,
+                                0,
+                                length,
+                                runs,
+                                new int[crcs],
+                                Unpooled.wrappedBuffer(content)))
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
@@ -394,8 +391,7 @@ class StoreCopyTest {
         CountDownLatch durable = new CountDownLatch(1);
         h.store()
                 .append(
-                        Ops.write(
-                                PG, epoch, sequence, INODE, chunk, offset, payload, 0, List.of()),
+                        Ops.write(PG, epoch, sequence, INODE, chunk, offset, payload, 0, List.of()),
                         durable::countDown);
         assertThat(durable.await(30, TimeUnit.SECONDS)).isTrue();
     }
