@@ -42,6 +42,21 @@ public final class ChunkOverlay {
         }
     }
 
+    /**
+     * What is known here of truncations of a chunk.
+     *
+     * @param sequence of the newest one
+     * @param indexCounts whether the index may know a newer one
+     */
+    public record Truncated(long sequence, boolean indexCounts) {
+        public static final Truncated NOTHING = new Truncated(0, true);
+
+        /** The newest truncation of the chunk, over what the index says. */
+        public long over(long base) {
+            return indexCounts ? Math.max(sequence, base) : sequence;
+        }
+    }
+
     private static final int NO_CUT = InodeChange.NO_CUT;
 
     /**
@@ -123,13 +138,15 @@ public final class ChunkOverlay {
      * @param base what the index says
      */
     public long truncateSequence(long base) {
+        return truncated().over(base);
+    }
+
+    /** As {@link #truncateSequence}, for an index that is read later. */
+    public Truncated truncated() {
         Judged last = ops.peekLast();
-        if (last == null) {
-            return base;
-        }
-        return last.indexCounts()
-                ? Math.max(last.truncateSequence(), base)
-                : last.truncateSequence();
+        return last == null
+                ? Truncated.NOTHING
+                : new Truncated(last.truncateSequence(), last.indexCounts());
     }
 
     /** What was done last to the chunk; null if only what leaves its version is here. */

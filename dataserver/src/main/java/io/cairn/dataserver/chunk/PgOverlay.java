@@ -83,13 +83,14 @@ public final class PgOverlay {
     }
 
     /**
-     * The newest truncation of the inode as a whole.
+     * The newest truncation of an inode as a whole.
      *
+     * @param whole what is logged of the inode as a whole, oldest first
      * @param baseSequence what the index says
      */
-    public long inodeTruncateSequence(long inode, long baseSequence) {
+    public static long inodeTruncateSequence(List<LoggedOp> whole, long baseSequence) {
         long newest = baseSequence;
-        for (LoggedOp op : whole(inode)) {
+        for (LoggedOp op : whole) {
             newest =
                     switch (op.change()) {
                         case null -> newest;

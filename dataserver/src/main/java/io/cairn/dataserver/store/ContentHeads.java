@@ -29,7 +29,7 @@ final class ContentHeads {
             more = keys.size() == max || stored.size() == max;
             NavigableSet<Key> known = known(keys, stored, max);
             for (Key key : known) {
-                ContentHead head = store.head(key);
+                ContentHead head = store.content().head(key);
                 if (heads.size() < max && exists(head)) {
                     heads.add(head);
                 }

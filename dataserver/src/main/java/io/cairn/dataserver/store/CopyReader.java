@@ -30,10 +30,14 @@ final class CopyReader {
     ChunkCopy read(PgStore store, Key key, int from, int maxBytes) throws CorruptBlockException {
         try {
             for (int i = 0; i < ATTEMPTS; i++) {
-                ContentHead head = store.head(key);
-                List<Run> runs = runs(store.blocks(key), head.lengthBytes(), from, maxBytes);
-                ChunkCopy piece = read(store, head, runs, from);
-                if (piece != null && head.equals(store.head(key))) {
+                PgContent content = store.content();
+                ContentHead head = content.head(key);
+                BitSet blocks = content.blocks(key);
+                List<Run> runs = runs(blocks, head.lengthBytes(), from, maxBytes);
+                int end = runs.isEmpty() ? from : runs.getLast().end();
+                boolean last = runs(blocks, head.lengthBytes(), end, BLOCK).isEmpty();
+                ChunkCopy piece = read(store, head, runs, from == 0, last);
+                if (piece != null && head.equals(content.head(key))) {
                     return piece;
                 }
                 if (piece != null) {
@@ -52,7 +56,7 @@ final class CopyReader {
     private static List<Run> runs(BitSet blocks, int length, int from, int maxBytes) {
         List<Run> runs = new ArrayList<>();
         int left = maxBytes / BLOCK;
-        int first = blocks.nextSetBit(from / BLOCK);
+        int first = blocks.nextSetBit((from + BLOCK - 1) / BLOCK);
         while (first >= 0 && left > 0 && first * BLOCK < length) {
             int end = Math.min(blocks.nextClearBit(first), first + left);
             runs.add(new Run(first * BLOCK, Math.min(end * BLOCK, length) - first * BLOCK));
@@ -63,7 +67,8 @@ final class CopyReader {
     }
 
     /** Null if the chunk is no longer what its head says. */
-    private @Nullable ChunkCopy read(PgStore store, ContentHead head, List<Run> runs, int from)
+    private @Nullable ChunkCopy read(
+            PgStore store, ContentHead head, List<Run> runs, boolean first, boolean last)
             throws CorruptBlockException {
         int bytes = runs.stream().mapToInt(Run::length).sum();
         int[] crcs = new int[runs.stream().mapToInt(Run::blocks).sum()];
@@ -78,13 +83,11 @@ final class CopyReader {
                 }
                 block += count;
             }
-            int end = runs.isEmpty() ? head.lengthBytes() : runs.getLast().end();
-            boolean last = runs.isEmpty() || !moreBehind(store.blocks(head.key()), head, end);
             ChunkCopy piece =
                     new ChunkCopy(
                             head.key().inode(),
                             head.key().chunk(),
-                            from == 0,
+                            first,
                             last,
                             head.version(),
                             head.truncateSequence(),
@@ -99,11 +102,6 @@ final class CopyReader {
                 content.release();
             }
         }
-    }
-
-    private static boolean moreBehind(BitSet blocks, ContentHead head, int end) {
-        int next = blocks.nextSetBit((end + BLOCK - 1) / BLOCK);
-        return next >= 0 && next * BLOCK < head.lengthBytes();
     }
 
     /** The number of checksums, one for each block; fewer if the chunk was cut meanwhile. */

@@ -48,6 +48,7 @@ public interface LearnerStore {
      * @param piece its content stays the caller's
      * @param durable called when it is durable, never if it is dropped before
      * @return false if the disk has no room for it: nothing is logged
+     * @throws IllegalArgumentException if the PG is complete: the piece comes too late
      */
     default boolean copy(int pg, ChunkCopy piece, Runnable durable) {
         throw new UnsupportedOperationException();
@@ -58,6 +59,7 @@ public interface LearnerStore {
      * inode's chunks are copied.
      *
      * @param durable called when it is durable, never if it is dropped before
+     * @throws IllegalArgumentException if the PG is complete
      */
     default void copyInode(int pg, long inode, long truncateSequence, Runnable durable) {
         throw new UnsupportedOperationException();
@@ -67,6 +69,7 @@ public interface LearnerStore {
      * Removes what is here of an inode that the source does not have.
      *
      * @param durable called when it is durable, never if it is dropped before
+     * @throws IllegalArgumentException if the PG is complete
      */
     default void removeContent(int pg, long inode, Runnable durable) {
         throw new UnsupportedOperationException();

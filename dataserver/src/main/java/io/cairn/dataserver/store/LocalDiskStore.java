@@ -240,7 +240,9 @@ public final class LocalDiskStore implements DiskStore {
         PgStore store = pgs.get(pg);
         return store == null
                 ? 0
-                : store.head(new ContentHead.Key(inode, ContentHead.Key.INODE)).truncateSequence();
+                : store.content()
+                        .head(new ContentHead.Key(inode, ContentHead.Key.INODE))
+                        .truncateSequence();
     }
 
     @Override

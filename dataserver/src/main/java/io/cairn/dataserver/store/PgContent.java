@@ -8,70 +8,93 @@ import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkKeys;
 import io.cairn.dataserver.chunk.ChunkOverlay;
 import io.cairn.dataserver.chunk.ChunkOverlay.Range;
+import io.cairn.dataserver.chunk.ChunkOverlay.Truncated;
 import io.cairn.dataserver.chunk.ChunkOverlay.View;
 import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgOverlay;
 import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.BitSet;
+import java.util.List;
 import java.util.NavigableSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a PG has besides bytes, by overlay and index. Under the monitor of its {@link PgStore}: so
- * nothing leaves the overlay, and the index, whatever of the overlay it has already, shows the same
- * with it.
+ * What a PG has besides bytes, by overlay and index. As {@link ChunkReader}, it looks at the overlay
+ * first, and looks again should the index show something newer: the PG's owner never waits for the
+ * index. Any thread.
  */
 final class PgContent {
-    private final int pg;
+    private final PgStore store;
     private final ChunkIndex index;
-    private final PgOverlay overlay;
 
-    PgContent(int pg, ChunkIndex index, PgOverlay overlay) {
-        this.pg = pg;
+    PgContent(PgStore store, ChunkIndex index) {
+        this.store = store;
         this.index = index;
-        this.overlay = overlay;
     }
 
-    /** What was done last to the chunk. */
-    ChunkVersion version(long inode, int chunk) {
-        return version(overlay.find(inode, chunk), index.head(pg, inode, chunk));
+    /**
+     * The overlay of a chunk and its inode as it was at one moment.
+     *
+     * @param version null if the overlay does not say
+     * @param whole what is logged of the inode as a whole
+     */
+    record Logged(
+            PgStore.Look look,
+            @Nullable ChunkVersion version,
+            Truncated truncated,
+            List<LoggedOp> whole) {
+        static Logged of(PgOverlay overlay, Key key, boolean ranges, long lastOrder) {
+            ChunkOverlay o = key.isInode() ? null : overlay.find(key.inode(), key.chunk());
+            List<LoggedOp> whole = List.copyOf(overlay.whole(key.inode()));
+            if (o == null) {
+                PgStore.Look nothing = new PgStore.Look(View.EMPTY, lastOrder);
+                return new Logged(nothing, null, Truncated.NOTHING, whole);
+            }
+            View view = ranges ? o.view() : o.view(0, 0);
+            return new Logged(
+                    new PgStore.Look(view, lastOrder), o.version(), o.truncated(), whole);
+        }
     }
 
-    static ChunkVersion version(@Nullable ChunkOverlay o, @Nullable ChunkHead head) {
-        ChunkVersion logged = o == null ? null : o.version();
+    /** Of a chunk that is not here the length is 0, of an inode that has none the sequence. */
+    ContentHead head(Key key) {
+        Logged logged;
+        long whole;
+        ChunkHead stored;
+        do { // again only after a round of the flusher that began after the look
+            logged = store.lookAt(key, false);
+            whole = index.inodeTruncateSequence(store.pg(), key.inode());
+            stored = key.isInode() ? null : index.head(store.pg(), key.inode(), key.chunk());
+        } while (!store.fitsIndex(logged.look()));
+        whole = PgOverlay.inodeTruncateSequence(logged.whole(), whole);
+        if (key.isInode()) {
+            return new ContentHead(key, ChunkVersion.NONE, whole, 0);
+        }
+        long own = logged.truncated().over(stored == null ? 0 : stored.truncateSequence());
+        int length = logged.look().view().length(stored == null ? 0 : stored.lengthBytes());
+        ChunkVersion version =
+                length == 0 ? ChunkVersion.NONE : version(logged.version(), stored);
+        return new ContentHead(key, version, Math.max(own, whole), length);
+    }
+
+    static ChunkVersion version(@Nullable ChunkVersion logged, @Nullable ChunkHead head) {
         if (logged != null) {
             return logged;
         }
         return head == null ? ChunkVersion.NONE : head.version();
     }
 
-    /** The newest truncation of the inode as a whole. */
-    long inodeTruncateSequence(long inode) {
-        return overlay.inodeTruncateSequence(inode, index.inodeTruncateSequence(pg, inode));
-    }
-
-    /** Of a chunk that is not here the length is 0, of an inode that has none the sequence. */
-    ContentHead head(Key key) {
-        long whole = inodeTruncateSequence(key.inode());
-        if (key.isInode()) {
-            return new ContentHead(key, ChunkVersion.NONE, whole, 0);
-        }
-        ChunkOverlay o = overlay.find(key.inode(), key.chunk());
-        ChunkHead stored = index.head(pg, key.inode(), key.chunk());
-        long own = stored == null ? 0 : stored.truncateSequence();
-        own = o == null ? own : o.truncateSequence(own);
-        View view = o == null ? View.EMPTY : o.view(0, 0);
-        int length = view.length(stored == null ? 0 : stored.lengthBytes());
-        ChunkVersion version = length == 0 ? ChunkVersion.NONE : version(o, stored);
-        return new ContentHead(key, version, Math.max(own, whole), length);
-    }
-
     /** The blocks of the chunk that are there, damaged ones too; others read as zeros. */
     BitSet blocks(Key key) {
-        ChunkOverlay o = overlay.find(key.inode(), key.chunk());
-        View view = o == null ? View.EMPTY : o.view();
-        Stored stored = index.readAll(pg, key.inode(), key.chunk());
+        Logged logged;
+        Stored stored;
+        do {
+            logged = store.lookAt(key, true);
+            stored = index.readAll(store.pg(), key.inode(), key.chunk());
+        } while (!store.fitsIndex(logged.look()));
+        View view = logged.look().view();
         BitSet there = new BitSet();
         int visible = view.visibleBase(stored.length());
         for (int b = 0; b < (visible + BlockCrc.BLOCK_BYTES - 1) / BlockCrc.BLOCK_BYTES; b++) {
@@ -85,7 +108,7 @@ final class PgContent {
     }
 
     /** The first keys after this one of what is in the overlay; some may have nothing. */
-    NavigableSet<Key> loggedAfter(Key after, int max) {
+    static NavigableSet<Key> loggedAfter(PgOverlay overlay, Key after, int max) {
         NavigableSet<Key> keys = new TreeSet<>();
         for (long inode : overlay.inodes()) {
             if (Long.compareUnsigned(inode, after.inode()) >= 0) {

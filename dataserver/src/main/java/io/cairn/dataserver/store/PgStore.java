@@ -4,6 +4,7 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
@@ -19,13 +20,13 @@ import io.cairn.dataserver.chunk.PgOverlay;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.HeldOps.Held;
 import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
@@ -96,7 +97,7 @@ final class PgStore {
         this.overlay =
                 new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
         this.learner = new LearnerState(state);
-        this.content = new PgContent(pg, index, overlay);
+        this.content = new PgContent(this, index);
         this.epochStarts = new ArrayList<>(state.epochStarts());
         this.deferredFound = new DeferredFound(state.deferred());
         this.flushedAnswers = new AnsweredTable(state.answered());
@@ -224,13 +225,22 @@ final class PgStore {
 
     /** Logs a piece of a chunk, see {@link LearnerStore#copy}. */
     synchronized void copy(Wal wal, ChunkCopy piece, Runnable durable) {
+        checkIncomplete();
         List<StepDrafts.Draft> drafts = drafts(lastEpoch, lastSequence).copy(piece);
         drafts.forEach(d -> log(wal, d, d == drafts.getLast() ? durable : () -> {}));
     }
 
     /** See {@link LearnerStore#copyInode} and {@link LearnerStore#removeContent}. */
     synchronized void copyInode(Wal wal, InodeChange.Copied change, Runnable durable) {
+        checkIncomplete();
         log(wal, drafts(lastEpoch, lastSequence).copyInode(change), durable);
+    }
+
+    /** A piece that comes late would be laid over what is right. */
+    private void checkIncomplete() {
+        if (learner.completeSequence() == PgLogState.COMPLETE) {
+            throw new IllegalArgumentException("PG " + pg + " is complete: nothing is copied");
+        }
     }
 
     private StepDrafts drafts(long epoch, long sequence) {
@@ -366,6 +376,24 @@ final class PgStore {
     }
 
     /**
+     * A chunk, or an inode as a whole.
+     *
+     * @param ranges whether the view has them
+     */
+    synchronized PgContent.Logged lookAt(Key key, boolean ranges) {
+        return PgContent.Logged.of(overlay, key, ranges, nextOrder - 1);
+    }
+
+    /** See {@link PgContent#loggedAfter}. */
+    synchronized NavigableSet<Key> loggedAfter(Key after, int max) {
+        return PgContent.loggedAfter(overlay, after, max);
+    }
+
+    PgContent content() {
+        return content;
+    }
+
+    /**
      * Whether the index, which was read after the look, can have shown nothing that was logged
      * after the look. Such an operation would show only where the look has no older one. An
      * operation that both have does no harm: the look lays it over the index once more.
@@ -427,22 +455,11 @@ final class PgStore {
 
     /** The last operation that changed the chunk, by overlay or index. */
     synchronized ChunkVersion version(long inode, int chunk) {
-        return content.version(inode, chunk);
+        return version(overlay.find(inode, chunk), index.head(pg, inode, chunk));
     }
 
-    /** See {@link PgContent#head}. */
-    synchronized ContentHead head(ContentHead.Key key) {
-        return content.head(key);
-    }
-
-    /** See {@link PgContent#blocks}. */
-    synchronized BitSet blocks(ContentHead.Key key) {
-        return content.blocks(key);
-    }
-
-    /** See {@link PgContent#loggedAfter}. */
-    synchronized NavigableSet<ContentHead.Key> loggedAfter(ContentHead.Key after, int max) {
-        return content.loggedAfter(after, max);
+    private static ChunkVersion version(@Nullable ChunkOverlay o, @Nullable ChunkHead head) {
+        return PgContent.version(o == null ? null : o.version(), head);
     }
 
     /**
@@ -452,7 +469,7 @@ final class PgStore {
     synchronized RepairOutcome repair(Wal wal, BlockRepair r, Runnable durable) {
         ChunkOverlay logged = overlay.find(r.inode(), r.chunk());
         Stored stored = index.read(pg, r.inode(), r.chunk(), r.block(), r.block());
-        if (!PgContent.version(logged, stored.head()).equals(r.version())) {
+        if (!version(logged, stored.head()).equals(r.version())) {
             return RepairOutcome.CHANGED;
         }
         int from = r.block() * BlockCrc.BLOCK_BYTES;
