@@ -21,9 +21,9 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a PG has besides bytes, by overlay and index. As {@link ChunkReader}, it looks at the overlay
- * first, and looks again should the index show something newer: the PG's owner never waits for the
- * index. Any thread.
+ * What a PG has besides bytes, by overlay and index. As {@link ChunkReader}, it looks at the
+ * overlay first, and looks again should the index show something newer: the PG's owner never waits
+ * for the index. Any thread.
  */
 final class PgContent {
     private final PgStore store;
@@ -53,8 +53,7 @@ final class PgContent {
                 return new Logged(nothing, null, Truncated.NOTHING, whole);
             }
             View view = ranges ? o.view() : o.view(0, 0);
-            return new Logged(
-                    new PgStore.Look(view, lastOrder), o.version(), o.truncated(), whole);
+            return new Logged(new PgStore.Look(view, lastOrder), o.version(), o.truncated(), whole);
         }
     }
 
@@ -74,8 +73,7 @@ final class PgContent {
         }
         long own = logged.truncated().over(stored == null ? 0 : stored.truncateSequence());
         int length = logged.look().view().length(stored == null ? 0 : stored.lengthBytes());
-        ChunkVersion version =
-                length == 0 ? ChunkVersion.NONE : version(logged.version(), stored);
+        ChunkVersion version = length == 0 ? ChunkVersion.NONE : version(logged.version(), stored);
         return new ContentHead(key, version, Math.max(own, whole), length);
     }
 

@@ -2,7 +2,6 @@ package io.cairn.dataserver.wal;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
-import io.cairn.common.data.DataOpType;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -68,20 +67,12 @@ public sealed interface LearnerStep {
             int length,
             @Nullable CopyEnd end,
             int[] blockCrcs) {
-        return new DataOp(
-                DataOpType.WRITE,
-                0,
+        long truncateSequence = end == null ? 0 : end.truncateSequence();
+        return DataOp.write(
                 pg,
-                0,
-                0,
-                0,
-                inode,
-                chunk,
-                offset,
-                length,
-                end == null ? 0 : end.truncateSequence(),
-                0,
-                List.of(),
+                new DataOp.Range(inode, chunk, offset, length),
+                DataOp.Caller.NONE,
+                new DataOp.Known(0, truncateSequence, List.of()),
                 blockCrcs);
     }
 

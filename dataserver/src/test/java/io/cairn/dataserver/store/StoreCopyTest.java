@@ -193,8 +193,7 @@ class StoreCopyTest {
             completed(h);
             flush(h);
             roundTheLog(h);
-            assertThat(h.store().index().pgStates().getFirst().flushedSequence())
-                    .isGreaterThan(12);
+            assertThat(h.store().index().pgStates().getFirst().flushedSequence()).isGreaterThan(12);
             for (int again = 0; again < 2; again++) {
                 h.crash(again == 0);
                 h.open();
@@ -438,8 +437,7 @@ class StoreCopyTest {
             for (int i = 0; i < 6; i++) {
                 Runnable then = i == 5 ? durable::countDown : () -> {};
                 PgLogEntry e =
-                        Ops.write(
-                                PG, 1, sequence + i, 9, 0, i * PAGE, payload, 0, List.of());
+                        Ops.write(PG, 1, sequence + i, 9, 0, i * PAGE, payload, 0, List.of());
                 h.store().append(e, then);
             }
             assertThat(durable.await(30, TimeUnit.SECONDS)).as("room in the log").isTrue();
