@@ -234,7 +234,7 @@ final class TestCluster implements AutoCloseable {
 
     /** Index of the server that is the PG's primary. */
     int primary(int pg) {
-        int disk = java.util.Objects.requireNonNull(mds.map().pg(pg)).getReplicas(0);
+        int disk = java.util.Objects.requireNonNull(mds.map().pg(pg)).getInSync(0);
         return disk / 10 - 1;
     }
 

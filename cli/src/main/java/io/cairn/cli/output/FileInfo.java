@@ -11,8 +11,10 @@ import io.cairn.common.proto.Server;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What {@code cairn info} shows of an inode, as text or as JSON. */
@@ -90,7 +92,7 @@ public final class FileInfo {
         json.put("pg", Integer.toHexString(pg.getPg()));
         json.put("pg_epoch", pg.getEpoch());
         List<Object> replicas = new ArrayList<>();
-        for (int disk : pg.getReplicasList()) {
+        for (int disk : primaryFirst(pg)) {
             Map<String, Object> replica = new LinkedHashMap<>();
             replica.put("disk", disk);
             Disk known = map.disk(disk);
@@ -143,9 +145,16 @@ public final class FileInfo {
         }
     }
 
+    /** The disks of a PG: those in sync, the primary first, then the others. */
+    private static Set<Integer> primaryFirst(PlacementGroup pg) {
+        Set<Integer> disks = new LinkedHashSet<>(pg.getInSyncList());
+        disks.addAll(pg.getReplicasList());
+        return disks;
+    }
+
     private String replicas(PlacementGroup pg) {
         List<String> words = new ArrayList<>();
-        for (int disk : pg.getReplicasList()) {
+        for (int disk : primaryFirst(pg)) {
             Server server = map.serverOfDisk(disk);
             words.add(
                     "disk "

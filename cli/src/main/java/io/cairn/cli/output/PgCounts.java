@@ -1,5 +1,6 @@
 package io.cairn.cli.output;
 
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
@@ -26,7 +27,8 @@ record PgCounts(int active, int notServing, int damaged, int unknown) {
         }
         Map<Integer, Integer> primaries = new HashMap<>();
         for (PlacementGroup pg : status.getMap().getPgsList()) {
-            primaries.merge(serverOfDisk.getOrDefault(pg.getReplicas(0), 0), 1, Integer::sum);
+            primaries.merge(
+                    serverOfDisk.getOrDefault(ClusterMap.primaryOf(pg), 0), 1, Integer::sum);
         }
         Map<Integer, PgReport> reports = new HashMap<>();
         for (ServerStatus server : status.getServersList()) {

@@ -99,7 +99,11 @@ class StatusReportTest {
                     .addDisks(Disk.newBuilder().setId(10 * server).setServer(server));
         }
         for (int disk : new int[] {10, 10, 10, 20, 30}) {
-            map.addPgs(PlacementGroup.newBuilder().setPg(map.getPgsCount()).addReplicas(disk));
+            map.addPgs(
+                    PlacementGroup.newBuilder()
+                            .setPg(map.getPgsCount())
+                            .addReplicas(disk)
+                            .addInSync(disk));
         }
         PgReport report =
                 PgReport.newBuilder()
@@ -138,7 +142,12 @@ class StatusReportTest {
 
         StatusReply well =
                 status.toBuilder()
-                        .setMap(map.clearPgs().addPgs(PlacementGroup.newBuilder().addReplicas(10)))
+                        .setMap(
+                                map.clearPgs()
+                                        .addPgs(
+                                                PlacementGroup.newBuilder()
+                                                        .addReplicas(10)
+                                                        .addInSync(10)))
                         .setServers(
                                 0,
                                 ServerStatus.newBuilder()

@@ -70,12 +70,8 @@ public final class ClusterMap {
             throw new IllegalArgumentException("map has PG " + pg.getPg() + " but not its pool");
         }
         table.pgs[index] = pg;
-        @Nullable Disk disk = primaryDisk(pg);
+        @Nullable Disk disk = disks.get(primaryOf(pg));
         table.primaries[index] = disk == null ? null : primaries.of(disk);
-    }
-
-    private @Nullable Disk primaryDisk(PlacementGroup pg) {
-        return pg.getReplicasCount() == 0 ? null : disks.get(pg.getReplicas(0));
     }
 
     /**
@@ -123,6 +119,11 @@ public final class ClusterMap {
     /** 16 bytes, or empty before the first map. */
     public ByteString clusterId() {
         return clusterId;
+    }
+
+    /** The disk that is the primary of a PG of some map; 0 if it has none. */
+    public static int primaryOf(PlacementGroup pg) {
+        return pg.getInSyncCount() == 0 ? 0 : pg.getInSync(0);
     }
 
     /** Where requests for this PG go; null: not known or nobody's. */

@@ -104,6 +104,7 @@ class ClusterMapTest {
         assertThat(map.primaryAddress(PgHash.pg(1, 0))).hasToString("/127.0.0.1:1001");
         assertThat(map.primaryAddress(PgHash.pg(1, 1))).hasToString("/127.0.0.1:1002");
         assertThat(map.primaryAddress(PgHash.pg(1, 2))).isNull();
+        assertThat(ClusterMap.primaryOf(PlacementGroup.getDefaultInstance())).isZero();
         assertThat(map.primaryAddress(PgHash.pg(1, 4))).isNull();
         assertThat(map.primaryAddress(PgHash.pg(9, 0))).isNull();
         assertThat(map.primaryAddress(-1)).isNull();
@@ -114,6 +115,15 @@ class ClusterMapTest {
         assertThat(map.pgOf(1, 5, 6)).isEqualTo(PgHash.pg(1, 5, 6, 4));
         assertThat(map.pool(1)).isEqualTo(pool(1, 4));
         assertThat(map.toUpdate()).isEqualTo(full());
+    }
+
+    @Test
+    void theFirstInSyncIsThePrimary() {
+        PlacementGroup moved =
+                pg(1, 0, 5, 10, 20).toBuilder().setInSync(0, 20).setInSync(1, 10).build();
+        ClusterMap map = ClusterMap.of(full().toBuilder().setPgs(0, moved).build());
+        assertThat(ClusterMap.primaryOf(moved)).isEqualTo(20);
+        assertThat(map.primaryAddress(PgHash.pg(1, 0))).hasToString("/127.0.0.1:1002");
     }
 
     @Test

@@ -123,10 +123,7 @@ public final class PgCalls {
 
     private static boolean primaryUp(ClusterMap map, int pg) {
         var group = map.pg(pg);
-        if (group == null || group.getReplicasCount() == 0) {
-            return false;
-        }
-        var server = map.serverOfDisk(group.getReplicas(0));
+        var server = group == null ? null : map.serverOfDisk(ClusterMap.primaryOf(group));
         return server != null && server.getUp();
     }
 

@@ -83,7 +83,9 @@ public final class MapChecks {
                 return name + ": unknown disk " + disk;
             }
         }
-        if (pg.getInSyncCount() == 0 || !replicas.containsAll(pg.getInSyncList())) {
+        if (pg.getInSyncCount() == 0
+                || !replicas.containsAll(pg.getInSyncList())
+                || new HashSet<>(pg.getInSyncList()).size() != pg.getInSyncCount()) {
             return name + ": in-sync set " + pg.getInSyncList() + " of " + replicas;
         }
         if (pg.getEpoch() < 1 || pg.getEpoch() > next.epoch()) {
