@@ -157,6 +157,7 @@ public final class DataServers {
         boolean known =
                 server != null
                         && server.getUp()
+                        && !servers.isCondemned(server.getId())
                         && server.getIncarnation().equals(beat.getIncarnation());
         HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
         if (known) {
@@ -181,13 +182,16 @@ public final class DataServers {
     public void tick() {
         long now = clock.nanos();
         for (int id : servers.silent(map.get(), now)) {
-            var _ =
-                    changes.change(base -> servers.down(base, id, now))
-                            .whenComplete((after, failure) -> {
-                                if (failure == null) {
-                                    LOG.warn("data server {} is silent: marked down", id);
-                                }
-                            });
+            if (servers.condemn(id)) {
+                var _ =
+                        changes.change(base -> servers.down(base, id, now))
+                                .whenComplete((after, failure) -> {
+                                    servers.decided(id);
+                                    if (failure == null) {
+                                        LOG.warn("data server {} is silent: marked down", id);
+                                    }
+                                });
+            }
         }
     }
 

@@ -7,8 +7,10 @@ import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.Server;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +22,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Every server that the map says is up has a deadline, also one that was never heard of: it may
  * have registered with an earlier leader, or with this one at a moment when nothing could be
  * answered. One thread, except for {@link #all}; without clock or I/O.
+ *
+ * <p>Between the decision to mark a server down and its application lies a commit, which takes long
+ * where the leader does not reach the others. A heartbeat that was answered in between would give
+ * the server a lease that goes on after it is down: it is {@link #condemn condemned} meanwhile.
  */
 public final class ServerLeases {
     /** A lease that a server counts on its own clock may end this much later on ours. */
@@ -27,6 +33,7 @@ public final class ServerLeases {
 
     private final long leaseNanos;
     private final Map<Integer, Known> servers = new HashMap<>();
+    private final Set<Integer> condemned = new HashSet<>();
 
     /** Copies for readers on other threads. */
     private volatile Map<Integer, Known> published = Map.of();
@@ -65,6 +72,7 @@ public final class ServerLeases {
      */
     public void begin(ClusterMap map, long fromNanos) {
         servers.clear();
+        condemned.clear();
         for (Server server : map.servers()) {
             servers.put(server.getId(), new Known(fromNanos, 0, Report.NONE));
         }
@@ -76,7 +84,8 @@ public final class ServerLeases {
         publish();
     }
 
-    boolean heardSince(int server, long nanos) {
+    /** Whether a heartbeat was answered after that moment. */
+    public boolean heardSince(int server, long nanos) {
         @Nullable Known known = servers.get(server);
         return known != null && known.answeredNanos - nanos > 0;
     }
@@ -99,6 +108,23 @@ public final class ServerLeases {
             }
         }
         return silent;
+    }
+
+    /**
+     * It is decided to mark the server down: until {@link #decided} no heartbeat of it may be
+     * answered with a lease. False if that was so already.
+     */
+    public boolean condemn(int server) {
+        return condemned.add(server);
+    }
+
+    public boolean isCondemned(int server) {
+        return condemned.contains(server);
+    }
+
+    /** The map says that it is down, or will not say so by this decision. */
+    public void decided(int server) {
+        condemned.remove(server);
     }
 
     /**

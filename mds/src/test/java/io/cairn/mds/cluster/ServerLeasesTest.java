@@ -55,6 +55,19 @@ class ServerLeasesTest {
     }
 
     @Test
+    void aServerIsCondemnedUntilItsMarkingIsDecided() {
+        leases.begin(map(1), 0);
+        assertThat(leases.condemn(1)).isTrue();
+        assertThat(leases.condemn(1)).as("one decision at a time").isFalse();
+        assertThat(leases.isCondemned(1)).isTrue();
+        leases.decided(1);
+        assertThat(leases.isCondemned(1)).isFalse();
+        leases.condemn(1);
+        leases.begin(map(1), 0);
+        assertThat(leases.isCondemned(1)).as("by an earlier term").isFalse();
+    }
+
+    @Test
     void whatTheMapSaysIsDownIsNotSilent() {
         leases.begin(map(1, 2, 3), 0);
         assertThat(leases.silent(map(1), 10 * OVER)).containsExactly(1);
