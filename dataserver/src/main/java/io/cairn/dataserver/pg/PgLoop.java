@@ -1,15 +1,18 @@
 package io.cairn.dataserver.pg;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
 import java.util.ArrayList;
@@ -152,16 +155,18 @@ public final class PgLoop {
     }
 
     private void place(PlacementGroup group) {
-        int[] members = members(group);
-        for (int i = 0; i < members.length; i++) {
-            LocalDisk disk = parts.disk(members[i]);
+        Pool pool = map.pool(PgHash.poolOf(group.getPg()));
+        int minSize = pool == null ? 1 : pool.getMinSize();
+        PgMembers members = new PgMembers(group.getInSyncList(), List.of(), minSize);
+        for (int member : members.inSync()) {
+            LocalDisk disk = parts.disk(member);
             if (disk != null) {
                 PgSlot slot =
                         slots.computeIfAbsent(
                                 key(group.getPg(), disk.id()),
                                 k -> new PgSlot(this, parts, disk, group.getPg()));
                 slot.replica().onMap(group.getEpoch(), map.epoch(), members);
-                if (i == 0) {
+                if (member == ClusterMap.primaryOf(group)) {
                     primaries.put(group.getPg(), slot);
                 }
             }
@@ -176,10 +181,7 @@ public final class PgLoop {
 
     /** The in-sync members, the primary first. */
     private static int[] members(PlacementGroup group) {
-        return group.getReplicasList().stream()
-                .filter(d -> group.getInSyncList().contains(d))
-                .mapToInt(Integer::intValue)
-                .toArray();
+        return group.getInSyncList().stream().mapToInt(Integer::intValue).toArray();
     }
 
     /** The PG's members in the map this loop has, the primary first; empty if it is unknown. */

@@ -22,6 +22,7 @@ import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.Prepare;
 import io.cairn.dataserver.replication.PrepareFormat;
 import io.cairn.dataserver.replication.PrepareReplyFormat;
+import io.cairn.dataserver.replication.RecoveryOutputs;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
@@ -299,6 +300,11 @@ public final class PgSlot implements PgOutputs {
                         peerFailed(to, pgEpoch, status);
                     }
                 });
+    }
+
+    @Override
+    public RecoveryOutputs recovery() {
+        throw new IllegalStateException("this release knows no learners");
     }
 
     @Override

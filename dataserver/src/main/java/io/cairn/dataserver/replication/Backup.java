@@ -71,7 +71,8 @@ final class Backup {
             answer.gap(epoch, log.lastSequence(), out.space());
         } else if (sequence <= log.committed() || log.epochAt(sequence) == entry.epoch()) {
             accepted(p, answer);
-        } else if (log.epochAt(sequence - 1) != p.previousEpoch()) {
+        } else if (p.previousEpoch() != Prepare.UNKNOWN
+                && log.epochAt(sequence - 1) != p.previousEpoch()) {
             answer.gap(epoch, Math.max(verified, log.committed()), out.space());
         } else if (sequence <= log.lastSequence()) {
             dropTail(sequence - 1);
@@ -101,13 +102,27 @@ final class Backup {
         }
     }
 
-    private void dropTail(long kept) {
+    /** Everything here is committed. */
+    void commitAll() {
+        if (log.lastSequence() > log.committed()) {
+            log.committedUpTo(log.lastSequence());
+            out.commit(log.lastSequence());
+        }
+    }
+
+    void dropTail(long kept) {
         log.dropStarted();
         out.dropTail(kept);
     }
 
+    /** The history was begun anew, and is the primary's up to there. */
+    void reset() {
+        verified = log.committed();
+        close();
+    }
+
     void tailDropped(long kept) {
-        log.dropped(kept);
+        log.dropped(kept, out.logState().completeSequence());
         verified = Math.min(verified, kept);
         answerQuery();
     }

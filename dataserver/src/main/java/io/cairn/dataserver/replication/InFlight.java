@@ -59,6 +59,20 @@ final class InFlight {
         }
     }
 
+    /** Whoever waits for it is told to try again; the operation stays. */
+    void disown(RpcStatus status) {
+        OpAnswer first = answer;
+        List<OpAnswer> others = joined;
+        answer = null;
+        joined = null;
+        if (first != null) {
+            first.fail(status);
+        }
+        if (others != null) {
+            others.forEach(a -> a.fail(status));
+        }
+    }
+
     /** The disk has it durably. */
     void acknowledged(int disk) {
         for (int i = 0; i < backups.length; i++) {

@@ -2,6 +2,7 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
 import java.util.Arrays;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The uncommitted operations of a primary, consecutive by sequence. Owner's thread only. */
@@ -68,6 +69,16 @@ final class InFlightRing {
             throw new IllegalStateException(size + " operations are in flight");
         }
         first = nextSequence;
+    }
+
+    /** All, oldest first. */
+    void forEach(Consumer<InFlight> action) {
+        for (long s = first; s < next(); s++) {
+            InFlight op = slots[index(s)];
+            if (op != null) {
+                action.accept(op);
+            }
+        }
     }
 
     /** Sequence of the newest operation the read could have seen, 0 if none. */

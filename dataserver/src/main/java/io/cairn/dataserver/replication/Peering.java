@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
  * and members refuse older epochs from the moment they answer, so what was answered stays true.
  * Owner's thread only.
  *
- * <p>The in-sync set is all members in this version: without an answer of each, the PG waits.
+ * <p>Without an answer of each in-sync member the PG waits: the metadata service takes those out
+ * that do not answer.
  */
 final class Peering {
     /** After the own log could not be read, in intervals of asking: 5 s. */
@@ -94,9 +95,18 @@ final class Peering {
         }
         PgHistory longest = log.history();
         PeerProgress source = null;
+        if (!longest.isComplete()) {
+            primary.become(PgState.DAMAGED, "this disk is in sync and lacks content");
+            return;
+        }
         for (PeerProgress peer : primary.peers()) {
             PgHistory history = peer.history;
             if (history == null) {
+                return;
+            }
+            if (!history.isComplete()) {
+                primary.become(
+                        PgState.DAMAGED, "disk " + peer.disk + " is in sync and lacks content");
                 return;
             }
             if (history.longerThan(longest)) {

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import java.util.List;
 
@@ -8,15 +9,34 @@ import java.util.List;
  * Immutable.
  *
  * @param epochStarts where epochs began, oldest first; covers everything after committedSequence
+ * @param completeSequence see {@link PgLogState#completeSequence}
  */
 public record PgHistory(
-        long lastEpoch, long lastSequence, long committedSequence, List<EpochStart> epochStarts) {
+        long lastEpoch,
+        long lastSequence,
+        long committedSequence,
+        List<EpochStart> epochStarts,
+        long completeSequence) {
+
+    /** See {@link PgLogState#COMPLETE}. */
+    public static final long COMPLETE = PgLogState.COMPLETE;
 
     /** Answer of {@link #commonSequence} when the histories cannot belong to one PG. */
     public static final long NONE = -1;
 
     public PgHistory {
         epochStarts = List.copyOf(epochStarts);
+    }
+
+    /** Of a member that has all content. */
+    public PgHistory(
+            long lastEpoch, long lastSequence, long committedSequence, List<EpochStart> starts) {
+        this(lastEpoch, lastSequence, committedSequence, starts, COMPLETE);
+    }
+
+    /** Whether the member has all content that its history says. */
+    boolean isComplete() {
+        return completeSequence == COMPLETE;
     }
 
     /** True if this history goes on after the other one ends: it wins peering. */

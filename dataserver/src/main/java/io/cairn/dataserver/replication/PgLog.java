@@ -16,6 +16,7 @@ final class PgLog {
     private long lastSequence;
     private long durable;
     private long committed;
+    private long completeSequence;
     private boolean dropping;
 
     PgLog(PgLogState state) {
@@ -24,6 +25,7 @@ final class PgLog {
         lastSequence = state.lastSequence();
         durable = lastSequence;
         committed = state.committedSequence();
+        completeSequence = state.completeSequence();
         if (starts.isEmpty() && lastSequence > 0) {
             starts.add(new EpochStart(lastEpoch, lastSequence));
         }
@@ -87,8 +89,13 @@ final class PgLog {
         dropping = true;
     }
 
-    void dropped(long kept) {
+    /**
+     * @param complete see {@link PgLogState#completeSequence}: what was copied after an operation
+     *     that is dropped is gone with it
+     */
+    void dropped(long kept, long complete) {
         dropping = false;
+        completeSequence = complete;
         if (kept < committed) {
             throw new IllegalStateException(
                     "operations after " + kept + " are committed up to " + committed);
@@ -97,6 +104,30 @@ final class PgLog {
         lastSequence = kept;
         durable = Math.min(durable, kept);
         starts.removeIf(s -> s.firstSequence() > kept);
+    }
+
+    /**
+     * The history goes on from there; the operations before are missing, and the content of what
+     * they changed with them.
+     */
+    void reset(long epoch, long sequence) {
+        completeSequence = Math.min(completeSequence, lastSequence);
+        lastEpoch = epoch;
+        lastSequence = sequence;
+        durable = sequence;
+        committed = sequence;
+        starts.clear();
+        starts.add(new EpochStart(epoch, sequence));
+    }
+
+    /** The content is what the history says. */
+    void complete() {
+        completeSequence = PgLogState.COMPLETE;
+    }
+
+    /** See {@link PgLogState#completeSequence}. */
+    long completeSequence() {
+        return completeSequence;
     }
 
     long epochAt(long sequence) {
@@ -117,6 +148,6 @@ final class PgLog {
     }
 
     PgHistory history() {
-        return new PgHistory(lastEpoch, lastSequence, committed, starts);
+        return new PgHistory(lastEpoch, lastSequence, committed, starts, completeSequence);
     }
 }

@@ -54,6 +54,9 @@ public interface PgOutputs {
     /** {@link PgReplica#onPeerLost} follows if it was not answered. */
     void sendCommit(int disk, long pgEpoch, long committedSequence);
 
+    /** The actions that concern learners. */
+    RecoveryOutputs recovery();
+
     /** A member is in a newer epoch of this PG: the server must get the map. */
     void needMap();
 

@@ -4,6 +4,9 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
+import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.ReferenceCountUtil;
@@ -32,6 +35,7 @@ public final class PgReplica {
     private final PgLog log;
     private @Nullable Primary primary;
     private @Nullable Backup backup;
+    private @Nullable Learner learner;
     private long epoch;
     private long nowNanos;
 
@@ -54,38 +58,39 @@ public final class PgReplica {
     /**
      * The map says who the members are in this epoch; older maps are ignored.
      *
-     * @param members disks, the primary first
      * @param mapEpoch epoch of the whole map
      */
-    public void onMap(long pgEpoch, long mapEpoch, int[] members) {
+    public void onMap(long pgEpoch, long mapEpoch, PgMembers members) {
         if (pgEpoch <= epoch) {
             return;
         }
         epoch = pgEpoch;
-        boolean first = members.length > 0 && members[0] == disk;
-        boolean member = false;
-        for (int m : members) {
-            member |= m == disk;
-        }
-        if (!first && primary != null) {
+        int place = members.inSync().indexOf(disk);
+        boolean learns = place < 0 && members.learners().contains(disk);
+        if (place != 0 && primary != null) {
             primary.close(refuse(Advice.REFRESH_MAP, "another disk is primary"));
             primary = null;
         }
-        if ((first || !member) && backup != null) {
+        if (place <= 0 && !learns && backup != null) {
             backup.close();
             backup = null;
         }
-        if (first) {
+        learner = null;
+        if (place == 0) {
             if (primary == null) {
                 primary = new Primary(pg, limits, out, ledger, log);
             }
-            primary.newEpoch(pgEpoch, mapEpoch, members.clone(), nowNanos);
-        } else if (member) {
+            primary.newEpoch(pgEpoch, mapEpoch, members, nowNanos);
+        } else if (place > 0 || learns) {
             if (backup == null) {
                 backup = new Backup(out, log);
                 out.stateChanged(PgState.BACKUP, "epoch " + pgEpoch);
             }
             backup.newEpoch(pgEpoch);
+            if (learns) {
+                learner = new Learner(out.recovery(), log, backup);
+                learner.begin();
+            }
         }
     }
 
@@ -110,6 +115,7 @@ public final class PgReplica {
             backup.close();
             backup = null;
         }
+        learner = null;
     }
 
     // ---- clients and the MDS ------------------------------------------------------------------
@@ -191,8 +197,11 @@ public final class PgReplica {
             primary.tailDropped(kept);
         } else if (backup != null) {
             backup.tailDropped(kept);
+            if (learner != null) {
+                learner.begin();
+            }
         } else {
-            log.dropped(kept);
+            log.dropped(kept, out.logState().completeSequence());
         }
     }
 
@@ -219,6 +228,8 @@ public final class PgReplica {
         RpcStatus refusal = peerRefusal(prepare.pgEpoch());
         if (refusal != null) {
             answer.refuse(refusal);
+        } else if (learner != null) {
+            learner.prepare(prepare, answer);
         } else if (backup != null) {
             backup.prepare(prepare, answer);
         }
@@ -228,6 +239,8 @@ public final class PgReplica {
         RpcStatus refusal = peerRefusal(pgEpoch);
         if (refusal != null) {
             answer.refuse(refusal);
+        } else if (learner != null) {
+            answer.refuse(refuse(Advice.RETRY, "a learner"));
         } else if (backup != null) {
             backup.query(answer);
         }
@@ -235,12 +248,12 @@ public final class PgReplica {
 
     /** Null if the primary of this epoch may have this replica's entries. */
     public @Nullable RpcStatus admitFetch(long pgEpoch) {
-        return peerRefusal(pgEpoch);
+        return learner == null ? peerRefusal(pgEpoch) : refuse(Advice.RETRY, "a learner");
     }
 
     /** Null if another member of this epoch may read here, from primary and backups alike. */
     public @Nullable RpcStatus admitMemberRead(long pgEpoch) {
-        return pgEpoch == epoch && primary != null ? null : peerRefusal(pgEpoch);
+        return pgEpoch == epoch && primary != null ? null : admitFetch(pgEpoch);
     }
 
     /** Null if it was taken. */
@@ -250,6 +263,54 @@ public final class PgReplica {
             backup.commit(committedSequence);
         }
         return refusal;
+    }
+
+    /** The primary asks this learner what it has. */
+    public void onAsk(long pgEpoch, long number, PeerAnswer answer) {
+        RpcStatus refusal = learnerRefusal(pgEpoch);
+        if (refusal != null) {
+            answer.refuse(refusal);
+        } else if (learner != null) {
+            learner.ask(number, answer);
+        }
+    }
+
+    /** The primary has this learner begin anew. */
+    public void onReset(long pgEpoch, Reset reset, Step step) {
+        RpcStatus refusal = learnerRefusal(pgEpoch);
+        if (refusal != null) {
+            step.failed(refusal);
+        } else if (learner != null) {
+            learner.reset(reset, step);
+        }
+    }
+
+    /** Null if the primary of this epoch may have the list of what is here. */
+    public @Nullable RpcStatus admitListContent(long pgEpoch) {
+        return learnerRefusal(pgEpoch);
+    }
+
+    /** Null if a piece of a copy may be logged now. */
+    public @Nullable RpcStatus onCopy(long pgEpoch, Copy copy) {
+        RpcStatus refusal = learnerRefusal(pgEpoch);
+        return refusal != null || learner == null ? refusal : learner.admit(copy);
+    }
+
+    /** The primary has copied all that this learner lacked. */
+    public void onCompleted(long pgEpoch, long number, Step step) {
+        RpcStatus refusal = learnerRefusal(pgEpoch);
+        if (refusal != null) {
+            step.failed(refusal);
+        } else if (learner != null) {
+            learner.completed(number, step);
+        }
+    }
+
+    private @Nullable RpcStatus learnerRefusal(long pgEpoch) {
+        RpcStatus refusal = peerRefusal(pgEpoch);
+        return refusal == null && learner == null
+                ? refuse(Advice.REFRESH_MAP, "no learner")
+                : refusal;
     }
 
     private @Nullable RpcStatus peerRefusal(long pgEpoch) {
@@ -292,6 +353,36 @@ public final class PgReplica {
         }
     }
 
+    /** What a learner has. */
+    public void onLearnerHistory(int from, long pgEpoch, long number, PgHistory history) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.learners().onHistory(from, number, history);
+        }
+    }
+
+    /** What was read here for a learner; takes over the payloads. */
+    public void onEntriesFor(int learner, long pgEpoch, long after, List<PgLogEntry> entries) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.learners().onEntries(learner, after, entries);
+        } else {
+            entries.forEach(e -> ReferenceCountUtil.release(e.payload()));
+        }
+    }
+
+    /** A part of the list of what is here. */
+    public void onOwnContent(ContentPage page) {
+        if (primary != null) {
+            primary.learners().onOwnContent(page);
+        }
+    }
+
+    /** A part of the list of what a learner has. */
+    public void onPeerContent(int from, long pgEpoch, ContentPage page) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.learners().onPeerContent(from, page);
+        }
+    }
+
     /** Something sent in this epoch was not answered, or refused for now. */
     public void onPeerLost(int from, long pgEpoch) {
         if (primary != null && pgEpoch == epoch) {
@@ -324,6 +415,11 @@ public final class PgReplica {
     /** Disks that a primary waits for before it serves, or commits; empty for others. */
     public List<Integer> awaited() {
         return primary == null ? List.of() : primary.awaited();
+    }
+
+    /** What a primary's learners are doing, for the administrator; empty for others. */
+    public String learners() {
+        return primary == null ? "" : primary.learners().toString();
     }
 
     public long lastSequence() {

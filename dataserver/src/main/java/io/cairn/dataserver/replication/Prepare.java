@@ -9,7 +9,8 @@ import io.cairn.dataserver.store.PgLogEntry;
  *     again
  * @param previousEpoch epoch of the operation before this one: where it differs at the receiver,
  *     the histories differ (the consistency check of Raft's AppendEntries, Ongaro and Ousterhout,
- *     2014, section 5.3)
+ *     2014, section 5.3); {@link #UNKNOWN} to a learner, whose history is known to be the beginning
+ *     of the primary's
  * @param committedSequence everything up to here is durable on every in-sync member
  */
 public record Prepare(
@@ -17,4 +18,6 @@ public record Prepare(
         long pgEpoch,
         long previousEpoch,
         long committedSequence,
-        PgLogEntry entry) {}
+        PgLogEntry entry) {
+    static final long UNKNOWN = PgHistory.NONE;
+}

@@ -5,6 +5,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -29,12 +30,14 @@ final class Primary {
     private final List<PeerProgress> peers = new ArrayList<>();
     private final List<WaitingRead> waitingReads = new ArrayList<>();
     private final Peering peering;
+    private final Learners learners;
     private int[] members = {};
     private int[] backups = {};
     private long epoch;
     private long mapEpoch;
     private long nowNanos;
     private long askedNanos;
+    private boolean belowMinimum;
     private PgState state = PgState.IDLE;
 
     private record WaitingRead(long sequence, OpAnswer answer) {}
@@ -50,20 +53,27 @@ final class Primary {
         windows.restore(out.logState().answered());
         ring = new InFlightRing(log.lastSequence() + 1);
         peering = new Peering(this, out, log, ring);
+        learners = new Learners(this, out, log, ring);
     }
 
     /**
-     * @param members disks of the PG, this one first
+     * @param who this disk is the first in sync
      */
-    void newEpoch(long epoch, long mapEpoch, int[] members, long nowNanos) {
+    void newEpoch(long epoch, long mapEpoch, PgMembers who, long nowNanos) {
         this.epoch = epoch;
         this.mapEpoch = mapEpoch;
-        this.members = members;
-        this.backups = Arrays.copyOfRange(members, 1, members.length);
+        members = who.inSync().stream().mapToInt(Integer::intValue).toArray();
+        backups = Arrays.copyOfRange(members, 1, members.length);
+        belowMinimum = who.belowMinimum();
         this.nowNanos = nowNanos;
         peers.clear();
-        for (int i = 1; i < members.length; i++) {
-            peers.add(new PeerProgress(members[i], nowNanos));
+        for (int backup : backups) {
+            peers.add(new PeerProgress(backup, nowNanos));
+        }
+        learners.newEpoch(who.learners(), nowNanos);
+        if (belowMinimum) {
+            // They may get committed, but by too few for anybody to rely on them.
+            ring.forEach(op -> op.disown(tooFew()));
         }
         peering.start();
     }
@@ -85,6 +95,10 @@ final class Primary {
 
     /** Admits a mutation and gives it the next sequence, or answers at once. */
     void operation(DataOp op, ByteBuf payload, OpAnswer answer) {
+        if (belowMinimum) {
+            answer.fail(tooFew());
+            return;
+        }
         if (op.session() != 0 && answeredByNumber(op, answer)) {
             return;
         }
@@ -146,6 +160,10 @@ final class Primary {
                         "disk %d of the placement group takes nothing now"
                                 .formatted(peers.get(i).disk));
             }
+        }
+        if (learners.holds(op)) {
+            return RpcStatus.fail(
+                    Errno.EAGAIN, Advice.RETRY, "the chunk is being copied to another disk");
         }
         long bytes = InFlight.chargeBytes(op);
         if (op.type() == DataOpType.WRITE) {
@@ -295,6 +313,9 @@ final class Primary {
                 send(peer, entry, previousEpoch);
             }
         }
+        if (state == PgState.ACTIVE) {
+            learners.appended(entry, previousEpoch);
+        }
     }
 
     private void noteNumber(PgLogEntry entry) {
@@ -329,7 +350,7 @@ final class Primary {
         if (ring.size() == 0) {
             ring.restart(kept + 1);
         }
-        log.dropped(kept);
+        log.dropped(kept, out.logState().completeSequence());
         windows.restore(out.logState().answered());
         failReads(status);
         peering.tailDropped();
@@ -350,6 +371,13 @@ final class Primary {
             peer.advance(Math.min(durable, log.lastSequence()), nowNanos);
             settle(peer);
             advance();
+            return;
+        }
+        PeerProgress learner = learners.peer(disk);
+        if (learner != null && learner.history != null) {
+            learner.advance(Math.min(durable, log.lastSequence()), nowNanos);
+            advance();
+            learners.advanced();
         }
     }
 
@@ -365,14 +393,14 @@ final class Primary {
     }
 
     void prepareGap(int disk, long have) {
-        PeerProgress peer = peer(disk);
+        PeerProgress peer = peerOrLearner(disk);
         if (peer != null && sending()) {
             peer.sendAgainFrom(have + 1);
         }
     }
 
     void peerLost(int disk) {
-        PeerProgress peer = peer(disk);
+        PeerProgress peer = peerOrLearner(disk);
         if (peer != null) {
             peer.refused(peer.durable < log.lastSequence(), nowNanos);
         }
@@ -386,22 +414,38 @@ final class Primary {
             return;
         }
         for (PeerProgress peer : peers) {
-            if (peer.pausing(nowNanos)) {
-                continue;
+            if (isToBeSent(peer, nowNanos)) {
+                pump(peer);
+                tellCommitted(peer);
             }
-            boolean inFlight = peer.durable < peer.next - 1;
-            if (inFlight && nowNanos - peer.progressNanos > limits.resendNanos()) {
-                peer.sendAgainFrom(peer.durable + 1);
-            }
-            if (peer.lost) {
-                peer.lost = false;
-                peer.progressNanos = nowNanos;
-            }
-            pump(peer);
-            if (peer.toldCommitted < log.committed()) {
-                peer.toldCommitted = log.committed();
-                out.sendCommit(peer.disk, epoch, log.committed());
-            }
+        }
+        if (state == PgState.ACTIVE) {
+            learners.tick(nowNanos);
+        }
+    }
+
+    /**
+     * Whether it is sent what it lacks, again where that was lost; else it is left alone for now.
+     */
+    boolean isToBeSent(PeerProgress peer, long nowNanos) {
+        if (peer.pausing(nowNanos)) {
+            return false;
+        }
+        boolean inFlight = peer.durable < peer.next - 1;
+        if (inFlight && nowNanos - peer.progressNanos > limits.resendNanos()) {
+            peer.sendAgainFrom(peer.durable + 1);
+        }
+        if (peer.lost) {
+            peer.lost = false;
+            peer.progressNanos = nowNanos;
+        }
+        return true;
+    }
+
+    void tellCommitted(PeerProgress peer) {
+        if (peer.toldCommitted < log.committed()) {
+            peer.toldCommitted = log.committed();
+            out.sendCommit(peer.disk, epoch, log.committed());
         }
     }
 
@@ -423,7 +467,7 @@ final class Primary {
         }
     }
 
-    private void send(PeerProgress peer, PgLogEntry entry, long previousEpoch) {
+    void send(PeerProgress peer, PgLogEntry entry, long previousEpoch) {
         if (peer.durable == peer.next - 1) {
             peer.progressNanos = nowNanos;
         }
@@ -432,7 +476,7 @@ final class Primary {
         out.sendPrepare(new Prepare(peer.disk, epoch, previousEpoch, log.committed(), entry));
     }
 
-    private void advance() {
+    void advance() {
         if (!sending()) {
             return;
         }
@@ -440,7 +484,9 @@ final class Primary {
         for (int i = 0; i < peers.size(); i++) {
             durable = Math.min(durable, peers.get(i).durable);
         }
-        if (durable > log.committed()) {
+        durable = learners.counted(durable);
+        boolean more = durable > log.committed();
+        if (more) {
             log.committedUpTo(durable);
             out.commit(durable);
         }
@@ -451,6 +497,9 @@ final class Primary {
             showReads(durable);
         }
         peering.committed(durable);
+        if (more) {
+            learners.advanced();
+        }
     }
 
     private void showReads(long committed) {
@@ -490,6 +539,20 @@ final class Primary {
         return null;
     }
 
+    private @Nullable PeerProgress peerOrLearner(int disk) {
+        PeerProgress peer = peer(disk);
+        return peer != null ? peer : learners.peer(disk);
+    }
+
+    Learners learners() {
+        return learners;
+    }
+
+    /** The numbers of operations up to the sequence. */
+    List<Answered> answeredUpTo(long sequence) {
+        return windows.upTo(sequence);
+    }
+
     SpaceLedger ledger() {
         return ledger;
     }
@@ -519,6 +582,9 @@ final class Primary {
             if (lacks) {
                 disks.add(peer.disk);
             }
+        }
+        if (log.committed() < log.lastSequence()) {
+            disks.addAll(learners.joining());
         }
         return disks;
     }
@@ -554,6 +620,13 @@ final class Primary {
                 failAll(notServing());
             }
         }
+    }
+
+    private RpcStatus tooFew() {
+        return RpcStatus.fail(
+                Errno.EAGAIN,
+                Advice.RETRY,
+                "placement group %x has only %d members in sync".formatted(pg, members.length));
     }
 
     private static RpcStatus noSpace() {

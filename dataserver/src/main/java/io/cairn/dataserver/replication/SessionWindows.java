@@ -1,6 +1,7 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.dataserver.chunk.PgLogState.Answered;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -38,6 +39,13 @@ final class SessionWindows {
             }
             w.acknowledge(a.ackedBelow());
         }
+    }
+
+    /** The numbers of operations up to the sequence. */
+    List<Answered> upTo(long sequence) {
+        List<Answered> answered = new ArrayList<>(windows.size());
+        windows.forEach((session, window) -> answered.add(window.upTo(session, sequence)));
+        return answered;
     }
 
     /**
@@ -117,6 +125,17 @@ final class SessionWindows {
             }
             numbers[count] = number;
             sequences[count++] = sequence;
+        }
+
+        Answered upTo(long session, long sequence) {
+            long[] known = new long[count];
+            int n = 0;
+            for (int i = 0; i < count; i++) {
+                if (sequences[i] <= sequence) {
+                    known[n++] = numbers[i];
+                }
+            }
+            return new Answered(session, ackedBelow, Arrays.copyOf(known, n));
         }
 
         void acknowledge(long below) {

@@ -14,7 +14,7 @@ class BackupTest {
     private PgReplica backup(long epoch) {
         PgReplica replica =
                 new PgReplica(Ops.PG, 2, PgLimits.DEFAULT, out, new SpaceLedger(0, 1 << 20));
-        replica.onMap(epoch, epoch, new int[] {1, 2, 3});
+        replica.onMap(epoch, epoch, PgMembers.allInSync(1, 2, 3));
         out.takeActions();
         return replica;
     }
@@ -151,7 +151,7 @@ class BackupTest {
     void aNewEpochRefusesWhatWaited() {
         PgReplica replica = backup(3);
         Answer answer = prepare(replica, 3, 0, 0, Ops.entry(3, 1));
-        replica.onMap(4, 4, new int[] {1, 2, 3});
+        replica.onMap(4, 4, PgMembers.allInSync(1, 2, 3));
         assertThat(answer.failure).isNotNull();
     }
 }

@@ -19,7 +19,7 @@ class PeeringTest {
         out.store.sync(log.length);
         out.store.commit(committed);
         PgReplica replica = new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, out, ledger);
-        replica.onMap(5, 5, new int[] {1, 2, 3});
+        replica.onMap(5, 5, PgMembers.allInSync(1, 2, 3));
         assertThat(out.takeActions()).containsExactly("QUERYING", "query 2 in 5", "query 3 in 5");
         return replica;
     }
@@ -113,7 +113,7 @@ class PeeringTest {
     void whatWasReadForAnEarlierEpochOfADamagedGroupIsNotInFlight() {
         PgLogEntry[] log = {Ops.entry(1, 1), Ops.entry(1, 2), Ops.entry(1, 3)};
         PgReplica replica = readingAfterFirst(log);
-        replica.onMap(6, 6, new int[] {1, 2, 3});
+        replica.onMap(6, 6, PgMembers.allInSync(1, 2, 3));
         out.sync(replica);
         replica.onPeerHistory(2, 6, history(0, 0), Ops.space(0));
         replica.onPeerHistory(3, 6, history(0, 0), Ops.space(0));

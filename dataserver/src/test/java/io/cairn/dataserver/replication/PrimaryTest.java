@@ -27,7 +27,7 @@ class PrimaryTest {
 
     @BeforeEach
     void activate() {
-        replica.onMap(3, 3, new int[] {1, 2, 3});
+        replica.onMap(3, 3, PgMembers.allInSync(1, 2, 3));
         replica.onPeerHistory(2, 3, EMPTY, Ops.space(1 << 20));
         replica.onPeerHistory(3, 3, EMPTY, Ops.space(1 << 20));
         backupsHave(1);
@@ -69,6 +69,32 @@ class PrimaryTest {
         out.sync(replica);
         backupsHave(18);
         assertThat(answer.done).isTrue();
+    }
+
+    @Test
+    void belowItsMinimumNothingIsAcknowledgedAndReadsAreServed() {
+        Answer before = submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        replica.onMap(4, 4, new PgMembers(List.of(1), List.of(), 2));
+        assertThat(before.refusal().advice()).isEqualTo(Advice.RETRY);
+        out.sync(replica);
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(submit(Ops.write(7, 2, 1, 8, 8)).refusal().advice()).isEqualTo(Advice.RETRY);
+        assertThat(read(Ops.read(0, 8)).done).isTrue();
+
+        // The operation from before is there, and known once there are enough members again.
+        replica.onMap(5, 5, new PgMembers(List.of(1, 2), List.of(), 2));
+        replica.onPeerHistory(
+                2,
+                5,
+                new PgHistory(4, 3, 3, List.of(new PgLogState.EpochStart(4, 3))),
+                Ops.space(1 << 20));
+        out.sync(replica);
+        replica.onPrepareReply(2, 5, 4, Ops.space(1 << 20));
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+        assertThat(submit(Ops.write(7, 1, 1, 0, 8)).done).isTrue();
     }
 
     @Test
@@ -179,7 +205,7 @@ class PrimaryTest {
         out.sync(replica);
         assertThat(replica.admitRead(Ops.read(0, 8))).isNull();
         long admitted = replica.epoch();
-        replica.onMap(5, 5, new int[] {1, 2, 3});
+        replica.onMap(5, 5, PgMembers.allInSync(1, 2, 3));
         PgHistory newer =
                 new PgHistory(
                         4,
@@ -300,7 +326,7 @@ class PrimaryTest {
         SpaceLedger wide = new SpaceLedger(0, 64 << 20);
         RecordingOutputs sent = new RecordingOutputs(new SimStore(Ops.PG));
         PgReplica other = new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, sent, wide);
-        other.onMap(3, 3, new int[] {1, 2});
+        other.onMap(3, 3, PgMembers.allInSync(1, 2));
         other.onPeerHistory(2, 3, EMPTY, Ops.space(1 << 30));
         other.onDurable(3, 1);
         other.onPrepareReply(2, 3, 1, Ops.space(1 << 30));
@@ -326,7 +352,7 @@ class PrimaryTest {
         Answer read = read(Ops.read(0, 8));
         assertThat(ledger.inFlightBytes()).isPositive();
         out.sync(replica);
-        replica.onMap(4, 4, new int[] {1, 2, 3});
+        replica.onMap(4, 4, PgMembers.allInSync(1, 2, 3));
         replica.onPeerHistory(2, 4, EMPTY, Ops.space(1 << 20));
         replica.onPeerHistory(3, 4, EMPTY, Ops.space(1 << 20));
         assertThat(replica.state()).isEqualTo(PgState.DAMAGED);
@@ -410,7 +436,7 @@ class PrimaryTest {
         assertThat(ledger.withinWindow(3, 0, 1 << 20)).as("the stuck one").isFalse();
         assertThat(ledger.inFlightBytes()).isEqualTo(504 << 10);
 
-        replica.onMap(4, 4, new int[] {1, 2, 3});
+        replica.onMap(4, 4, PgMembers.allInSync(1, 2, 3));
         replica.onPeerHistory(2, 4, historyUpTo(2), Ops.space(1 << 20));
         replica.onPeerHistory(3, 4, historyUpTo(2), Ops.space(1 << 20));
         assertThat(ledger.withinWindow(3, 0, 1 << 20)).as("its history has it").isTrue();
@@ -428,7 +454,7 @@ class PrimaryTest {
                         PgLimits.DEFAULT,
                         new RecordingOutputs(new SimStore(Ops.PG)),
                         wide);
-        other.onMap(3, 3, new int[] {1, 2});
+        other.onMap(3, 3, PgMembers.allInSync(1, 2));
         other.onPeerHistory(2, 3, EMPTY, Ops.space(64 << 20));
         other.onDurable(3, 1);
         other.onPrepareReply(2, 3, 1, Ops.space(64 << 20));
@@ -486,7 +512,7 @@ class PrimaryTest {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         out.sync(replica);
         out.takePrepares();
-        replica.onMap(4, 4, new int[] {1, 2, 3});
+        replica.onMap(4, 4, PgMembers.allInSync(1, 2, 3));
         assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNotNull();
         PgHistory behind = out.store.state().lastSequence() == 2 ? historyUpTo(1) : EMPTY;
         replica.onPeerHistory(2, 4, behind, Ops.space(1 << 20));
@@ -527,7 +553,7 @@ class PrimaryTest {
     void anotherPrimaryEndsWhatWaits() {
         Answer answer = submit(Ops.write(7, 1, 1, 0, 8));
         Answer waiting = read(Ops.read(0, 8));
-        replica.onMap(4, 4, new int[] {2, 1, 3});
+        replica.onMap(4, 4, PgMembers.allInSync(2, 1, 3));
         assertThat(answer.failure).isNotNull();
         assertThat(answer.refusal().advice()).isEqualTo(Advice.REFRESH_MAP);
         assertThat(waiting.failure).isNotNull();

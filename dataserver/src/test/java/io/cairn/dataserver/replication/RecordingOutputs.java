@@ -123,6 +123,11 @@ final class RecordingOutputs implements PgOutputs {
     }
 
     @Override
+    public RecoveryOutputs recovery() {
+        throw new UnsupportedOperationException();
+    }
+
+    @Override
     public void needMap() {
         actions.add("need map");
     }

@@ -244,7 +244,7 @@ final class ReplicationSim {
         }
 
         private void map(PgReplica r, long epoch) {
-            r.onMap(epoch, epoch, new int[] {1, 2, 3});
+            r.onMap(epoch, epoch, PgMembers.allInSync(1, 2, 3));
         }
 
         private void tick(int mine) {
@@ -467,6 +467,11 @@ final class ReplicationSim {
         @Override
         public void sendCommit(int to, long epoch, long sequence) {
             call(to, epoch, (r, reply) -> r.onCommit(epoch, sequence));
+        }
+
+        @Override
+        public RecoveryOutputs recovery() {
+            throw new UnsupportedOperationException();
         }
 
         @Override

@@ -1,0 +1,67 @@
+package io.cairn.dataserver.replication;
+
+import io.cairn.dataserver.store.ContentHead;
+import io.cairn.dataserver.store.ContentHead.Key;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What of a learner's content has to be copied, of the range that two lists cover: the chunks that
+ * were changed at the primary after the learner's content was complete, and those that are only at
+ * the learner. Of inodes as a whole there is no such time; they are copied where they differ.
+ */
+final class ContentComparison {
+    private final TreeSet<Key> different = new TreeSet<>();
+    private final @Nullable Key end;
+
+    /**
+     * @param own of the primary
+     * @param theirs of the learner, behind the same place
+     * @param completeSequence of the learner
+     */
+    ContentComparison(ContentPage own, ContentPage theirs, long completeSequence) {
+        Key ownEnd = end(own);
+        Key theirEnd = end(theirs);
+        boolean theirsIsFirst =
+                ownEnd == null || (theirEnd != null && theirEnd.compareTo(ownEnd) < 0);
+        end = theirsIsFirst ? theirEnd : ownEnd;
+        TreeMap<Key, ContentHead> there = new TreeMap<>();
+        theirs.heads().stream().filter(this::covered).forEach(h -> there.put(h.key(), h));
+        for (ContentHead here : own.heads()) {
+            if (covered(here)) {
+                ContentHead theirHead = there.remove(here.key());
+                boolean same =
+                        here.key().chunk() == Key.INODE
+                                ? theirHead != null
+                                        && theirHead.truncateSequence() == here.truncateSequence()
+                                : here.version().sequence() <= completeSequence;
+                if (!same) {
+                    different.add(here.key());
+                }
+            }
+        }
+        different.addAll(there.keySet());
+    }
+
+    /** Where the list ends; null if it has everything. */
+    private static @Nullable Key end(ContentPage page) {
+        return page.last() || page.heads().isEmpty() ? null : page.heads().getLast().key();
+    }
+
+    private boolean covered(ContentHead head) {
+        Key to = end;
+        return to == null || head.key().compareTo(to) <= 0;
+    }
+
+    /** In order: inodes come before their chunks. */
+    List<Key> different() {
+        return List.copyOf(different);
+    }
+
+    /** Up to here the lists were compared; null if that is everything. */
+    @Nullable Key end() {
+        return end;
+    }
+}
