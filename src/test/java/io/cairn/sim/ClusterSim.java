@@ -11,10 +11,10 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
@@ -40,7 +40,21 @@ final class ClusterSim {
         /** A silent data server is marked down before its lease has ended. */
         LEASE_WAIT_SKIPPED,
         /** A renewed lease counts though a loop has not applied the map that it was given under. */
-        LEASE_UNDER_AN_OLD_MAP
+        LEASE_UNDER_AN_OLD_MAP,
+        /** A heartbeat is answered between the decision to mark its server down and its commit. */
+        LEASE_WHILE_MARKED_DOWN,
+        /** A learner is in sync as soon as it is heard. */
+        LEARNER_JOINS_TOO_SOON,
+        /** The primary does not wait for what a joining learner has of it. */
+        LEARNER_NOT_WAITED_FOR,
+        /** A learner says that a chunk was copied, and has lost it. */
+        COPY_LOST,
+        /** A learner takes a copy that comes late, whatever it has learnt since it was made. */
+        COPY_OUT_OF_ORDER,
+        /** A learner does not tell of chunks that the primary may have deleted. */
+        DELETED_CHUNK_KEPT,
+        /** A learner that is started again has forgotten that it lacks content. */
+        INCOMPLETE_FORGOTTEN
     }
 
     static final int POOL = 1;
@@ -48,6 +62,7 @@ final class ClusterSim {
     static final long SERVER_LEASE = 3000 * MILLI;
     static final long LEADER_LEASE = 1000 * MILLI;
     private static final int REPLICAS = 3;
+    private static final int MIN_SIZE = 2;
     private static final int CLIENTS = 4;
     private static final int OPS_PER_CLIENT = 150;
     private static final long CHAOS = 15_000 * MILLI;
@@ -63,6 +78,7 @@ final class ClusterSim {
     private final List<SimDisk> disks = new ArrayList<>();
     private final List<SimClient> clients = new ArrayList<>();
     private long lastSession;
+    private long lastInode;
 
     ClusterSim(long seed, Fault fault) {
         this.fault = fault;
@@ -74,14 +90,13 @@ final class ClusterSim {
             SimDataServer server = new SimDataServer(this, i);
             servers.add(server);
             for (int d = 1 + sim.random.nextInt(2); d > 0; d--) {
-                SimDisk disk = new SimDisk(disks.size() + 1);
+                SimDisk disk = new SimDisk(disks.size() + 1, fault);
                 disks.add(disk);
                 server.disks.add(disk);
             }
         }
         MapUpdate first = firstMap();
         raft = new SimRaft(this, first);
-        history.map(ClusterMap.of(first));
         for (int i = 1; i <= 3; i++) {
             mds.add(new SimMdsMember(this, raft, i));
         }
@@ -97,7 +112,7 @@ final class ClusterSim {
                         .setId(POOL)
                         .setName("data")
                         .setSize(REPLICAS)
-                        .setMinSize(2)
+                        .setMinSize(MIN_SIZE)
                         .setPgCount(PGS)
                         .setFailureDomain(FailureDomain.FAILURE_DOMAIN_SERVER)
                         .build();
@@ -136,16 +151,16 @@ final class ClusterSim {
 
     // ---- who is who ---------------------------------------------------------------------------
 
-    /** The in-sync members, the primary first. */
-    int[] members(PlacementGroup group) {
-        return group.getReplicasList().stream()
-                .filter(d -> group.getInSyncList().contains(d))
-                .mapToInt(Integer::intValue)
-                .toArray();
+    /** Who has a placement group. */
+    static PgMembers members(PlacementGroup group) {
+        List<Integer> learners = new ArrayList<>(group.getReplicasList());
+        learners.removeAll(group.getInSyncList());
+        return new PgMembers(group.getInSyncList(), learners, MIN_SIZE);
     }
 
-    static boolean contains(int[] members, int disk) {
-        return Arrays.stream(members).anyMatch(m -> m == disk);
+    /** Servers that are down have no lease. */
+    void checkLeases() {
+        servers.forEach(SimDataServer::leaseValid);
     }
 
     PlacementGroup group(int pg) {
@@ -162,6 +177,11 @@ final class ClusterSim {
 
     SimDataServer serverOf(int disk) {
         return servers.stream().filter(s -> s.disks.contains(disk(disk))).findFirst().orElseThrow();
+    }
+
+    /** Of a file that is written once and deleted. */
+    long newInode() {
+        return 1000 + ++lastInode;
     }
 
     long newSession() {
@@ -196,15 +216,18 @@ final class ClusterSim {
         return !sim.chaos()
                 && clients.stream().allMatch(SimClient::isFinished)
                 && raft.evictions().isEmpty()
+                && raft.deletions().isEmpty()
                 && raft.map().pgs().stream().allMatch(this::isAtRest);
     }
 
     private boolean isAtRest(PlacementGroup group) {
-        int[] members = members(group);
-        long last = disk(members[0]).last(group.getPg());
-        return Arrays.stream(members)
-                .mapToObj(this::disk)
-                .allMatch(d -> d.last(group.getPg()) == last && d.committed(group.getPg()) == last);
+        int pg = group.getPg();
+        long last = disk(group.getInSync(0)).last(pg);
+        return group.getInSyncCount() == REPLICAS
+                && group.getInSync(0) == group.getReplicas(0)
+                && group.getReplicasList().stream()
+                        .map(this::disk)
+                        .allMatch(d -> d.last(pg) == last && d.committed(pg) == last);
     }
 
     private void trouble() {
@@ -268,6 +291,9 @@ final class ClusterSim {
                     client.pause(sim.upTo(SERVER_LEASE));
                 });
         sim.after(length, () -> server.delayLoop(sim.upTo(SERVER_LEASE)));
+        if (sim.random.nextBoolean()) {
+            sim.after(length / 2, () -> raft.slow(length));
+        }
     }
 
     private void evict(SimClient client) {
@@ -288,8 +314,10 @@ final class ClusterSim {
         text.append(", leader ").append(raft.leader() == null ? "none" : raft.leader().name);
         text.append(", evictions ").append(raft.evictions());
         for (PlacementGroup group : raft.map().pgs()) {
-            text.append("\n%x epoch %d:".formatted(group.getPg(), group.getEpoch()));
-            for (int member : members(group)) {
+            text.append(
+                    "\n%x epoch %d in sync %s:"
+                            .formatted(group.getPg(), group.getEpoch(), group.getInSyncList()));
+            for (int member : group.getReplicasList()) {
                 SimDisk disk = disk(member);
                 SimDataServer server = serverOf(member);
                 var replica = server.real(group.getPg());
@@ -299,7 +327,11 @@ final class ClusterSim {
                                         member,
                                         replica == null
                                                 ? "none"
-                                                : replica.state() + " " + replica.epoch(),
+                                                : replica.state()
+                                                        + " "
+                                                        + replica.epoch()
+                                                        + " "
+                                                        + replica.learners(),
                                         disk.last(group.getPg()),
                                         disk.committed(group.getPg())));
             }

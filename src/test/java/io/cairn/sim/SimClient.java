@@ -9,7 +9,9 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.sim.ClusterSim.Fault;
+import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +21,10 @@ final class SimClient extends SimMachine {
     /** Between the numbers of one operation's attempts, under a fault. */
     static final long RENUMBER = 1_000_000;
 
-    private static final int INODES = 4;
+    static final int BLOCK = 4096;
+
+    private static final int INODES = 3;
+    private static final int BLOCKS = 2;
 
     private final ClusterSim cluster;
     private final int goal;
@@ -98,10 +103,12 @@ final class SimClient extends SimMachine {
             return;
         }
         while (finished + open.size() < goal && open.size() < 3) {
-            long inode = 1 + sim.random.nextInt(INODES);
+            boolean passing = sim.random.nextInt(8) == 0;
+            long inode = passing ? cluster.newInode() : 1 + sim.random.nextInt(INODES);
             int pg = PgHash.pg(ClusterSim.POOL, inode, 0, ClusterSim.PGS);
-            long number = sim.random.nextInt(3) != 0 ? ++lastNumber : 0;
-            SimHistory.Op op = cluster.history.begin(session, number, pg, inode, sim.now());
+            long number = passing || sim.random.nextInt(3) != 0 ? ++lastNumber : 0;
+            int block = sim.random.nextInt(BLOCKS);
+            SimHistory.Op op = cluster.history.begin(session, number, pg, inode, block, sim.now());
             open.add(op);
             send(op, 0);
         }
@@ -122,14 +129,15 @@ final class SimClient extends SimMachine {
         after((60 + sim.upTo(200)) * MILLI, () -> send(op, attempt + 1));
         boolean renumbered = cluster.fault == Fault.RETRY_RENUMBERED;
         long number = renumbered ? op.number + attempt * RENUMBER : op.number;
-        DataOp.Range range = new DataOp.Range(op.inode, 0, 0, 8);
+        DataOp.Range range = new DataOp.Range(op.inode, 0, op.block * BLOCK, 8);
         DataOp.Caller caller = new DataOp.Caller(session, number, ackedBelow());
         DataOp.Known known = DataOp.Known.map(map.epoch());
-        SimDataServer server = cluster.serverOf(cluster.members(cluster.group(map, op.pg))[0]);
+        SimDataServer server = cluster.serverOf(cluster.group(map, op.pg).getInSync(0));
         Answer answer = new Answer(op, server);
         if (op.isWrite()) {
             DataOp request = DataOp.write(op.pg, range, caller, known, new int[1]);
-            cluster.network.send(this, server, () -> server.mutate(request, answer));
+            cluster.network.send(
+                    this, server, () -> server.mutate(request, Unpooled.EMPTY_BUFFER, answer));
         } else {
             DataOp request = DataOp.read(op.pg, range, caller, known);
             cluster.network.send(this, server, () -> server.read(request, new Answer(op, server)));
@@ -140,8 +148,7 @@ final class SimClient extends SimMachine {
     private final class Answer implements SimDataServer.ReadAnswer {
         private final SimHistory.Op op;
         private final SimDataServer server;
-        private long position;
-        private String value = "";
+        private @Nullable PgLogEntry write;
 
         Answer(SimHistory.Op op, SimDataServer server) {
             this.op = op;
@@ -149,14 +156,13 @@ final class SimClient extends SimMachine {
         }
 
         @Override
-        public void seen(long sequence, String identity) {
-            position = sequence;
-            value = identity;
+        public void seen(@Nullable PgLogEntry newest) {
+            write = newest;
         }
 
         @Override
         public void done() {
-            cluster.network.send(server, SimClient.this, () -> answered(op, position, value));
+            cluster.network.send(server, SimClient.this, () -> answered(op, write));
         }
 
         @Override
@@ -165,11 +171,14 @@ final class SimClient extends SimMachine {
         }
     }
 
-    private void answered(SimHistory.Op op, long position, String value) {
+    private void answered(SimHistory.Op op, @Nullable PgLogEntry write) {
         if (op.end == 0 && op.session == session) {
-            cluster.history.end(op, sim.now(), position, value);
+            cluster.history.end(op, sim.now(), write);
             open.remove(op);
             finished++;
+            if (op.inode > INODES) {
+                cluster.raft.delete(op.inode, op.pg);
+            }
             issueSoon();
         }
     }

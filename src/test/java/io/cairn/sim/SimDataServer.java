@@ -13,14 +13,17 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.pg.EpochGate;
 import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.replication.OpAnswer;
+import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.SpaceLedger;
-import io.netty.buffer.Unpooled;
+import io.cairn.dataserver.store.PgLogEntry;
+import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -80,10 +83,10 @@ final class SimDataServer extends SimMachine {
         }
 
         private void place(PlacementGroup group) {
-            int[] members = cluster.members(group);
+            PgMembers members = ClusterSim.members(group);
             for (SimDisk disk : disks) {
                 @Nullable SimReplica present = replicas.get(group.getPg());
-                if (present == null && ClusterSim.contains(members, disk.id)) {
+                if (present == null && group.getReplicasList().contains(disk.id)) {
                     present = new SimReplica(SimDataServer.this, this, disk, group.getPg(), ledger);
                     replicas.put(group.getPg(), present);
                 }
@@ -150,7 +153,12 @@ final class SimDataServer extends SimMachine {
     }
 
     boolean leaseValid() {
-        return lease.valid();
+        boolean valid = lease.valid();
+        @Nullable Server entry = cluster.raft.map().server(id);
+        if (valid && entry != null && !entry.getUp()) {
+            throw new AssertionError(name + " has a lease, and the map says that it is down");
+        }
+        return valid;
     }
 
     /** A long collection of garbage, or a slow call, on one loop. */
@@ -309,6 +317,12 @@ final class SimDataServer extends SimMachine {
         }
     }
 
+    /** A primary asks for it. */
+    void askToJoin(int pg, long pgEpoch, int disk) {
+        SimMdsMember member = mds();
+        cluster.network.send(this, member, () -> member.join(pg, pgEpoch, disk));
+    }
+
     void needMap() {
         SimMdsMember member = mds();
         Process now = process();
@@ -319,12 +333,12 @@ final class SimDataServer extends SimMachine {
     // ---- clients ------------------------------------------------------------------------------
 
     /** A mutation as it arrives. */
-    void mutate(DataOp op, OpAnswer answer) {
+    void mutate(DataOp op, ByteBuf payload, OpAnswer answer) {
         SimLoop loop = loopOf(op.pg());
         loop.execute(() -> {
             @Nullable SimReplica replica = admitted(loop, op, answer);
             if (replica != null) {
-                new Call(loop, op, answer).start(replica);
+                new Call(loop, op, answer).start(replica, payload);
             }
         });
     }
@@ -342,7 +356,7 @@ final class SimDataServer extends SimMachine {
 
     /** What a read has seen, should it be shown. */
     interface ReadAnswer extends OpAnswer {
-        void seen(long sequence, String identity);
+        void seen(@Nullable PgLogEntry write);
     }
 
     private @Nullable SimReplica admitted(SimLoop loop, DataOp op, OpAnswer answer) {
@@ -375,8 +389,8 @@ final class SimDataServer extends SimMachine {
             loop.gate.enter(this);
         }
 
-        void start(SimReplica replica) {
-            replica.replica.onOperation(op, Unpooled.EMPTY_BUFFER, this);
+        void start(SimReplica replica, ByteBuf payload) {
+            replica.replica.onOperation(op, payload, this);
         }
 
         @Override

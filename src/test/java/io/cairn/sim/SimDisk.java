@@ -1,9 +1,17 @@
 package io.cairn.sim;
 
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.replication.ContentPage;
+import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.store.ContentHead;
+import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.sim.ClusterSim.Fault;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -11,49 +19,168 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One log for all placement groups of a disk, as the write-ahead log is: what is synced, is synced
- * for all of them, and a crash leaves any prefix of what was not.
+ * for all of them, and a crash leaves any prefix of what was not. What a group has follows from its
+ * records in their order. Flushed operations cannot be read from the log any more.
  */
 final class SimDisk {
+    private static final int PAGE = 3;
+
     final int id;
-    private final TreeMap<Long, Logged> log = new TreeMap<>();
-    private final Map<Integer, List<PgLogEntry>> groups = new HashMap<>();
+    private final Fault fault;
+    private final List<Logged> log = new ArrayList<>();
+    private final Map<Integer, Group> groups = new HashMap<>();
+
+    /** What was told as committed and flushed; the rest is in the log. */
     private final Map<Integer, Long> committed = new HashMap<>();
-    private long lastLsn;
-    private long syncedLsn;
 
-    /** An operation and its place in the log. */
-    record Logged(long lsn, int pg, PgLogEntry entry) {}
+    private final Map<Integer, Long> flushed = new HashMap<>();
+    private int synced;
 
-    SimDisk(int id) {
-        this.id = id;
+    /** What a record does. */
+    private sealed interface Change {}
+
+    private record Op(PgLogEntry entry) implements Change {}
+
+    private record Dropped(long kept) implements Change {}
+
+    private record Begun(Reset reset) implements Change {}
+
+    private record Copied(long after, long inode, @Nullable Chunk chunk) implements Change {}
+
+    private record Completed(long after) implements Change {}
+
+    /** A record, and what is to happen once it is durable. */
+    private record Logged(int pg, Change change, Runnable durable) {}
+
+    /** What there is of a chunk: the operation that wrote each of its blocks last. Immutable. */
+    record Chunk(long sequence, Map<Integer, PgLogEntry> blocks) {
+        Chunk {
+            blocks = Map.copyOf(blocks);
+        }
     }
 
-    void append(int pg, PgLogEntry entry) {
-        List<PgLogEntry> group = group(pg);
-        if (entry.sequence() != group.size() + 1L) {
+    /** What the records of a placement group come to. */
+    private static final class Group {
+        final List<PgLogEntry> entries = new ArrayList<>();
+        final List<EpochStart> starts = new ArrayList<>();
+        final TreeMap<Long, Chunk> chunks = new TreeMap<>();
+        List<Answered> answered = List.of();
+        long begin;
+        long complete = PgLogState.COMPLETE;
+
+        long last() {
+            return begin + entries.size();
+        }
+
+        long lastEpoch() {
+            return starts.isEmpty() ? 0 : starts.getLast().epoch();
+        }
+
+        void add(Change change) {
+            switch (change) {
+                case Op op -> add(op.entry);
+                case Dropped dropped -> throw new IllegalStateException("not by replay " + dropped);
+                case Begun begun -> begin(begun.reset);
+                case Copied copied -> copy(copied);
+                case Completed completed -> complete = PgLogState.COMPLETE;
+            }
+        }
+
+        private void add(PgLogEntry e) {
+            entries.add(e);
+            if (e.epoch() != lastEpoch()) {
+                starts.add(new EpochStart(e.epoch(), e.sequence()));
+            }
+            if (e.op().type() == DataOpType.DELETE_INODES) {
+                for (long inode : DeleteInodesFormat.decode(e.payload())) {
+                    chunks.remove(inode);
+                }
+            } else if (e.op().session() != 0) {
+                Chunk before = chunks.get(e.op().inode());
+                Map<Integer, PgLogEntry> blocks =
+                        new HashMap<>(before == null ? Map.of() : before.blocks);
+                blocks.put(e.op().offset() / SimClient.BLOCK, e);
+                chunks.put(e.op().inode(), new Chunk(e.sequence(), blocks));
+            }
+        }
+
+        private void begin(Reset reset) {
+            complete = Math.min(complete, last());
+            begin = reset.sequence();
+            entries.clear();
+            starts.clear();
+            starts.add(new EpochStart(reset.epoch(), reset.sequence()));
+            answered = reset.answered();
+        }
+
+        private void copy(Copied copied) {
+            if (copied.chunk == null) {
+                chunks.remove(copied.inode);
+            } else {
+                chunks.put(copied.inode, copied.chunk);
+            }
+        }
+    }
+
+    SimDisk(int id, Fault fault) {
+        this.id = id;
+        this.fault = fault;
+    }
+
+    private Group group(int pg) {
+        return groups.computeIfAbsent(pg, g -> new Group());
+    }
+
+    // ---- logging ------------------------------------------------------------------------------
+
+    void append(int pg, PgLogEntry entry, Runnable durable) {
+        if (entry.sequence() != last(pg) + 1) {
             throw new AssertionError(
                     "disk %d: operation %d of placement group %x after %d"
-                            .formatted(id, entry.sequence(), pg, group.size()));
+                            .formatted(id, entry.sequence(), pg, last(pg)));
         }
-        group.add(entry);
-        lastLsn++;
-        log.put(lastLsn, new Logged(lastLsn, pg, entry));
+        log(pg, new Op(entry), durable);
     }
 
-    long lastLsn() {
-        return lastLsn;
+    void begin(int pg, Reset reset, Runnable durable) {
+        if (reset.sequence() < last(pg) || last(pg) != committed(pg)) {
+            throw new AssertionError(
+                    "disk %d, which has %d of %x and %d committed, begins anew at %s"
+                            .formatted(id, last(pg), pg, committed(pg), reset));
+        }
+        log(pg, new Begun(reset), durable);
+        committed.put(pg, reset.sequence());
+        flushed.put(pg, reset.sequence());
+    }
+
+    void copied(int pg, long inode, @Nullable Chunk chunk, Runnable durable) {
+        log(pg, new Copied(last(pg), inode, chunk), durable);
+    }
+
+    void completed(int pg, Runnable durable) {
+        log(pg, new Completed(last(pg)), durable);
+    }
+
+    private void log(int pg, Change change, Runnable durable) {
+        log.add(new Logged(pg, change, durable));
+        group(pg).add(change);
+    }
+
+    int end() {
+        return log.size();
     }
 
     /** Everything up to there is durable; returns what became so. */
-    List<Logged> synced(long lsn) {
-        if (lsn <= syncedLsn) {
+    List<Runnable> synced(int end) {
+        if (end <= synced || end > log.size()) {
             return List.of();
         }
-        List<Logged> now = List.copyOf(log.subMap(syncedLsn, false, lsn, true).values());
-        syncedLsn = lsn;
+        List<Runnable> now = log.subList(synced, end).stream().map(Logged::durable).toList();
+        synced = end;
         return now;
     }
 
@@ -64,79 +191,146 @@ final class SimDisk {
         committed.merge(pg, sequence, Math::max);
     }
 
+    /** What is committed leaves the log. */
+    void flush(int pg) {
+        flushed.put(pg, committed(pg));
+    }
+
     /** Durable at once: the caller delays it. */
     void dropTail(int pg, long kept) {
         if (kept < committed(pg)) {
             throw new AssertionError(
                     "dropped after " + kept + ", though committed to " + committed(pg));
         }
-        List<PgLogEntry> group = group(pg);
-        while (group.size() > kept) {
-            group.removeLast();
-        }
-        log.values().removeIf(l -> l.pg == pg && l.entry.sequence() > kept);
+        log.add(new Logged(pg, new Dropped(kept), () -> {}));
+        rebuild(pg);
     }
 
     void crash(Random random) {
-        long survives = syncedLsn + random.nextLong(lastLsn - syncedLsn + 1);
-        for (Logged lost : List.copyOf(log.tailMap(survives, false).values())) {
-            group(lost.pg).removeLast();
-        }
-        log.tailMap(survives, false).clear();
-        lastLsn = survives;
-        syncedLsn = survives;
+        int survives = synced + random.nextInt(log.size() - synced + 1);
+        log.subList(survives, log.size()).clear();
+        synced = survives;
         // What was committed is told by later records, so the last word of it may be missing.
-        committed.replaceAll((pg, to) -> random.nextBoolean() ? to : random.nextLong(to + 1));
+        for (int pg : List.copyOf(groups.keySet())) {
+            rebuild(pg);
+            long told = Math.min(committed(pg), last(pg));
+            long least = Math.min(told, Math.max(group(pg).begin, flushed.getOrDefault(pg, 0L)));
+            committed.put(pg, random.nextBoolean() ? told : random.nextLong(least, told + 1));
+        }
     }
 
+    /** A drop makes operations void, and what a learner did after them. */
+    private void rebuild(int pg) {
+        List<Logged> records = new ArrayList<>();
+        for (Logged logged : log) {
+            if (logged.pg == pg) {
+                if (logged.change instanceof Dropped dropped) {
+                    records.removeIf(r -> place(r.change) > dropped.kept);
+                } else {
+                    records.add(logged);
+                }
+            }
+        }
+        Group group = new Group();
+        records.forEach(r -> group.add(r.change));
+        groups.put(pg, group);
+    }
+
+    private static long place(Change change) {
+        return switch (change) {
+            case Op op -> op.entry.sequence();
+            case Dropped dropped -> dropped.kept;
+            case Begun begun -> begun.reset.sequence();
+            case Copied copied -> copied.after;
+            case Completed completed -> completed.after;
+        };
+    }
+
+    // ---- questions ----------------------------------------------------------------------------
+
     long last(int pg) {
-        return group(pg).size();
+        return group(pg).last();
     }
 
     long committed(int pg) {
         return committed.getOrDefault(pg, 0L);
     }
 
-    PgLogEntry get(int pg, long sequence) {
-        return group(pg).get((int) sequence - 1);
+    boolean isComplete(int pg) {
+        return group(pg).complete == PgLogState.COMPLETE;
     }
 
-    /** Whether the operation would be there after a crash now. */
+    /** Of an operation that was not overtaken by a new beginning. */
+    PgLogEntry get(int pg, long sequence) {
+        Group group = group(pg);
+        return group.entries.get((int) (sequence - group.begin) - 1);
+    }
+
+    /**
+     * Whether the operation would be there after a crash now. Where the history was begun anew
+     * behind it, its content tells.
+     */
     boolean isDurable(int pg, long sequence, String identity) {
+        if (sequence <= group(pg).begin) {
+            return isComplete(pg);
+        }
         if (sequence > last(pg) || !identity(get(pg, sequence)).equals(identity)) {
             return false;
         }
         PgLogEntry entry = get(pg, sequence);
-        return log.tailMap(syncedLsn, false).values().stream().noneMatch(l -> l.entry == entry);
+        return log.subList(synced, log.size()).stream()
+                .noneMatch(l -> l.change instanceof Op op && op.entry == entry);
     }
 
-    List<PgLogEntry> after(int pg, long sequence) {
-        List<PgLogEntry> group = group(pg);
-        return List.copyOf(group.subList((int) Math.min(sequence, group.size()), group.size()));
+    /** Operations after the sequence; null if the log begins later. */
+    @Nullable List<PgLogEntry> after(int pg, long sequence) {
+        Group group = group(pg);
+        if (sequence < Math.max(group.begin, flushed.getOrDefault(pg, 0L))) {
+            return null;
+        }
+        int from = (int) Math.min(sequence - group.begin, group.entries.size());
+        return List.copyOf(group.entries.subList(from, group.entries.size()));
     }
 
-    /** Sequence of the newest write to the chunk, 0 if there is none: what a read shows. */
-    long newestWrite(int pg, long inode) {
-        List<PgLogEntry> group = group(pg);
-        for (int i = group.size() - 1; i >= 0; i--) {
-            PgLogEntry e = group.get(i);
-            if (e.op().session() != 0 && e.op().inode() == inode) {
-                return e.sequence();
+    /** What there is of a chunk; null if there is none. */
+    @Nullable Chunk chunk(int pg, long inode) {
+        return group(pg).chunks.get(inode);
+    }
+
+    /** The write that a read of the block shows; null if nothing was written. */
+    @Nullable PgLogEntry newestWrite(int pg, long inode, int block) {
+        @Nullable Chunk chunk = chunk(pg, inode);
+        return chunk == null ? null : chunk.blocks.get(block);
+    }
+
+    ContentPage list(int pg, long number, Key after) {
+        List<ContentHead> heads = new ArrayList<>();
+        boolean last = true;
+        for (var e : group(pg).chunks.entrySet()) {
+            Key key = new Key(e.getKey(), 0);
+            if (key.compareTo(after) > 0) {
+                if (heads.size() == PAGE) {
+                    last = false;
+                    break;
+                }
+                heads.add(new ContentHead(key, new ChunkVersion(1, e.getValue().sequence), 0, 8));
             }
         }
-        return 0;
+        return new ContentPage(number, heads, last);
     }
 
     PgLogState state(int pg) {
-        List<EpochStart> starts = new ArrayList<>();
+        Group group = group(pg);
         Map<Long, TreeSet<Long>> numbers = new TreeMap<>();
         Map<Long, Long> marks = new TreeMap<>();
-        long epoch = 0;
-        for (PgLogEntry e : group(pg)) {
-            if (e.epoch() != epoch) {
-                epoch = e.epoch();
-                starts.add(new EpochStart(epoch, e.sequence()));
+        for (Answered a : group.answered) {
+            TreeSet<Long> known = numbers.computeIfAbsent(a.session(), s -> new TreeSet<>());
+            for (long number : a.numbers()) {
+                known.add(number);
             }
+            marks.merge(a.session(), a.ackedBelow(), Math::max);
+        }
+        for (PgLogEntry e : group.entries) {
             long session = e.op().session();
             if (session != 0) {
                 numbers.computeIfAbsent(session, s -> new TreeSet<>()).add(e.op().number());
@@ -149,7 +343,17 @@ final class SimDisk {
             long[] open = all.tailSet(mark).stream().mapToLong(n -> n).toArray();
             answered.add(new Answered(session, mark, open));
         });
-        return new PgLogState(pg, epoch, last(pg), committed(pg), 0, starts, answered);
+        return new PgLogState(
+                pg,
+                group.lastEpoch(),
+                last(pg),
+                committed(pg),
+                0,
+                group.starts,
+                answered,
+                List.of(),
+                fault == Fault.INCOMPLETE_FORGOTTEN ? PgLogState.COMPLETE : group.complete,
+                0);
     }
 
     /** Names an operation and its place, the same on every disk. */
@@ -157,9 +361,5 @@ final class SimDisk {
         return "(%d, %d) %s %d/%d"
                 .formatted(
                         e.epoch(), e.sequence(), e.op().type(), e.op().session(), e.op().number());
-    }
-
-    private List<PgLogEntry> group(int pg) {
-        return groups.computeIfAbsent(pg, g -> new ArrayList<>());
     }
 }

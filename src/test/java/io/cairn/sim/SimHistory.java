@@ -1,6 +1,7 @@
 package io.cairn.sim;
 
-import io.cairn.common.map.ClusterMap;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,8 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class SimHistory {
     private final ClusterSim cluster;
     private final List<Op> ops = new ArrayList<>();
-    private final Map<String, String> committed = new HashMap<>();
-    private final Map<String, int[]> members = new HashMap<>();
+    private final Map<Integer, TreeMap<Long, PgLogEntry>> committed = new HashMap<>();
     private final Set<Long> released = new HashSet<>();
 
     /** One operation as its client saw it. */
@@ -30,6 +31,7 @@ final class SimHistory {
         final long number;
         final int pg;
         final long inode;
+        final int block;
         final long start;
 
         /** When its answer arrived; never, if that is 0. */
@@ -38,13 +40,15 @@ final class SimHistory {
         /** Sequence of the write, or of the one whose value was read; 0 for the initial value. */
         long position;
 
+        /** What was read. */
         String value = "";
 
-        Op(long session, long number, int pg, long inode, long start) {
+        Op(long session, long number, int pg, long inode, int block, long start) {
             this.session = session;
             this.number = number;
             this.pg = pg;
             this.inode = inode;
+            this.block = block;
             this.start = start;
         }
 
@@ -54,11 +58,12 @@ final class SimHistory {
 
         @Override
         public String toString() {
-            return "%s %d/%d of inode %d in %x, %d..%d us, position %d"
+            return "%s %d/%d of block %d of inode %d in %x, %d..%d us, position %d"
                     .formatted(
                             isWrite() ? "write" : "read",
                             session,
                             number,
+                            block,
                             inode,
                             pg,
                             start / 1000,
@@ -73,23 +78,21 @@ final class SimHistory {
 
     // ---- what happens -------------------------------------------------------------------------
 
-    void map(ClusterMap map) {
-        for (PlacementGroup group : map.pgs()) {
-            members.computeIfAbsent(
-                    group.getPg() + "/" + group.getEpoch(), k -> cluster.members(group));
-        }
-    }
-
-    Op begin(long session, long number, int pg, long inode, long now) {
-        Op op = new Op(session, number, pg, inode, now);
+    Op begin(long session, long number, int pg, long inode, int block, long now) {
+        Op op = new Op(session, number, pg, inode, block, now);
         ops.add(op);
         return op;
     }
 
-    void end(Op op, long now, long position, String value) {
+    /**
+     * @param seen by a read; null for the initial value
+     */
+    void end(Op op, long now, @Nullable PgLogEntry seen) {
         op.end = now;
-        op.position = position;
-        op.value = value;
+        if (seen != null) {
+            op.position = seen.sequence();
+            op.value = SimDisk.identity(seen);
+        }
     }
 
     /** "Already acknowledged" may only be said about what the client has the answer to. */
@@ -113,15 +116,23 @@ final class SimHistory {
         released.add(session);
     }
 
-    /** A member takes an operation for committed in this epoch of the placement group. */
-    void committed(int pg, long epoch, PgLogEntry entry) {
+    /** A member takes an operation for committed. */
+    void committed(int pg, PgLogEntry entry) {
         String identity = SimDisk.identity(entry);
-        @Nullable String before = committed.putIfAbsent(pg + "/" + entry.sequence(), identity);
-        if (before != null && !before.equals(identity)) {
+        @Nullable PgLogEntry before =
+                committed
+                        .computeIfAbsent(pg, g -> new TreeMap<>())
+                        .putIfAbsent(entry.sequence(), entry);
+        if (before != null && !SimDisk.identity(before).equals(identity)) {
             throw new AssertionError(
-                    "%x: committed %s and then %s".formatted(pg, before, identity));
+                    "%x: committed %s and then %s"
+                            .formatted(pg, SimDisk.identity(before), identity));
         }
-        for (int disk : members.getOrDefault(pg + "/" + epoch, new int[0])) {
+        if (before != null) {
+            return;
+        }
+        // The primary may be deposed already: whoever is in sync by now has it nevertheless.
+        for (int disk : cluster.group(pg).getInSyncList()) {
             if (!cluster.disk(disk).isDurable(pg, entry.sequence(), identity)) {
                 throw new AssertionError(
                         "%x: %s is committed and not durable on disk %d"
@@ -134,13 +145,14 @@ final class SimHistory {
 
     void check() {
         Map<String, Long> positions = new HashMap<>();
-        for (PlacementGroup group : cluster.raft.map().pgs()) {
-            positionsOf(group, positions);
-        }
+        committed.forEach((pg, history) -> positionsOf(pg, history, positions));
         Map<String, List<Op>> registers = new HashMap<>();
         for (Op op : ops) {
             if (place(op, positions)) {
-                registers.computeIfAbsent(op.pg + "/" + op.inode, k -> new ArrayList<>()).add(op);
+                registers
+                        .computeIfAbsent(
+                                op.pg + "/" + op.inode + "/" + op.block, k -> new ArrayList<>())
+                        .add(op);
             }
         }
         for (List<Op> register : registers.values()) {
@@ -152,27 +164,63 @@ final class SimHistory {
                 }
             }
         }
+        cluster.raft.map().pgs().forEach(this::checkContent);
     }
 
-    private void positionsOf(PlacementGroup group, Map<String, Long> positions) {
-        int pg = group.getPg();
-        int[] in = cluster.members(group);
-        SimDisk first = cluster.disk(in[0]);
-        for (long s = 1; s <= first.last(pg); s++) {
-            PgLogEntry entry = first.get(pg, s);
-            String identity = SimDisk.identity(entry);
-            for (int disk : in) {
-                if (!SimDisk.identity(cluster.disk(disk).get(pg, s)).equals(identity)) {
-                    throw new AssertionError(
-                            "%x: disks %d and %d differ at %d".formatted(pg, in[0], disk, s));
-                }
-            }
+    private void positionsOf(
+            int pg, TreeMap<Long, PgLogEntry> history, Map<String, Long> positions) {
+        if (history.lastKey() != history.size()) {
+            throw new AssertionError(
+                    "%x: %d of %d operations are known to be committed"
+                            .formatted(pg, history.size(), history.lastKey()));
+        }
+        history.forEach((sequence, entry) -> {
             if (entry.op().session() != 0) {
                 String name = entry.op().session() + "/" + entry.op().number() % SimClient.RENUMBER;
-                @Nullable Long before = positions.put(name, s);
+                @Nullable Long before = positions.put(name, sequence);
                 if (before != null) {
-                    throw new AssertionError(name + " executed at " + before + " and at " + s);
+                    throw new AssertionError(
+                            name + " executed at " + before + " and at " + sequence);
                 }
+            }
+        });
+    }
+
+    /** Every replica has what the history comes to. */
+    private void checkContent(PlacementGroup group) {
+        int pg = group.getPg();
+        Map<String, PgLogEntry> expected = new TreeMap<>();
+        for (PgLogEntry e : committed.getOrDefault(pg, new TreeMap<>()).values()) {
+            if (e.op().type() == DataOpType.DELETE_INODES) {
+                for (long inode : DeleteInodesFormat.decode(e.payload())) {
+                    expected.keySet().removeIf(k -> k.startsWith(inode + "/"));
+                    checkDeleted(group, inode);
+                }
+            } else if (e.op().session() != 0) {
+                expected.put(e.op().inode() + "/" + e.op().offset() / SimClient.BLOCK, e);
+            }
+        }
+        expected.forEach((register, entry) -> {
+            int block = entry.op().offset() / SimClient.BLOCK;
+            for (int disk : group.getReplicasList()) {
+                @Nullable PgLogEntry found =
+                        cluster.disk(disk).newestWrite(pg, entry.op().inode(), block);
+                String has = found == null ? "nothing" : SimDisk.identity(found);
+                if (!has.equals(SimDisk.identity(entry))) {
+                    throw new AssertionError(
+                            "%x: disk %d has %s in %s, not %s"
+                                    .formatted(pg, disk, has, register, SimDisk.identity(entry)));
+                }
+            }
+        });
+    }
+
+    private void checkDeleted(PlacementGroup group, long inode) {
+        for (int disk : group.getReplicasList()) {
+            if (cluster.disk(disk).chunk(group.getPg(), inode) != null) {
+                throw new AssertionError(
+                        "%x: disk %d still has the deleted inode %d"
+                                .formatted(group.getPg(), disk, inode));
             }
         }
     }
@@ -191,9 +239,9 @@ final class SimHistory {
             return false;
         }
         if (op.position != 0) {
-            SimDisk disk = cluster.disk(cluster.members(cluster.group(op.pg))[0]);
-            if (op.position > disk.last(op.pg)
-                    || !SimDisk.identity(disk.get(op.pg, op.position)).equals(op.value)) {
+            @Nullable PgLogEntry write =
+                    committed.getOrDefault(op.pg, new TreeMap<>()).get(op.position);
+            if (write == null || !SimDisk.identity(write).equals(op.value)) {
                 throw new AssertionError("read of a write that was lost: " + op);
             }
         }

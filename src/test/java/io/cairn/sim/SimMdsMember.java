@@ -2,19 +2,27 @@ package io.cairn.sim;
 
 import static io.cairn.sim.Simulation.MILLI;
 
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.mds.cluster.Registration;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.LeaderLease;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +50,7 @@ final class SimMdsMember extends SimMachine {
         final long term;
         final LeaderLease lease;
         final ServerLeases servers = new ServerLeases(ClusterSim.SERVER_LEASE);
+        final InSyncSets inSync = new InSyncSets(servers);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
 
         Office(long term) {
@@ -127,6 +136,7 @@ final class SimMdsMember extends SimMachine {
     void mapChanged(ClusterMap before, ClusterMap now) {
         @Nullable Office leading = office;
         if (leading != null) {
+            leading.inSync.applied(now);
             MapUpdate increment = ClusterMap.diff(before, now);
             leading.followers.values().forEach(f -> f.accept(increment));
         }
@@ -143,6 +153,8 @@ final class SimMdsMember extends SimMachine {
             return;
         }
         int lease = (int) (ClusterSim.SERVER_LEASE / MILLI);
+        @Nullable Server before = Registration.find(raft.map(), wanted.getServerUuid());
+        boolean anew = before != null && !before.getIncarnation().equals(wanted.getIncarnation());
         leading.change(
                 base -> new Registration(base, wanted, lease).update(),
                 () -> {
@@ -151,6 +163,9 @@ final class SimMdsMember extends SimMachine {
                         return;
                     }
                     leading.servers.heard(server.getId(), clock(), 0, ServerLeases.Report.NONE);
+                    if (anew) {
+                        leading.inSync.restarted(raft.map(), server.getId(), clock());
+                    }
                     leading.followers.put(server.getId(), push);
                     reply.accept(
                             RegisterServerReply.newBuilder()
@@ -172,6 +187,8 @@ final class SimMdsMember extends SimMachine {
         boolean known =
                 server != null
                         && server.getUp()
+                        && (!leading.servers.isCondemned(server.getId())
+                                || cluster.fault == ClusterSim.Fault.LEASE_WHILE_MARKED_DOWN)
                         && server.getIncarnation().equals(beat.getIncarnation());
         if (known) {
             leading.servers.heard(
@@ -201,12 +218,13 @@ final class SimMdsMember extends SimMachine {
         @Nullable Office leading = office;
         if (leading != null && leading.serves()) {
             supervise(leading);
-            for (var eviction : Map.copyOf(raft.evictions()).entrySet()) {
+            for (var eviction : new TreeMap<>(raft.evictions()).entrySet()) {
                 boolean fenced = leading.servers.allBeyond(raft.map(), eviction.getValue());
                 if (fenced) {
                     raft.release(this, leading.term, eviction.getKey());
                 }
             }
+            new TreeMap<>(raft.deletions()).forEach((inode, pg) -> delete(leading, inode, pg));
         }
         after(TICK, this::tick);
     }
@@ -222,7 +240,60 @@ final class SimMdsMember extends SimMachine {
                             .toList();
         }
         for (int id : silent) {
-            leading.change(base -> leading.servers.down(base, id, now), () -> {});
+            if (leading.servers.condemn(id)) {
+                leading.change(
+                        base -> leading.servers.down(base, id, now),
+                        () -> leading.servers.decided(id));
+            }
+        }
+        leading.change(base -> leading.inSync.leaving(base, clock()), () -> {});
+        if (cluster.fault == ClusterSim.Fault.LEARNER_JOINS_TOO_SOON) {
+            raft.map().pgs().forEach(g -> joinAny(leading, g));
+        }
+        leading.change(base -> leading.inSync.movingBack(base, clock()), () -> {});
+    }
+
+    private void joinAny(Office leading, PlacementGroup group) {
+        for (int disk : group.getReplicasList()) {
+            leading.change(
+                    base ->
+                            leading.inSync.joining(
+                                    base, group.getPg(), group.getEpoch(), disk, clock()),
+                    () -> {});
+        }
+    }
+
+    /** The reaper, which goes on until the primary has answered. */
+    private void delete(Office leading, long inode, int pg) {
+        ByteBuf payload = Unpooled.buffer();
+        DeleteInodesFormat.encode(new long[] {inode}, payload);
+        DataOp op = DataOp.deleteInodes(pg, inode, 1, raft.map().epoch());
+        SimDataServer primary = cluster.serverOf(cluster.group(pg).getInSync(0));
+        OpAnswer answer =
+                new OpAnswer() {
+                    @Override
+                    public void done() {
+                        cluster.network.send(
+                                primary,
+                                SimMdsMember.this,
+                                () -> raft.deleted(SimMdsMember.this, leading.term, inode));
+                    }
+
+                    @Override
+                    public void fail(RpcStatus status) {}
+                };
+        cluster.network.send(
+                this,
+                primary,
+                () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
+    }
+
+    /** A primary asks for a learner that has everything acknowledged. */
+    void join(int pg, long pgEpoch, int disk) {
+        @Nullable Office leading = office;
+        if (leading != null && leading.serves()) {
+            leading.change(
+                    base -> leading.inSync.joining(base, pg, pgEpoch, disk, clock()), () -> {});
         }
     }
 

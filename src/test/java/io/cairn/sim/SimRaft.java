@@ -20,14 +20,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimRaft {
     private static final long COMMIT = 30 * MILLI;
+    private static final long SLOW_COMMIT = 1500 * MILLI;
     private static final long ELECTION = 800 * MILLI;
 
     private final ClusterSim cluster;
     private final Map<Long, Long> evictions = new TreeMap<>();
+    private final Map<Long, Integer> deletions = new TreeMap<>();
     private MapState state;
     private ClusterMap map;
     private long term;
     private long lastElection;
+    private long slowUntil;
 
     SimRaft(ClusterSim cluster, MapUpdate first) {
         this.cluster = cluster;
@@ -42,6 +45,30 @@ final class SimRaft {
     /** Sessions that are being evicted, with the map epoch that refuses them. */
     Map<Long, Long> evictions() {
         return evictions;
+    }
+
+    /** Inodes that nobody uses any more, with their placement groups. */
+    Map<Long, Integer> deletions() {
+        return deletions;
+    }
+
+    void delete(long inode, int pg) {
+        deletions.put(inode, pg);
+    }
+
+    void deleted(SimMdsMember by, long inTerm, long inode) {
+        commit(
+                by,
+                inTerm,
+                () -> {
+                    deletions.remove(inode);
+                    return () -> {};
+                });
+    }
+
+    /** Its disks are slow for so long. */
+    void slow(long nanos) {
+        slowUntil = cluster.sim.now() + nanos;
     }
 
     @Nullable SimMdsMember leader() {
@@ -137,7 +164,7 @@ final class SimRaft {
 
     private void commit(SimMdsMember by, long inTerm, Supplier<Runnable> apply) {
         cluster.sim.after(
-                cluster.sim.upTo(COMMIT),
+                cluster.sim.upTo(cluster.sim.now() < slowUntil ? SLOW_COMMIT : COMMIT),
                 () -> {
                     if (inTerm == term && by.isUp()) {
                         if (reaches(by)) {
@@ -160,8 +187,8 @@ final class SimRaft {
         ClusterMap before = map;
         state = state.with(update);
         map = ClusterMap.of(state.toUpdate());
+        cluster.checkLeases();
         update.getRefusedSessionsList().forEach(s -> evictions.put(s, map.epoch()));
-        cluster.history.map(map);
         @Nullable SimMdsMember leader = leader();
         if (leader != null) {
             leader.mapChanged(before, map);

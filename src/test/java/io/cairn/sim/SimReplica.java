@@ -3,8 +3,11 @@ package io.cairn.sim;
 import static io.cairn.sim.Simulation.MILLI;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.DiskSpace;
 import io.cairn.dataserver.replication.PeerAnswer;
 import io.cairn.dataserver.replication.PgHistory;
@@ -14,7 +17,9 @@ import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.Prepare;
 import io.cairn.dataserver.replication.PrepareAnswer;
+import io.cairn.dataserver.replication.RecoveryOutputs;
 import io.cairn.dataserver.replication.SpaceLedger;
+import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.sim.ClusterSim.Fault;
 import java.util.List;
@@ -23,7 +28,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One real {@link PgReplica} between its simulated disk and the other members. */
-final class SimReplica implements PgOutputs {
+final class SimReplica implements PgOutputs, RecoveryOutputs {
     private static final PgLimits LIMITS = new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI);
     private static final DiskSpace SPACE = new DiskSpace(1L << 40, false);
 
@@ -62,8 +67,7 @@ final class SimReplica implements PgOutputs {
         server.after(
                 sim.upTo(3 * MILLI),
                 () -> {
-                    long newest = disk.newestWrite(pg, op.inode());
-                    answer.seen(newest, newest == 0 ? "" : SimDisk.identity(disk.get(pg, newest)));
+                    answer.seen(disk.newestWrite(pg, op.inode(), op.offset() / SimClient.BLOCK));
                     loop.execute(() -> {
                         if (cluster.fault == Fault.READ_UNCOMMITTED) {
                             answer.done();
@@ -78,26 +82,22 @@ final class SimReplica implements PgOutputs {
 
     @Override
     public void append(PgLogEntry entry) {
-        disk.append(pg, entry);
+        disk.append(pg, entry, () -> durable(entry));
         server.appended();
         if (cluster.fault == Fault.DURABLE_AT_APPEND) {
-            loop.execute(() -> replica.onDurable(entry.epoch(), entry.sequence()));
+            durable(entry);
         }
-        long end = disk.lastLsn();
-        server.after(
-                sim.upTo(10 * MILLI),
-                () -> {
-                    for (SimDisk.Logged logged : disk.synced(end)) {
-                        server.loopOf(logged.pg()).execute(() -> durable(logged));
-                    }
-                });
+        syncSoon();
     }
 
-    private void durable(SimDisk.Logged logged) {
-        @Nullable SimReplica of = server.replica(logged.pg());
-        if (of != null && of.disk == disk) {
-            of.replica.onDurable(logged.entry().epoch(), logged.entry().sequence());
-        }
+    private void durable(PgLogEntry entry) {
+        loop.execute(() -> replica.onDurable(entry.epoch(), entry.sequence()));
+    }
+
+    /** One sync for all groups of the disk. */
+    private void syncSoon() {
+        int end = disk.end();
+        server.after(sim.upTo(10 * MILLI), () -> disk.synced(end).forEach(Runnable::run));
     }
 
     /** Now and then a disk has no room. */
@@ -126,9 +126,12 @@ final class SimReplica implements PgOutputs {
     @Override
     public void commit(long sequence) {
         for (long s = disk.committed(pg) + 1; s <= sequence; s++) {
-            cluster.history.committed(pg, replica.epoch(), disk.get(pg, s));
+            cluster.history.committed(pg, disk.get(pg, s));
         }
         disk.commit(pg, sequence);
+        if (sim.random.nextInt(8) == 0) {
+            disk.flush(pg);
+        }
     }
 
     @Override
@@ -146,8 +149,8 @@ final class SimReplica implements PgOutputs {
         server.after(
                 sim.upTo(10 * MILLI),
                 () -> {
-                    List<PgLogEntry> entries = disk.after(pg, after);
-                    loop.execute(() -> replica.onEntries(entries));
+                    @Nullable List<PgLogEntry> entries = disk.after(pg, after);
+                    loop.execute(() -> replica.onEntries(entries == null ? List.of() : entries));
                 });
     }
 
@@ -214,6 +217,11 @@ final class SimReplica implements PgOutputs {
             long sequence = p.entry().sequence();
             loop.execute(() -> replica.onPrepareReply(to, p.pgEpoch(), sequence, SPACE));
         }
+        boolean learner = !cluster.group(pg).getInSyncList().contains(to);
+        if (cluster.fault == Fault.LEARNER_NOT_WAITED_FOR && learner) {
+            long sequence = p.entry().sequence();
+            loop.execute(() -> replica.onPrepareReply(to, p.pgEpoch(), sequence, SPACE));
+        }
         call(
                 to,
                 p.pgEpoch(),
@@ -265,8 +273,8 @@ final class SimReplica implements PgOutputs {
                 to,
                 epoch,
                 (other, reply) -> {
-                    if (other.replica.admitFetch(epoch) == null) {
-                        List<PgLogEntry> all = other.disk.after(pg, after);
+                    @Nullable List<PgLogEntry> all = other.disk.after(pg, after);
+                    if (all != null && other.replica.admitFetch(epoch) == null) {
                         List<PgLogEntry> some = all.subList(0, Math.min(3, all.size()));
                         reply.accept(me -> me.onFetched(to, epoch, some));
                     }
@@ -276,6 +284,157 @@ final class SimReplica implements PgOutputs {
     @Override
     public void sendCommit(int to, long epoch, long sequence) {
         call(to, epoch, (other, reply) -> other.replica.onCommit(epoch, sequence));
+    }
+
+    // ---- learners -----------------------------------------------------------------------------
+
+    @Override
+    public RecoveryOutputs recovery() {
+        return this;
+    }
+
+    /** A step at another member, which fails if no answer of it comes. */
+    private void step(int to, long epoch, BiConsumer<SimReplica, Step> method, Step step) {
+        boolean[] ended = {false};
+        Consumer<Consumer<Step>> end =
+                how -> {
+                    if (!ended[0]) {
+                        ended[0] = true;
+                        how.accept(step);
+                    }
+                };
+        Consumer<Step> lost = s -> s.failed(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "lost"));
+        call(
+                to,
+                epoch,
+                (other, reply) ->
+                        method.accept(
+                                other,
+                                new Step() {
+                                    @Override
+                                    public void done() {
+                                        reply.accept(me -> end.accept(Step::done));
+                                    }
+
+                                    @Override
+                                    public void failed(RpcStatus status) {
+                                        reply.accept(me -> end.accept(s -> s.failed(status)));
+                                    }
+                                }));
+        server.after(300 * MILLI, () -> loop.execute(() -> end.accept(lost)));
+    }
+
+    @Override
+    public void readEntriesFor(int to, long epoch, long after) {
+        server.after(
+                sim.upTo(10 * MILLI),
+                () -> {
+                    @Nullable List<PgLogEntry> all = disk.after(pg, after);
+                    List<PgLogEntry> some =
+                            all == null ? List.of() : all.subList(0, Math.min(3, all.size()));
+                    loop.execute(() -> replica.onEntriesFor(to, epoch, after, some));
+                });
+    }
+
+    @Override
+    public void sendAsk(int to, long epoch, long number) {
+        call(
+                to,
+                epoch,
+                (other, reply) ->
+                        other.replica.onAsk(
+                                epoch,
+                                number,
+                                new PeerAnswer() {
+                                    @Override
+                                    public void history(long e, PgHistory h, DiskSpace free) {
+                                        reply.accept(me -> me.onLearnerHistory(to, e, number, h));
+                                    }
+
+                                    @Override
+                                    public void refuse(RpcStatus status) {}
+                                }));
+    }
+
+    @Override
+    public void sendReset(int to, long epoch, Reset reset, Step step) {
+        step(to, epoch, (other, s) -> other.replica.onReset(epoch, reset, s), step);
+    }
+
+    @Override
+    public void listContent(long number, Key after) {
+        server.after(
+                sim.upTo(10 * MILLI),
+                () -> {
+                    ContentPage page = disk.list(pg, number, after);
+                    loop.execute(() -> replica.onOwnContent(page));
+                });
+    }
+
+    @Override
+    public void sendListContent(int to, long epoch, long number, Key after) {
+        call(
+                to,
+                epoch,
+                (other, reply) -> {
+                    if (other.replica.admitListContent(epoch) == null) {
+                        ContentPage page =
+                                cluster.fault == Fault.DELETED_CHUNK_KEPT
+                                        ? new ContentPage(number, List.of(), true)
+                                        : other.disk.list(pg, number, after);
+                        reply.accept(me -> me.onPeerContent(to, epoch, page));
+                    }
+                });
+    }
+
+    @Override
+    public void copy(int to, long epoch, Copy copy, Step step) {
+        server.after(
+                sim.upTo(20 * MILLI),
+                () -> {
+                    SimDisk.@Nullable Chunk chunk = disk.chunk(pg, copy.inode());
+                    step(to, epoch, (other, s) -> other.copied(epoch, copy, chunk, s), step);
+                });
+    }
+
+    private void copied(long epoch, Copy copy, SimDisk.@Nullable Chunk chunk, Step step) {
+        @Nullable RpcStatus refusal = replica.onCopy(epoch, copy);
+        if (refusal != null) {
+            step.failed(refusal);
+            return;
+        }
+        if (cluster.fault == Fault.COPY_LOST && sim.random.nextInt(3) == 0) {
+            loop.execute(step::done);
+            return;
+        }
+        disk.copied(pg, copy.inode(), chunk, () -> loop.execute(step::done));
+        syncSoon();
+        if (cluster.fault == Fault.COPY_OUT_OF_ORDER) {
+            server.after(
+                    sim.upTo(500 * MILLI), () -> disk.copied(pg, copy.inode(), chunk, () -> {}));
+        }
+    }
+
+    @Override
+    public void sendCompleted(int to, long epoch, long number, Step step) {
+        step(to, epoch, (other, s) -> other.replica.onCompleted(epoch, number, s), step);
+    }
+
+    @Override
+    public void askToJoin(int to, long epoch) {
+        server.askToJoin(pg, epoch, to);
+    }
+
+    @Override
+    public void reset(Reset reset, Step step) {
+        disk.begin(pg, reset, () -> loop.execute(step::done));
+        syncSoon();
+    }
+
+    @Override
+    public void completed(Step step) {
+        disk.completed(pg, () -> loop.execute(step::done));
+        syncSoon();
     }
 
     // ---- server -------------------------------------------------------------------------------
