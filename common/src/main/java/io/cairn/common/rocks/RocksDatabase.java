@@ -265,7 +265,18 @@ public final class RocksDatabase implements AutoCloseable {
                 meters,
                 () ->
                         fatal.accept(
-                                "RocksDB " + paths.directory() + ": a flush or compaction failed"));
+                                "RocksDB %s: a flush or compaction failed (%s); see its LOG"
+                                        .formatted(paths.directory(), space())));
+    }
+
+    /** The cause that an administrator looks for first. */
+    private String space() {
+        try {
+            long free = Files.getFileStore(paths.directory()).getUsableSpace();
+            return "%,d bytes are free there".formatted(free);
+        } catch (IOException e) {
+            return "its file system does not answer: " + e.getMessage();
+        }
     }
 
     @Override
