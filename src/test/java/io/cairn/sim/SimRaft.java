@@ -26,11 +26,24 @@ final class SimRaft {
     private final ClusterSim cluster;
     private final Map<Long, Long> evictions = new TreeMap<>();
     private final Map<Long, Integer> deletions = new TreeMap<>();
+    private final List<Entry> pending = new ArrayList<>();
     private MapState state;
     private ClusterMap map;
     private long term;
     private long lastElection;
     private long slowUntil;
+
+    /** In a leader's log, and not committed. */
+    private static final class Entry {
+        final SimMdsMember by;
+        final Supplier<Runnable> apply;
+        boolean over;
+
+        Entry(SimMdsMember by, Supplier<Runnable> apply) {
+            this.by = by;
+            this.apply = apply;
+        }
+    }
 
     SimRaft(ClusterSim cluster, MapUpdate first) {
         this.cluster = cluster;
@@ -101,7 +114,20 @@ final class SimRaft {
         if (voters.size() * 2 > cluster.mds.size()) {
             term = next;
             voters.forEach(v -> v.vote(next));
+            inherit();
             candidate.lead(next);
+        }
+    }
+
+    /** What the new leader has in its log of the terms before, it applies before it serves. */
+    private void inherit() {
+        List<Entry> before = List.copyOf(pending);
+        pending.clear();
+        for (Entry entry : before) {
+            entry.over = true;
+            if (cluster.sim.random.nextBoolean()) {
+                var _ = entry.apply.get();
+            }
         }
     }
 
@@ -163,18 +189,26 @@ final class SimRaft {
     }
 
     private void commit(SimMdsMember by, long inTerm, Supplier<Runnable> apply) {
+        if (inTerm == term) {
+            Entry entry = new Entry(by, apply);
+            pending.add(entry);
+            commit(entry);
+        }
+    }
+
+    private void commit(Entry entry) {
         cluster.sim.after(
                 cluster.sim.upTo(cluster.sim.now() < slowUntil ? SLOW_COMMIT : COMMIT),
                 () -> {
-                    if (inTerm == term && by.isUp()) {
-                        if (reaches(by)) {
-                            apply.get().run();
-                        } else {
-                            commit(by, inTerm, apply); // it waits for a majority
-                        }
-                    } else if (cluster.sim.now() - lastElection < COMMIT
-                            && cluster.sim.random.nextBoolean()) {
-                        var _ = apply.get(); // the next leader found it in its log
+                    if (entry.over) {
+                        return;
+                    }
+                    if (entry.by.isUp() && reaches(entry.by)) {
+                        pending.remove(entry);
+                        entry.over = true;
+                        entry.apply.get().run();
+                    } else {
+                        commit(entry); // it waits for a majority, or for another leader
                     }
                 });
     }
