@@ -230,6 +230,9 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                                 p,
                                 new PrepareAnswer() {
                                     @Override
+                                    public void appended() {}
+
+                                    @Override
                                     public void durable(long e, long s, DiskSpace free) {
                                         reply.accept(me -> me.onPrepareReply(to, e, s, free));
                                     }

@@ -250,7 +250,7 @@ class StuckServerTest {
                         "fio --name=a --filename=f$i --rw=randwrite --bs=64k --size=1M --direct=1"
                                 + " --ioengine=libaio --iodepth=16 --fallocate=none --thread"
                     },
-                    {"mds-", "stat f$i"},
+                    {"mds-", "stat --cached=never f$i"},
                     {"mds-", "cat f$i"},
                     {"mds-", "touch new$i"},
                     {"mds-", "mkdir d$i"},

@@ -60,17 +60,18 @@ public final class DataServerMeters {
         writtenAsPrimary.increment(bytes);
     }
 
+    /** A write of so many bytes, of another primary, is in the log here. */
+    public void writtenAsBackup(int bytes) {
+        writtenAsBackup.increment(bytes);
+    }
+
     /**
      * An operation of another primary was answered.
      *
-     * @param bytes of its payload
      * @param durable whether it is on the disk here
      */
-    public void backedUp(long startNanos, int bytes, boolean durable) {
+    public void backedUp(long startNanos, boolean durable) {
         backup.recordSince(startNanos, durable);
-        if (durable) {
-            writtenAsBackup.increment(bytes);
-        }
     }
 
     public void corruptRead() {

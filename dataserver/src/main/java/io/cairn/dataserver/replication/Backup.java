@@ -79,6 +79,7 @@ final class Backup {
             answer.refuse(busy("a tail is being dropped"));
         } else if (out.appendIfRoom(entry)) {
             log.appended(entry.epoch(), sequence);
+            answer.appended();
             accepted(p, answer);
         } else {
             // The primary believed an older word of this disk. It keeps the operation, which no

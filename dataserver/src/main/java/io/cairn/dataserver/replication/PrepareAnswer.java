@@ -2,8 +2,14 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.rpc.RpcStatus;
 
-/** A backup's answer to one {@link Prepare}. Exactly one method is called, once. */
+/**
+ * A backup's answer to one {@link Prepare}. Exactly one of {@link #durable}, {@link #gap} and
+ * {@link #refuse} is called, once.
+ */
 public interface PrepareAnswer {
+    /** The operation was not here before, and is in the log now. Called before the answer. */
+    void appended();
+
     /**
      * Everything up to the sequence is durable here and is the primary's history.
      *

@@ -93,14 +93,19 @@ final class MemberService {
         }
 
         @Override
+        public void appended() {
+            meters.writtenAsBackup(bytes);
+        }
+
+        @Override
         public void durable(long pgEpoch, long durableSequence, DiskSpace space) {
-            meters.backedUp(startNanos, bytes, true);
+            meters.backedUp(startNanos, true);
             reply(new PrepareReplyFormat.Reply(pgEpoch, durableSequence, space, false));
         }
 
         @Override
         public void gap(long pgEpoch, long haveSequence, DiskSpace space) {
-            meters.backedUp(startNanos, bytes, false);
+            meters.backedUp(startNanos, false);
             reply(new PrepareReplyFormat.Reply(pgEpoch, haveSequence, space, true));
         }
 
@@ -112,7 +117,7 @@ final class MemberService {
 
         @Override
         public void refuse(RpcStatus status) {
-            meters.backedUp(startNanos, bytes, false);
+            meters.backedUp(startNanos, false);
             request.fail(status);
         }
     }

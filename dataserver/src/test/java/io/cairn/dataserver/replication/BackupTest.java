@@ -33,6 +33,7 @@ class BackupTest {
         assertThat(answer.answers).isZero();
         out.sync(replica);
         assertThat(answer.durable).isEqualTo(1);
+        assertThat(answer.appended).isTrue();
     }
 
     @Test
@@ -42,6 +43,7 @@ class BackupTest {
         Answer duplicate = prepare(replica, 3, 0, 0, Ops.entry(3, 1));
         out.sync(replica);
         assertThat(duplicate.durable).isEqualTo(1);
+        assertThat(duplicate.appended).as("was here").isFalse();
         assertThat(out.store.size()).isEqualTo(1);
     }
 

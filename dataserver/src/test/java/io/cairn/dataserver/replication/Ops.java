@@ -45,6 +45,7 @@ final class Ops {
     static final class Answer implements OpAnswer, PrepareAnswer, PeerAnswer {
         int answers;
         boolean done;
+        boolean appended;
         @Nullable RpcStatus failure;
         @Nullable PgHistory history;
         long durable = -1;
@@ -68,6 +69,11 @@ final class Ops {
         public void fail(RpcStatus status) {
             answers++;
             failure = status;
+        }
+
+        @Override
+        public void appended() {
+            appended = true;
         }
 
         @Override

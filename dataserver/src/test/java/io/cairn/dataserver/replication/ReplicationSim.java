@@ -413,6 +413,9 @@ final class ReplicationSim {
                                     p,
                                     new PrepareAnswer() {
                                         @Override
+                                        public void appended() {}
+
+                                        @Override
                                         public void durable(long e, long s, DiskSpace free) {
                                             reply.accept(me -> me.onPrepareReply(to, e, s, free));
                                         }
