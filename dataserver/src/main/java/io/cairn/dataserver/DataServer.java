@@ -91,8 +91,10 @@ public final class DataServer implements AutoCloseable {
                         new SpaceLedger(config.reserve().bytes(), config.maxInFlight().bytes()),
                         new Lease(BootClock.INSTANCE),
                         PgLimits.DEFAULT,
+                        this::askToJoin,
                         this::needMap,
                         recorded.prepare(),
+                        recorded.copied(),
                         fatal);
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
@@ -226,6 +228,10 @@ public final class DataServer implements AutoCloseable {
 
     private void needMap() {
         mds.needMap();
+    }
+
+    private void askToJoin(int pg, long pgEpoch, int disk) {
+        mds.askToJoin(pg, pgEpoch, disk);
     }
 
     /** Called by connections to the metadata service. */

@@ -8,6 +8,8 @@ import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.JoinPgReply;
+import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgReport;
@@ -34,6 +36,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -122,6 +125,43 @@ final class FakeMds implements AutoCloseable {
         publish(next().addForgottenSessions(session).setSessionFloor(map.epoch() + 1));
     }
 
+    /** From now on these disks are the PG's members in sync, the primary first. */
+    synchronized void inSync(int pg, List<Integer> disks) {
+        PlacementGroup group = Objects.requireNonNull(map.pg(pg));
+        publish(
+                next().addPgs(
+                                group.toBuilder()
+                                        .clearInSync()
+                                        .addAllInSync(disks)
+                                        .setEpoch(map.epoch() + 1)));
+    }
+
+    /** A server's disks leave the in-sync sets of all PGs. */
+    synchronized void takeOut(int server) {
+        MapUpdate.Builder update = next();
+        for (PlacementGroup group : map.pgs()) {
+            List<Integer> stay =
+                    group.getInSyncList().stream().filter(d -> d / 10 != server).toList();
+            update.addPgs(
+                    group.toBuilder().clearInSync().addAllInSync(stay).setEpoch(map.epoch() + 1));
+        }
+        publish(update);
+    }
+
+    /** Whether all replicas of all PGs are in sync. */
+    synchronized boolean isWhole() {
+        return map.pgs().stream().allMatch(g -> g.getInSyncCount() == g.getReplicasCount());
+    }
+
+    private synchronized void join(JoinPgRequest r) {
+        PlacementGroup group = Objects.requireNonNull(map.pg(r.getPg()));
+        if (group.getEpoch() == r.getPgEpoch() && !group.getInSyncList().contains(r.getDisk())) {
+            List<Integer> members = new ArrayList<>(group.getInSyncList());
+            members.add(r.getDisk());
+            inSync(r.getPg(), members);
+        }
+    }
+
     private MapUpdate.Builder next() {
         return MapUpdate.newBuilder()
                 .setClusterId(clusterId)
@@ -155,6 +195,9 @@ final class FakeMds implements AutoCloseable {
                 } else {
                     request.reply(heartbeat(r));
                 }
+            } else if (request.method() == Method.JOIN_PG_VALUE) {
+                join(Heads.parse(JoinPgRequest.parser(), request.head()));
+                request.reply(JoinPgReply.getDefaultInstance());
             } else {
                 request.fail(RpcStatus.fail(Errno.ENOSYS, "not in this test"));
             }
@@ -197,7 +240,11 @@ final class FakeMds implements AutoCloseable {
                                     .setServer(id));
                 }
             }
-            if (map.servers().size() + (known == null ? 1 : 0) >= REPLICAS) {
+            if (!map.pgs().isEmpty()) {
+                for (PlacementGroup group : map.pgs()) {
+                    update.addPgs(group.toBuilder().setEpoch(update.getEpoch()));
+                }
+            } else if (map.servers().size() + (known == null ? 1 : 0) >= REPLICAS) {
                 pgs(update);
             }
             publish(update);

@@ -32,6 +32,7 @@ import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.store.DiskStore;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -44,8 +45,10 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
@@ -72,6 +75,7 @@ final class TestCluster implements AutoCloseable {
 
     private final @Nullable DataServer[] servers = new @Nullable DataServer[SERVERS];
     private final Map<Integer, Meters> meters = new HashMap<>();
+    private final Map<Integer, DiskStore> stores = new ConcurrentHashMap<>();
     private final RpcLoops loops = new RpcLoops(1, "test-client");
     private final RpcClient client =
             new RpcClient(
@@ -195,11 +199,23 @@ final class TestCluster implements AutoCloseable {
         servers[i] =
                 DataServer.start(
                         config(stateDir(i), List.of(mds.address())),
-                        realDisks
-                                ? DiskOpener.local(databases, devices.get(i))
-                                : opener(disks.get(i)),
+                        realDisks ? recording(i) : opener(disks.get(i)),
                         meters(i),
                         this::fatal);
+    }
+
+    private DiskOpener recording(int i) {
+        DiskOpener local = DiskOpener.local(databases, devices.get(i));
+        return wanted -> {
+            DiskStore store = local.open(wanted);
+            stores.put(i, store);
+            return store;
+        };
+    }
+
+    /** The disk of a server that was started last, with {@link #onRealDisks}. */
+    DiskStore store(int i) {
+        return Objects.requireNonNull(stores.get(i));
     }
 
     /** Of each server, also over its restarts. */
@@ -234,7 +250,7 @@ final class TestCluster implements AutoCloseable {
 
     /** Index of the server that is the PG's primary. */
     int primary(int pg) {
-        int disk = java.util.Objects.requireNonNull(mds.map().pg(pg)).getInSync(0);
+        int disk = Objects.requireNonNull(mds.map().pg(pg)).getInSync(0);
         return disk / 10 - 1;
     }
 

@@ -17,6 +17,10 @@ public enum DataServerMeter implements MeterSpec {
             "Bytes that clients have written, by what this server is of their placement group (primary"
                     + " or backup): each counts once on every replica",
             "role"),
+    COPIED_BYTES(
+            Kind.COUNTER,
+            "bytes",
+            "Bytes of chunks that this server, as primary, has copied to replicas that were away"),
     IN_FLIGHT(Kind.GAUGE, "bytes", "Uncommitted operations this server is the primary of"),
     PGS(Kind.GAUGE, "", "Placement group replicas of this server, by state", "state"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this server has"),

@@ -22,6 +22,7 @@ public final class DataServerMeters {
     private final Counter readBytes;
     private final Counter writtenAsPrimary;
     private final Counter writtenAsBackup;
+    private final Counter copiedBytes;
     private final Counter corruptReads;
     private final Counter corruptBlocks;
     private final Counter corruptRequests;
@@ -35,6 +36,7 @@ public final class DataServerMeters {
         readBytes = meters.counter(DataServerMeter.READ_BYTES);
         writtenAsPrimary = meters.counter(DataServerMeter.WRITTEN_BYTES, "primary");
         writtenAsBackup = meters.counter(DataServerMeter.WRITTEN_BYTES, "backup");
+        copiedBytes = meters.counter(DataServerMeter.COPIED_BYTES);
         corruptReads = meters.counter(DataServerMeter.CORRUPT_READ);
         corruptBlocks = meters.counter(DataServerMeter.CORRUPT_BLOCK);
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
@@ -48,6 +50,11 @@ public final class DataServerMeters {
 
     public OperationTimer prepare() {
         return prepare;
+    }
+
+    /** Bytes of chunks copied to replicas that were away. */
+    public Counter copied() {
+        return copiedBytes;
     }
 
     /** A client has read so many bytes. */

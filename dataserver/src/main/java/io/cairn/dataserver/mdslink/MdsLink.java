@@ -5,6 +5,8 @@ import com.google.protobuf.Parser;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.JoinPgReply;
+import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RegisterServerReply;
@@ -27,7 +29,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps this server registered with the leader of the metadata service and its lease renewed, and
  * finds the leader again when it changes. Everything on one loop, except {@link #start}, {@link
- * #needMap} and {@link #stop}.
+ * #needMap}, {@link #askToJoin} and {@link #stop}.
  */
 public final class MdsLink {
     private static final Logger LOG = LoggerFactory.getLogger(MdsLink.class);
@@ -124,6 +126,30 @@ public final class MdsLink {
         if (!stopped) {
             loop.execute(this::awaitMap);
         }
+    }
+
+    /**
+     * Asks once for a learner to be let join; the map says whether it was. Any thread. See {@link
+     * io.cairn.dataserver.pg.JoinRequests}.
+     */
+    public void askToJoin(int pg, long pgEpoch, int disk) {
+        if (stopped) {
+            return;
+        }
+        JoinPgRequest request =
+                JoinPgRequest.newBuilder().setPg(pg).setPgEpoch(pgEpoch).setDisk(disk).build();
+        loop.execute(() ->
+                ask(
+                        members.current(),
+                        Method.JOIN_PG,
+                        request,
+                        JoinPgReply.parser(),
+                        (status, reply) -> {
+                            if (reply == null) {
+                                LOG.debug("Disk {} cannot join group {} now: {}", disk, pg, status);
+                            }
+                        },
+                        () -> {}));
     }
 
     /**

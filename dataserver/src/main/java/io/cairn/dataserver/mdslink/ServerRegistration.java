@@ -84,7 +84,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setIncarnation(identity.incarnation())
                         .setAddress(config.advertise().orElseGet(address).toString())
                         .setHost(config.host())
-                        .setRack(config.rack());
+                        .setRack(config.rack())
+                        .setRecovers(true);
         for (LocalDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder()

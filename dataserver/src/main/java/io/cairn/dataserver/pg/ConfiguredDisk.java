@@ -116,6 +116,7 @@ public final class ConfiguredDisk {
         status.setData(data.toString());
         if (phase == DiskPhase.OUT) {
             status.setCondition(DiskCondition.DISK_OUT)
+                    .setReleased(opened == null || opened.isReleased())
                     .setFreeBytes(0)
                     .setCause(cause)
                     .setNextStep(nextStep);

@@ -29,6 +29,7 @@ public final class LocalDisk implements AutoCloseable {
     private volatile int id;
     private volatile long delayNanos;
     private volatile boolean out;
+    private volatile boolean released;
 
     /**
      * @param failed told when the disk cannot serve any more
@@ -77,6 +78,16 @@ public final class LocalDisk implements AutoCloseable {
     /** Whether it failed. */
     public boolean isOut() {
         return out;
+    }
+
+    /** All loops have ended the replicas on it: nothing on it is served any more. */
+    void release() {
+        released = true;
+    }
+
+    /** Whether it failed, and nothing on it is served or acknowledged any more. */
+    boolean isReleased() {
+        return released;
     }
 
     /** What a request is answered with whose replica is on a disk of this server that is out. */

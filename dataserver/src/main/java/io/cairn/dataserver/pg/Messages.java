@@ -28,7 +28,9 @@ public final class Messages {
                         .setLastSequence(history.lastSequence())
                         .setCommittedSequence(history.committedSequence())
                         .setAdmissibleBytes(space.admissibleBytes())
-                        .setGrowing(space.growing());
+                        .setGrowing(space.growing())
+                        .setIncomplete(!history.isComplete())
+                        .setCompleteSequence(history.isComplete() ? 0 : history.completeSequence());
         for (EpochStart start : history.epochStarts()) {
             reply.addEpochStarts(
                     PgEpochStart.newBuilder()
@@ -51,7 +53,8 @@ public final class Messages {
                 reply.getLastEpoch(),
                 reply.getLastSequence(),
                 reply.getCommittedSequence(),
-                starts);
+                starts,
+                reply.getIncomplete() ? reply.getCompleteSequence() : PgHistory.COMPLETE);
     }
 
     /** As many of the entries as fit, at least one; releases all payloads. */

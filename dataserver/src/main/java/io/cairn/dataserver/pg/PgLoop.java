@@ -155,28 +155,33 @@ public final class PgLoop {
     }
 
     private void place(PlacementGroup group) {
-        Pool pool = map.pool(PgHash.poolOf(group.getPg()));
-        int minSize = pool == null ? 1 : pool.getMinSize();
-        PgMembers members = new PgMembers(group.getInSyncList(), List.of(), minSize);
-        for (int member : members.inSync()) {
-            LocalDisk disk = parts.disk(member);
-            if (disk != null) {
-                PgSlot slot =
-                        slots.computeIfAbsent(
-                                key(group.getPg(), disk.id()),
-                                k -> new PgSlot(this, parts, disk, group.getPg()));
+        PgMembers members = membersOf(group);
+        for (LocalDisk disk : parts.disks().values()) {
+            boolean has =
+                    !disk.isOut()
+                            && (members.inSync().contains(disk.id())
+                                    || members.learners().contains(disk.id()));
+            long key = key(group.getPg(), disk.id());
+            PgSlot slot = slots.get(key);
+            if (slot == null && has) {
+                slot = new PgSlot(this, parts, disk, group.getPg());
+                slots.put(key, slot);
+            }
+            if (slot != null) {
                 slot.replica().onMap(group.getEpoch(), map.epoch(), members);
-                if (member == ClusterMap.primaryOf(group)) {
+                if (disk.id() == ClusterMap.primaryOf(group)) {
                     primaries.put(group.getPg(), slot);
                 }
             }
         }
-        for (LocalDisk disk : parts.disks().values()) {
-            PgSlot slot = slots.get(key(group.getPg(), disk.id()));
-            if (slot != null) {
-                slot.replica().onMap(group.getEpoch(), map.epoch(), members);
-            }
-        }
+    }
+
+    /** Replicas that are not in sync learn. */
+    private PgMembers membersOf(PlacementGroup group) {
+        Pool pool = map.pool(PgHash.poolOf(group.getPg()));
+        List<Integer> learners = new ArrayList<>(group.getReplicasList());
+        learners.removeAll(group.getInSyncList());
+        return new PgMembers(group.getInSyncList(), learners, pool == null ? 1 : pool.getMinSize());
     }
 
     /** The in-sync members, the primary first. */
@@ -272,8 +277,9 @@ public final class PgLoop {
                     replica.state(),
                     replica.lastSequence(),
                     replica.committedSequence(),
-                    isMemberDown(replica.pg()),
+                    replica.belowMinimum() || isMemberDown(replica.pg()),
                     slot::problem);
+            watch.recovering(replica.recovering());
         }
         report = watch.end();
     }

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,9 +74,19 @@ public final class PgLoops {
         return PgWatch.merge(all);
     }
 
-    /** The disk is out: each loop ends the replicas on it, soon. */
+    /**
+     * The disk is out: each loop ends the replicas on it, soon; with the last one it is released.
+     */
     public void diskOut(LocalDisk disk) {
-        loops.forEach(l -> l.execute(() -> l.diskOut(disk)));
+        AtomicInteger left = new AtomicInteger(loops.size());
+        for (PgLoop loop : loops) {
+            loop.execute(() -> {
+                loop.diskOut(disk);
+                if (left.decrementAndGet() == 0) {
+                    disk.release();
+                }
+            });
+        }
     }
 
     /** Closes the replicas, each on its loop; false if a loop did not end in time. */

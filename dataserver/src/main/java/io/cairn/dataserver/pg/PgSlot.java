@@ -47,6 +47,7 @@ public final class PgSlot implements PgOutputs {
     private final LocalDisk disk;
     private final int pg;
     private final PgReplica replica;
+    private final SlotRecovery recovery;
 
     /** Why it was damaged last. */
     private String damage = "";
@@ -57,6 +58,7 @@ public final class PgSlot implements PgOutputs {
         this.disk = disk;
         this.pg = pg;
         replica = new PgReplica(pg, disk.id(), parts.limits(), this, parts.ledger());
+        recovery = new SlotRecovery(owner, parts, disk, replica);
     }
 
     /** To be called on the loop that owns the PG only. */
@@ -304,7 +306,7 @@ public final class PgSlot implements PgOutputs {
 
     @Override
     public RecoveryOutputs recovery() {
-        throw new IllegalStateException("this release knows no learners");
+        return recovery;
     }
 
     @Override
@@ -337,6 +339,9 @@ public final class PgSlot implements PgOutputs {
         PgState state = replica.state();
         if (state == PgState.DAMAGED) {
             return damage;
+        }
+        if (replica.belowMinimum()) {
+            return "has too few replicas in sync for writes, which wait; reads are served";
         }
         String awaited =
                 replica.awaited().stream()

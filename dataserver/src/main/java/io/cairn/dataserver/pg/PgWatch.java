@@ -15,8 +15,9 @@ import java.util.stream.Stream;
 
 /**
  * Finds the PGs that do not serve, for the administrator: those whose primary is damaged, is not
- * active, waits for a member whose server is down, or has operations of which none was committed
- * for a while. Each look is a {@link #begin}, a {@link #see} per primary, and an {@link #end}.
+ * active, waits for a member whose server is down, has too few members, or has operations of which
+ * none was committed for a while. Each look is a {@link #begin}, a {@link #see} per primary, and an
+ * {@link #end}.
  *
  * <p>A PG is without service for a moment whenever a member starts: so it is a problem only after
  * {@link #PATIENCE_NANOS}. One thread; the clock is the caller's.
@@ -59,7 +60,8 @@ final class PgWatch {
      *
      * @param last sequence of the newest operation, and {@code committed} that of the newest one
      *     that all members have
-     * @param memberDown the map says that a member's server is down
+     * @param tooFew the map says that a member's server is down, or has fewer members in sync than
+     *     are needed: nothing commits
      * @param cause for the administrator; asked for problems only
      */
     void see(
@@ -67,9 +69,9 @@ final class PgWatch {
             PgState state,
             long last,
             long committed,
-            boolean memberDown,
+            boolean tooFew,
             Supplier<String> cause) {
-        boolean active = state == PgState.ACTIVE && !memberDown;
+        boolean active = state == PgState.ACTIVE && !tooFew;
         if (active && last == committed) {
             report.setActive(report.getActive() + 1);
             return;
@@ -102,6 +104,11 @@ final class PgWatch {
         }
     }
 
+    /** So many replicas of a PG whose primary is here are brought up to date. */
+    void recovering(int replicas) {
+        report.setRecovering(report.getRecovering() + replicas);
+    }
+
     /** What was found; PGs that were not seen since {@link #begin} are forgotten. */
     PgReport end() {
         waiting = seen;
@@ -116,7 +123,8 @@ final class PgWatch {
             all.setActive(all.getActive() + r.getActive())
                     .setNotServing(all.getNotServing() + r.getNotServing())
                     .setDamaged(all.getDamaged() + r.getDamaged())
-                    .setStalled(all.getStalled() + r.getStalled());
+                    .setStalled(all.getStalled() + r.getStalled())
+                    .setRecovering(all.getRecovering() + r.getRecovering());
             problems.addAll(r.getProblemsList());
         }
         return all.addAllProblems(worst(problems)).build();

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.metrics.Counter;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.dataserver.disk.FatalHandler;
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     server: its id by theirs
  * @param peers makes channels to other data servers
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
+ * @param joins asks the metadata service to let a learner join
  * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
@@ -25,8 +27,10 @@ public record ServerParts(
         SpaceLedger ledger,
         Lease lease,
         PgLimits limits,
+        JoinRequests joins,
         Runnable needMap,
         OperationTimer prepareTimer,
+        Counter copiedBytes,
         FatalHandler fatal) {
 
     /** A disk that serves here; null if it is elsewhere, or out. */

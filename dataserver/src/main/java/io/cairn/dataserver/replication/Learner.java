@@ -110,7 +110,8 @@ final class Learner {
                 copy.number() > lastStep
                         ? copy.piece() == 0
                         : copy.number() == lastStep && copy.piece() == lastPiece + 1;
-        if (!follows() || !next || copy.position() > log.lastSequence()) {
+        boolean lacks = log.completeSequence() != PgHistory.COMPLETE;
+        if (!follows() || !lacks || !next || copy.position() > log.lastSequence()) {
             return later("the copy does not fit what is here");
         }
         if (touches.touchedAfter(copy.position(), copy.inode(), copy.chunk())) {

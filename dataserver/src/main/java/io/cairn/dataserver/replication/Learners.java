@@ -512,6 +512,15 @@ final class Learners {
         return all.stream().filter(Progress::counts).map(p -> p.peer.disk).toList();
     }
 
+    /** How many have said what they have, and are brought up to date. */
+    int recovering() {
+        int count = 0;
+        for (int i = 0; i < all.size(); i++) {
+            count += all.get(i).stage == Stage.ASKED ? 0 : 1;
+        }
+        return count;
+    }
+
     @Override
     public String toString() {
         return all.stream()

@@ -35,7 +35,7 @@ public record PgHistory(
     }
 
     /** Whether the member has all content that its history says. */
-    boolean isComplete() {
+    public boolean isComplete() {
         return completeSequence == COMPLETE;
     }
 

@@ -417,6 +417,16 @@ public final class PgReplica {
         return primary == null ? List.of() : primary.awaited();
     }
 
+    /** Whether a primary acknowledges nothing because too few members are in sync. */
+    public boolean belowMinimum() {
+        return primary != null && primary.belowMinimum();
+    }
+
+    /** Learners of a primary that are being brought up to date. */
+    public int recovering() {
+        return primary == null ? 0 : primary.learners().recovering();
+    }
+
     /** What a primary's learners are doing, for the administrator; empty for others. */
     public String learners() {
         return primary == null ? "" : primary.learners().toString();

@@ -561,6 +561,11 @@ final class Primary {
         return state;
     }
 
+    /** Whether too few members are in sync to acknowledge anything. */
+    boolean belowMinimum() {
+        return belowMinimum;
+    }
+
     /**
      * The disks for which this PG waits to become active, or to commit: they have not answered, or
      * lack operations. This one may be among them.

@@ -35,6 +35,7 @@ public final class DataService implements RpcHandler {
     private final DatabaseService databases;
     private final Repairs repairs;
     private final MemberService members;
+    private final LearnerService learners;
     private final MdsService mds;
     private final CorruptReads corruptReads;
     private final OperationTimer writes;
@@ -55,7 +56,9 @@ public final class DataService implements RpcHandler {
         this.status = status;
         this.databases = databases;
         repairs = new Repairs(meters);
-        members = new MemberService(loops, parts, repairs, meters);
+        MemberSlots slots = new MemberSlots(loops, parts);
+        members = new MemberService(loops, slots, repairs, meters);
+        learners = new LearnerService(slots);
         mds = new MdsService(loops, parts, meters);
         corruptReads = new CorruptReads(meters, repairs);
         writes = meters.operation(DataServerMeters.Op.WRITE);
@@ -103,6 +106,11 @@ public final class DataService implements RpcHandler {
             case Method.PG_COMMIT_VALUE -> members.commit(request);
             case Method.PG_PEER_QUERY_VALUE -> members.query(request);
             case Method.PG_FETCH_OPS_VALUE -> members.fetch(request);
+            case Method.PG_LEARNER_ASK_VALUE -> learners.ask(request);
+            case Method.PG_LEARNER_RESET_VALUE -> learners.reset(request);
+            case Method.PG_LIST_CONTENT_VALUE -> learners.list(request);
+            case Method.PG_LEARNER_COPY_VALUE -> learners.copy(request);
+            case Method.PG_LEARNER_COMPLETED_VALUE -> learners.completed(request);
             case Method.DELETE_INODES_VALUE -> mds.deleteInodes(request);
             case Method.TRUNCATE_INODE_VALUE -> mds.truncateInode(request);
             case Method.STATUS_VALUE -> request.reply(status.get());

@@ -16,16 +16,11 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.ground.DataServerMeters;
-import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.Messages;
-import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.pg.Requests;
-import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.DiskSpace;
-import io.cairn.dataserver.replication.PeerAnswer;
-import io.cairn.dataserver.replication.PgHistory;
 import io.cairn.dataserver.replication.Prepare;
 import io.cairn.dataserver.replication.PrepareAnswer;
 import io.cairn.dataserver.replication.PrepareFormat;
@@ -37,7 +32,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.List;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,13 +46,13 @@ final class MemberService {
     private static final int MAX_FETCH_BYTES = 8 << 20;
 
     private final PgLoops loops;
-    private final ServerParts parts;
+    private final MemberSlots slots;
     private final Repairs repairs;
     private final DataServerMeters meters;
 
-    MemberService(PgLoops loops, ServerParts parts, Repairs repairs, DataServerMeters meters) {
+    MemberService(PgLoops loops, MemberSlots slots, Repairs repairs, DataServerMeters meters) {
         this.loops = loops;
-        this.parts = parts;
+        this.slots = slots;
         this.repairs = repairs;
         this.meters = meters;
     }
@@ -69,7 +63,7 @@ final class MemberService {
             throw new FsException(Errno.EPROTO, "a read cannot be prepared");
         }
         Requests.checkPayload(p.entry().op(), request.payload());
-        withSlot(
+        slots.with(
                 request,
                 p.entry().pg(),
                 p.targetDisk(),
@@ -124,32 +118,17 @@ final class MemberService {
 
     void query(RpcRequest request) {
         PgPeerQueryRequest r = Heads.parse(PgPeerQueryRequest.parser(), request.head());
-        withSlot(
+        slots.with(
                 request,
                 r.getPg(),
                 r.getDisk(),
-                slot ->
-                        slot.replica()
-                                .onQuery(
-                                        r.getPgEpoch(),
-                                        new PeerAnswer() {
-                                            @Override
-                                            public void history(
-                                                    long pgEpoch, PgHistory h, DiskSpace space) {
-                                                request.reply(Messages.reply(pgEpoch, h, space));
-                                            }
-
-                                            @Override
-                                            public void refuse(RpcStatus status) {
-                                                request.fail(status);
-                                            }
-                                        }));
+                slot -> slot.replica().onQuery(r.getPgEpoch(), new HistoryReply(request)));
     }
 
     void fetch(RpcRequest request) {
         PgFetchOpsRequest r = Heads.parse(PgFetchOpsRequest.parser(), request.head());
         int maxBytes = Math.clamp(r.getMaxBytes(), 1, MAX_FETCH_BYTES);
-        withSlot(
+        slots.with(
                 request,
                 r.getPg(),
                 r.getDisk(),
@@ -187,7 +166,7 @@ final class MemberService {
 
     void commit(RpcRequest request) {
         PgCommitRequest r = Heads.parse(PgCommitRequest.parser(), request.head());
-        withSlot(
+        slots.with(
                 request,
                 r.getPg(),
                 r.getDisk(),
@@ -208,7 +187,7 @@ final class MemberService {
         if (r.op().type() != DataOpType.READ || r.op().length() > Requests.MAX_IO_BYTES) {
             throw new FsException(Errno.EPROTO, "a member read that is no read");
         }
-        withSlot(
+        slots.with(
                 request,
                 r.op().pg(),
                 r.disk(),
@@ -262,7 +241,7 @@ final class MemberService {
     /** Another member repairs its block with the one here. */
     void readBlock(RpcRequest request) {
         PgBlockFormat.PgBlock b = PgBlockFormat.decode(request.head());
-        withSlot(
+        slots.with(
                 request,
                 b.pg(),
                 b.disk(),
@@ -306,27 +285,5 @@ final class MemberService {
         int crc = BlockCrc.of(block.content().nioBuffer());
         PgBlockFormat.encodeReply(new PgBlockFormat.Reply(block.version(), crc), head);
         request.reply(head, block.content());
-    }
-
-    private void withSlot(RpcRequest request, int pg, int disk, Consumer<PgSlot> action) {
-        PgLoop owner = loops.owner(pg);
-        owner.runOrExecute(() -> {
-            PgSlot slot = owner.slot(pg, disk);
-            if (slot != null) {
-                action.accept(slot);
-                return;
-            }
-            if (owner.isOutHere(disk)) {
-                request.fail(LocalDisk.outStatus(disk));
-                return;
-            }
-            parts.needMap().run();
-            request.fail(
-                    RpcStatus.fail(
-                            Errno.EAGAIN,
-                            Advice.RETRY,
-                            "no replica of placement group %x on disk %d in the map here"
-                                    .formatted(pg, disk)));
-        });
     }
 }

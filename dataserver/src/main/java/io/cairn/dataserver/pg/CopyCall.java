@@ -1,0 +1,144 @@
+package io.cairn.dataserver.pg;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.metrics.Counter;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PgLearnerCopyRequest;
+import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.RpcChannel;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.PgReplica;
+import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
+import io.cairn.dataserver.replication.RecoveryOutputs.Step;
+import io.cairn.dataserver.store.ChunkCopy;
+import io.cairn.dataserver.store.ContentHead.Key;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import io.netty.buffer.Unpooled;
+
+/**
+ * One copy on its way from a primary to a learner: pieces are read here and sent, one after the
+ * other. Begins on the PG's loop, and goes on wherever answers arrive, never in two places at once.
+ */
+final class CopyCall {
+    private static final int PIECE_BYTES = 1 << 20;
+
+    private final PgLoop owner;
+    private final SlotRecovery recovery;
+    private final LocalDisk disk;
+    private final PgReplica replica;
+    private final Target target;
+    private final Copy copy;
+    private final Counter copiedBytes;
+    private final Step step;
+    private int piece;
+
+    /** The learner's disk, and the PG's epoch. */
+    record Target(int disk, long pgEpoch) {}
+
+    CopyCall(
+            PgLoop owner,
+            SlotRecovery recovery,
+            LocalDisk disk,
+            PgReplica replica,
+            Target target,
+            Copy copy,
+            Counter copiedBytes,
+            Step step) {
+        this.owner = owner;
+        this.recovery = recovery;
+        this.disk = disk;
+        this.replica = replica;
+        this.target = target;
+        this.copy = copy;
+        this.copiedBytes = copiedBytes;
+        this.step = step;
+    }
+
+    void start() {
+        if (copy.chunk() == Key.INODE) {
+            disk.calls()
+                    .call(
+                            () -> disk.store().inodeTruncateSequence(replica.pg(), copy.inode()),
+                            sequence -> owner.execute(() -> sendInode(sequence)),
+                            failure -> fails(String.valueOf(failure.getMessage())));
+        } else {
+            read(0);
+        }
+    }
+
+    private void sendInode(long truncateSequence) {
+        send(
+                request().setLast(true).setTruncateSequence(truncateSequence).build(),
+                Unpooled.EMPTY_BUFFER,
+                true,
+                0);
+    }
+
+    private void read(int from) {
+        disk.store()
+                .readCopy(
+                        replica.pg(),
+                        copy.inode(),
+                        copy.chunk(),
+                        from,
+                        PIECE_BYTES,
+                        (read, failure) -> {
+                            if (read == null) {
+                                fails(String.valueOf(failure));
+                            } else {
+                                owner.execute(() -> sendPiece(read));
+                            }
+                        });
+    }
+
+    private void sendPiece(ChunkCopy read) {
+        send(RecoveryMessages.piece(request(), read), read.content(), read.last(), read.next());
+    }
+
+    private PgLearnerCopyRequest.Builder request() {
+        return PgLearnerCopyRequest.newBuilder()
+                .setPg(replica.pg())
+                .setDisk(target.disk())
+                .setPgEpoch(target.pgEpoch())
+                .setNumber(copy.number())
+                .setPiece(piece)
+                .setPosition(copy.position())
+                .setInode(copy.inode())
+                .setChunk(copy.chunk());
+    }
+
+    /** Takes over the content. */
+    private void send(PgLearnerCopyRequest request, ByteBuf content, boolean last, int next) {
+        RpcChannel channel =
+                replica.epoch() == target.pgEpoch() ? owner.channel(target.disk()) : null;
+        if (channel == null) {
+            content.release();
+            fails("epoch " + replica.epoch() + " began");
+            return;
+        }
+        piece++;
+        int bytes = content.readableBytes();
+        ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(request.getSerializedSize());
+        head.writeBytes(request.toByteArray());
+        channel.call(
+                Method.PG_LEARNER_COPY_VALUE,
+                head,
+                content,
+                System.nanoTime() + SlotRecovery.STEP_NANOS,
+                (status, reply, payload) -> {
+                    if (status.ok()) {
+                        copiedBytes.increment(bytes);
+                    }
+                    if (last || !status.ok()) {
+                        recovery.ended(status, step);
+                    } else {
+                        read(next);
+                    }
+                });
+    }
+
+    private void fails(String why) {
+        recovery.ended(RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, why), step);
+    }
+}

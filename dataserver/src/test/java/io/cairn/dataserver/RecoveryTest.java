@@ -1,0 +1,137 @@
+package io.cairn.dataserver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.dataserver.TestCluster.Result;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.store.DiskStore;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A replica that was away is brought up to date over the network, and then serves alone. */
+class RecoveryTest {
+    private static final long SESSION = 77;
+    private static final int BYTES = 1 << 20;
+
+    private final Random random = new Random(5);
+    private final byte[][] content = new byte[FakeMds.PGS][BYTES];
+    private long number;
+
+    /** Writes at random places of every PG's chunk. */
+    private void write(TestCluster cluster, int rounds) {
+        for (int i = 0; i < rounds * FakeMds.PGS; i++) {
+            int pg = i % FakeMds.PGS;
+            byte[] data = new byte[1 + random.nextInt(60_000)];
+            random.nextBytes(data);
+            int offset = random.nextInt(BYTES - data.length);
+            System.arraycopy(data, 0, content[pg], offset, data.length);
+            DataOp op = cluster.write(TestCluster.pg(pg), SESSION, ++number, offset, data);
+            Result result = cluster.sendUntilFinal(op, data);
+            assertThat(result.status().ok()).as(result.status().detail()).isTrue();
+        }
+    }
+
+    /** What the server has, as the only member of every PG. */
+    private void readFrom(TestCluster cluster, int server) {
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            cluster.mds.inSync(TestCluster.pg(i), List.of((server + 1) * 10));
+        }
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            Result result =
+                    cluster.sendUntilFinal(
+                            cluster.read(TestCluster.pg(i), SESSION, 0, BYTES), new byte[0]);
+            assertThat(result.status().ok()).as(result.status().detail()).isTrue();
+            assertThat(result.data()).as("group %d of server %d", i, server).isEqualTo(content[i]);
+        }
+    }
+
+    private static void awaitWhole(TestCluster cluster) {
+        await().atMost(TestCluster.PATIENCE).until(() -> cluster.mds.isWhole());
+    }
+
+    @Test
+    void whatTheLogHasIsSentAgain(@TempDir Path directory) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onRealDisks().startAll()) {
+            write(cluster, 10);
+            cluster.kill(2);
+            cluster.mds.takeOut(3);
+            write(cluster, 10);
+            cluster.start(2);
+            awaitWhole(cluster);
+            write(cluster, 2);
+            readFrom(cluster, 2);
+        }
+    }
+
+    @Test
+    void whatTheLogNoLongerHasIsCopiedWhileClientsWrite(@TempDir Path directory) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onRealDisks().startAll()) {
+            write(cluster, 10);
+            cluster.kill(2);
+            cluster.mds.takeOut(3);
+            write(cluster, 10);
+            awaitFlushed(cluster);
+            cluster.start(2);
+            while (!cluster.mds.isWhole()) {
+                write(cluster, 1);
+            }
+            assertThat(copied(cluster)).isPositive();
+            readFrom(cluster, 2);
+        }
+    }
+
+    @Test
+    void whatWasDeletedMeanwhileDoesNotComeBack(@TempDir Path directory) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onRealDisks().startAll()) {
+            write(cluster, 3);
+            cluster.kill(2);
+            cluster.mds.takeOut(3);
+            int pg = TestCluster.pg(1);
+            cluster.callUntilDone(
+                    cluster.primary(pg),
+                    Method.DELETE_INODES_VALUE,
+                    DeleteInodesRequest.newBuilder()
+                            .setPg(pg)
+                            .setMapEpoch(cluster.map().epoch())
+                            .addInodes(1000 + pg)
+                            .setNumber(1)
+                            .build());
+            content[1] = new byte[BYTES];
+            awaitFlushed(cluster);
+            cluster.start(2);
+            awaitWhole(cluster);
+            readFrom(cluster, 2);
+        }
+    }
+
+    /** The log of the servers that are there has nothing more that a learner could be sent. */
+    private static void awaitFlushed(TestCluster cluster) {
+        for (int i = 0; i < 2; i++) {
+            DiskStore store = cluster.store(i);
+            for (int g = 0; g < FakeMds.PGS; g++) {
+                int pg = TestCluster.pg(g);
+                await().atMost(TestCluster.PATIENCE)
+                        .until(() -> {
+                            PgLogState state = store.logState(pg);
+                            return state.flushedSequence() == state.lastSequence();
+                        });
+            }
+        }
+    }
+
+    private static long copied(TestCluster cluster) {
+        long bytes = 0;
+        for (int i = 0; i < TestCluster.SERVERS; i++) {
+            bytes += cluster.meters(i).counter(DataServerMeter.COPIED_BYTES).count();
+        }
+        return bytes;
+    }
+}
