@@ -51,28 +51,7 @@ public record PgLogState(
                 flushedSequence,
                 epochStarts,
                 answered,
-                List.of());
-    }
-
-    /** Complete. */
-    public PgLogState(
-            int pg,
-            long lastEpoch,
-            long lastSequence,
-            long committedSequence,
-            long flushedSequence,
-            List<EpochStart> epochStarts,
-            List<Answered> answered,
-            List<ChunkVersion> deferred) {
-        this(
-                pg,
-                lastEpoch,
-                lastSequence,
-                committedSequence,
-                flushedSequence,
-                epochStarts,
-                answered,
-                deferred,
+                List.of(),
                 COMPLETE,
                 0);
     }

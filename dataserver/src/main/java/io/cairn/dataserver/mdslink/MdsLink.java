@@ -143,6 +143,7 @@ public final class MdsLink {
                         members.current(),
                         Method.JOIN_PG,
                         request,
+                        CALL_NANOS,
                         JoinPgReply.parser(),
                         (status, reply) -> {
                             if (reply == null) {
@@ -161,6 +162,7 @@ public final class MdsLink {
             InetSocketAddress member,
             Method method,
             MessageLite request,
+            long patienceNanos,
             Parser<T> parser,
             Heads.Reply<T> then,
             Runnable unsent) {
@@ -169,7 +171,7 @@ public final class MdsLink {
                     .call(
                             method.getNumber(),
                             request,
-                            System.nanoTime() + CALL_NANOS,
+                            System.nanoTime() + patienceNanos,
                             Heads.reply(
                                     parser,
                                     (status, reply) -> onLoop(() -> then.done(status, reply))));
@@ -192,6 +194,7 @@ public final class MdsLink {
                 member,
                 Method.REGISTER_SERVER,
                 request,
+                CALL_NANOS,
                 RegisterServerReply.parser(),
                 (status, reply) -> registerDone(member, status, reply),
                 () -> registering = false);
@@ -230,6 +233,12 @@ public final class MdsLink {
 
     // ---- heartbeats ---------------------------------------------------------------------------
 
+    /** A member that does not answer leaves time to try two others while the lease lasts. */
+    private long heartbeatPatienceNanos() {
+        long third = Duration.ofMillis(leaseMillis).toNanos() / 3;
+        return Math.clamp(third, Math.min(heartbeatNanos, CALL_NANOS), CALL_NANOS);
+    }
+
     private void heartbeat() {
         if (beating) {
             return;
@@ -242,6 +251,7 @@ public final class MdsLink {
                 member,
                 Method.HEARTBEAT,
                 request,
+                heartbeatPatienceNanos(),
                 HeartbeatReply.parser(),
                 (status, reply) -> heartbeatDone(sent, member, status, reply),
                 () -> beating = false);

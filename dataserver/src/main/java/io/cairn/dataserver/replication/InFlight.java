@@ -96,12 +96,7 @@ final class InFlight {
 
     void failed(RpcStatus status) {
         release();
-        if (answer != null) {
-            answer.fail(status);
-        }
-        if (joined != null) {
-            joined.forEach(a -> a.fail(status));
-        }
+        disown(status);
     }
 
     private void release() {

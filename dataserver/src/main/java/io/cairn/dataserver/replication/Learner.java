@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * it, what it is at the primary. Owner's thread only.
  */
 final class Learner {
+    /** No piece follows this one. */
+    private static final long NO_MORE = Long.MAX_VALUE - 1;
+
     private final RecoveryOutputs out;
     private final PgLog log;
     private final Backup backup;
@@ -26,7 +29,7 @@ final class Learner {
     private boolean begun;
     private boolean resetting;
     private long lastStep;
-    private int lastPiece;
+    private long lastPiece;
 
     Learner(RecoveryOutputs out, PgLog log, Backup backup) {
         this.out = out;
@@ -68,7 +71,7 @@ final class Learner {
     void ask(long number, PeerAnswer answer) {
         if (follows()) {
             lastStep = Math.max(lastStep, number);
-            lastPiece = Integer.MAX_VALUE - 1;
+            lastPiece = NO_MORE;
             backup.query(answer);
         } else {
             answer.refuse(later("a learner begins"));

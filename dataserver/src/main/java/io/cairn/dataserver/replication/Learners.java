@@ -382,9 +382,13 @@ final class Learners {
             }
             if (stage == Stage.COUNTS && peer.durable >= log.committed()) {
                 stage = Stage.JOINS;
-                askedNanos = primary.nowNanos();
-                out.recovery().askToJoin(peer.disk, primary.epoch());
+                askToJoin();
             }
+        }
+
+        private void askToJoin() {
+            askedNanos = primary.nowNanos();
+            out.recovery().askToJoin(peer.disk, primary.epoch());
         }
 
         /** The metadata service was not asked yet: the others go on without it. */
@@ -419,8 +423,7 @@ final class Learners {
                 }
                 case JOINS -> {
                     if (due) {
-                        askedNanos = nowNanos;
-                        out.recovery().askToJoin(peer.disk, primary.epoch());
+                        askToJoin();
                     }
                 }
             }

@@ -117,7 +117,9 @@ class ChunkFormatsTest {
                         9,
                         List.of(new EpochStart(1, 1), new EpochStart(2, 6)),
                         List.of(new Answered(0xabc, 4, new long[] {4, 6})),
-                        List.of(new ChunkVersion(1, 5), new ChunkVersion(2, 8)));
+                        List.of(new ChunkVersion(1, 5), new ChunkVersion(2, 8)),
+                        PgLogState.COMPLETE,
+                        0);
         byte[] bytes = PgStateFormat.encode(state);
         assertHex(
                 bytes,
