@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Load;
 import io.cairn.system.support.Mount;
+import io.cairn.system.support.Stall;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random work of several processes on two mounts, each against a model, while another job keeps the
- * machine busy and servers are killed and started again: {@code make soak MINUTES=n}. What it does
- * to files is in {@code soak.py}.
+ * machine busy and servers are killed or suspended, for a moment or longer than anybody waits:
+ * {@code make soak MINUTES=n}. What it does to files is in {@code soak.py}.
  */
 @Tag("slow")
 class SoakTest {
@@ -28,6 +29,9 @@ class SoakTest {
 
     /** Between two kills; a part needs some of it to start. */
     private static final int QUIET_SECONDS = 20;
+
+    /** Of a part that was killed or suspended: long enough to be taken for dead. */
+    private static final int LONGEST_AWAY_SECONDS = 15;
 
     private static final List<String> VICTIMS = List.of("data-1", "data-2", "data-3", "mds-1");
 
@@ -55,13 +59,14 @@ class SoakTest {
                             .redirectOutput(said.toFile())
                             .start();
             try {
-                int kills = 0;
+                int hurts = 0;
                 while (!soak.waitFor(QUIET_SECONDS, TimeUnit.SECONDS)) {
                     assertThat(load.isAlive()).as("the load beside it").isTrue();
-                    restart(cluster, VICTIMS.get(random.nextInt(VICTIMS.size())));
-                    kills++;
+                    hurt(cluster, VICTIMS.get(random.nextInt(VICTIMS.size())), random);
+                    hurts++;
                 }
-                System.out.printf("SoakTest: %d restarts%n%s", kills, Files.readString(said));
+                System.out.printf(
+                        "SoakTest: %d restarts and pauses%n%s", hurts, Files.readString(said));
                 assertThat(soak.exitValue())
                         .as(() -> "seed " + seed + "\n" + read(said) + cluster.logs())
                         .isZero();
@@ -73,9 +78,18 @@ class SoakTest {
         }
     }
 
-    private static void restart(Cluster cluster, String part) {
-        Cluster.kill9(List.of(cluster.process(part).orElseThrow()));
-        cluster.start(part, part.startsWith("mds") ? "mds" : "dataserver");
+    /** Kills the part, or suspends it, and has it go on at once or after a while. */
+    private void hurt(Cluster cluster, String part, Random random) throws Exception {
+        long awayMillis = random.nextBoolean() ? 0 : random.nextInt(1000 * LONGEST_AWAY_SECONDS);
+        if (random.nextInt(3) == 0) {
+            try (Stall _ = new Stall(cluster, part)) {
+                Thread.sleep(awayMillis);
+            }
+        } else {
+            Cluster.kill9(List.of(cluster.process(part).orElseThrow()));
+            Thread.sleep(awayMillis);
+            cluster.start(part, part.startsWith("mds") ? "mds" : "dataserver");
+        }
     }
 
     private static void end(Process process) {

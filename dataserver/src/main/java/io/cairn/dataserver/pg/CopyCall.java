@@ -59,20 +59,29 @@ final class CopyCall {
         if (copy.chunk() == Key.INODE) {
             disk.calls()
                     .call(
-                            () -> disk.store().inodeTruncateSequence(replica.pg(), copy.inode()),
-                            sequence -> owner.execute(() -> sendInode(sequence)),
+                            this::inode,
+                            request -> owner.execute(() -> sendInode(request)),
                             failure -> fails(String.valueOf(failure.getMessage())));
         } else {
             read(0);
         }
     }
 
-    private void sendInode(long truncateSequence) {
-        send(
-                request().setLast(true).setTruncateSequence(truncateSequence).build(),
-                Unpooled.EMPTY_BUFFER,
-                true,
-                0);
+    /** Removed is only what nothing is here of: a chunk may be younger than both lists. */
+    private PgLearnerCopyRequest inode() {
+        Key before = new Key(copy.inode(), Key.INODE - 1);
+        boolean some =
+                disk.store().heads(replica.pg(), before, 1).stream()
+                        .anyMatch(h -> h.key().inode() == copy.inode());
+        return request()
+                .setLast(true)
+                .setRemoved(!some)
+                .setTruncateSequence(disk.store().inodeTruncateSequence(replica.pg(), copy.inode()))
+                .build();
+    }
+
+    private void sendInode(PgLearnerCopyRequest request) {
+        send(request, Unpooled.EMPTY_BUFFER, true, 0);
     }
 
     private void read(int from) {

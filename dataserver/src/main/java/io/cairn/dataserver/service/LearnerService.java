@@ -143,7 +143,7 @@ final class LearnerService {
     }
 
     private static void copyInode(DiskStore store, PgLearnerCopyRequest r, Runnable done) {
-        if (r.getTruncateSequence() == 0) {
+        if (r.getRemoved()) {
             store.removeContent(r.getPg(), r.getInode(), done);
         } else {
             store.copyInode(r.getPg(), r.getInode(), r.getTruncateSequence(), done);

@@ -31,6 +31,17 @@ public interface LearnerStore {
     }
 
     /**
+     * Nothing of the content counts from now on: the PG lacks everything until it was copied. The
+     * history stays; so does what is on the disk, until it is {@link #removeContent removed}.
+     *
+     * @param done called when it is durable
+     * @throws IllegalArgumentException if something here is not committed
+     */
+    default void discard(int pg, Runnable done) {
+        throw new UnsupportedOperationException();
+    }
+
+    /**
      * The content is what the position says, from now on. Void, as copies are, if the operation
      * that it follows is dropped: so that one must be committed before the replica counts.
      *

@@ -202,6 +202,11 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
+    public void discard(int pg, Runnable done) {
+        pg(pg).discard(wal, done);
+    }
+
+    @Override
     public void completed(int pg, Runnable done) {
         pg(pg).completed(wal, done);
     }

@@ -214,8 +214,20 @@ final class PgStore {
                     "PG %d: (%d, %d), committed up to %d, cannot go on from (%d, %d)"
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
-        log(wal, drafts(epoch, sequence).reset(lastSequence, answered), done);
+        long complete = learner.completeAfterReset(lastSequence);
+        log(wal, drafts(epoch, sequence).reset(complete, answered), done);
         goOn(epoch, sequence);
+    }
+
+    /** See {@link LearnerStore#discard}. */
+    synchronized void discard(Wal wal, Runnable done) {
+        if (lastSequence != committed) {
+            throw new IllegalArgumentException(
+                    "PG %d: %d, committed up to %d: is not discarded"
+                            .formatted(pg, lastSequence, committed));
+        }
+        log(wal, drafts(lastEpoch, lastSequence).reset(0, List.of()), done);
+        goOn(lastEpoch, lastSequence);
     }
 
     /** See {@link LearnerStore#completed}. */

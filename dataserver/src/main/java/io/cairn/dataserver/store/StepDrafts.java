@@ -31,17 +31,16 @@ record StepDrafts(int pg, LearnerState learner, long epoch, long sequence, long 
     /**
      * The history goes on from here.
      *
-     * @param lastSequence of the history up to now
+     * @param completeSequence up to where the PG has everything
      * @throws IllegalArgumentException if the answered numbers do not fit into a record
      */
-    Draft reset(long lastSequence, List<Answered> answered) {
+    Draft reset(long completeSequence, List<Answered> answered) {
         ByteBuf table = Unpooled.wrappedBuffer(AnsweredFormat.encode(answered));
         if (table.readableBytes() > ChunkCopy.MAX_BYTES) {
             throw new IllegalArgumentException(
                     "answered numbers of " + answered.size() + " sessions are too many");
         }
-        long complete = learner.completeAfterReset(lastSequence);
-        LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), complete);
+        LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), completeSequence);
         HeldPayload payload = new HeldPayload(table);
         WalRecord record = record(LearnerStep.none(pg), step, payload, table.readableBytes());
         return new Draft(new LoggedReset(record, order, answered), payload);

@@ -137,6 +137,34 @@ final class LearnerPair implements AutoCloseable {
         return await(() -> durableReset == last.sequence());
     }
 
+    /**
+     * The learner's disk is no replica for a while, and loses what it has of the PG; or not all.
+     */
+    boolean discard() {
+        settleSource();
+        long kept = Math.max(common(), state().committedSequence());
+        if (kept < state().lastSequence() && !drop(kept)) {
+            return false;
+        }
+        store().commit(PG, state().lastSequence());
+        AtomicBoolean done = new AtomicBoolean();
+        store().discard(PG, () -> done.set(true));
+        assertThat(state().completeSequence()).isZero();
+        if (!await(done::get)) {
+            return false;
+        }
+        for (ContentHead head : heads(store())) {
+            if (random.nextInt(4) > 0) {
+                store().removeContent(PG, head.key().inode(), () -> {});
+            }
+            relieve();
+        }
+        if (random.nextBoolean()) {
+            flushSome();
+        }
+        return !learner.devices.isCut();
+    }
+
     /** The last sequence up to which the learner's own history is the source's. */
     private long common() {
         long common = appendedAfter;

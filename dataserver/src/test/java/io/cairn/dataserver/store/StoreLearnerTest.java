@@ -51,6 +51,16 @@ class StoreLearnerTest {
         }
     }
 
+    @Test
+    void hasWhatTheSourceHasAfterItWasDiscarded() throws Exception {
+        runs(pair -> learn(pair, 0, true));
+    }
+
+    @Test
+    void startsAnewAfterCrashesWhileItWasDiscarded() throws Exception {
+        runs(pair -> learn(pair, 1 + pair.random.nextInt(250), true));
+    }
+
     private void runs(Course course) throws Exception {
         Long given = Long.getLong("cairn.test.seed");
         for (int run = 0; run < (given == null ? RUNS : 1); run++) {
@@ -68,6 +78,10 @@ class StoreLearnerTest {
      * @param cut the call to the learner's devices at which its power is cut, 0 for none
      */
     static void learn(LearnerPair pair, int cut) throws Exception {
+        learn(pair, cut, false);
+    }
+
+    private static void learn(LearnerPair pair, int cut, boolean discarded) throws Exception {
         if (pair.random.nextBoolean()) {
             pair.source.crowd();
         }
@@ -76,7 +90,12 @@ class StoreLearnerTest {
         if (cut > 0) {
             pair.learner.devices.cutPowerIn(cut);
         }
-        boolean alive = pair.reset() && pair.copyAll() && pair.complete() && pair.staysAlive();
+        boolean alive =
+                (!discarded || pair.discard())
+                        && pair.reset()
+                        && pair.copyAll()
+                        && pair.complete()
+                        && pair.staysAlive();
         for (int again = 0; !alive; again++) {
             pair.crashAndRecover();
             pair.checkInvariants();
