@@ -39,6 +39,8 @@ public final class PgLoop {
 
     private final RpcLoop loop;
     private final ServerParts parts;
+    private final IntPredicate mine;
+    private final StrayReplicas strays;
     private final DurableInbox inbox;
     private final EpochGate gate = new EpochGate();
     private final Map<Long, PgSlot> slots = new HashMap<>();
@@ -51,9 +53,14 @@ public final class PgLoop {
     private volatile Map<PgState, Integer> stateCounts = Map.of();
     private volatile @Nullable PgReport report;
 
-    PgLoop(RpcLoop loop, ServerParts parts) {
+    /**
+     * @param mine whether this loop owns a PG
+     */
+    PgLoop(RpcLoop loop, ServerParts parts, IntPredicate mine) {
         this.loop = loop;
         this.parts = parts;
+        this.mine = mine;
+        strays = new StrayReplicas(this, parts, mine);
         inbox = new DurableInbox(this::execute, this::durable);
     }
 
@@ -132,10 +139,9 @@ public final class PgLoop {
     // ---- map ----------------------------------------------------------------------------------
 
     /**
-     * @param mine whether this loop owns the PG
      * @param forgotten sessions of which nothing can be in flight any more
      */
-    void onMap(ClusterMap newer, IntPredicate mine, List<Long> forgotten) {
+    void onMap(ClusterMap newer, List<Long> forgotten) {
         if (closed || newer.epoch() <= map.epoch()) {
             return;
         }
@@ -163,7 +169,8 @@ public final class PgLoop {
                                     || members.learners().contains(disk.id()));
             long key = key(group.getPg(), disk.id());
             PgSlot slot = slots.get(key);
-            if (slot == null && has) {
+            if (slot == null && has && !strays.isDropping(group.getPg(), disk.id())) {
+                strays.begins(group.getPg(), disk.id());
                 slot = new PgSlot(this, parts, disk, group.getPg());
                 slots.put(key, slot);
             }
@@ -174,6 +181,24 @@ public final class PgLoop {
                 }
             }
         }
+    }
+
+    /** A replica that could not begin with the last map perhaps can now. */
+    void placeAgain(int pg) {
+        PlacementGroup group = map.pg(pg);
+        if (group != null && !closed) {
+            place(group);
+        }
+    }
+
+    /** Ends a replica that is none any more; false if it is, or has something to finish. */
+    boolean endIdle(int pg, int disk) {
+        PgSlot slot = slot(pg, disk);
+        if (slot != null && !slot.replica().isIdle()) {
+            return false;
+        }
+        slots.remove(key(pg, disk));
+        return true;
     }
 
     /** Replicas that are not in sync learn. */
@@ -195,7 +220,7 @@ public final class PgLoop {
         return group == null ? new int[0] : members(group);
     }
 
-    private static long key(int pg, int disk) {
+    static long key(int pg, int disk) {
         return (long) pg << 32 | disk;
     }
 
@@ -261,6 +286,7 @@ public final class PgLoop {
         for (PgSlot slot : slots.values()) {
             slot.replica().tick(now);
         }
+        strays.tick(now);
         count();
         if (map.epoch() > 0 && (report == null || now - lookedNanos >= LOOK_NANOS)) {
             lookedNanos = now;

@@ -22,8 +22,10 @@ public final class PgLoops {
 
     public PgLoops(RpcLoops eventLoops, ServerParts parts) {
         lease = parts.lease();
-        for (RpcLoop loop : eventLoops.owned()) {
-            loops.add(new PgLoop(loop, parts));
+        List<RpcLoop> owned = eventLoops.owned();
+        for (int i = 0; i < owned.size(); i++) {
+            int index = i;
+            loops.add(new PgLoop(owned.get(i), parts, pg -> index(pg, owned.size()) == index));
         }
     }
 
@@ -34,7 +36,11 @@ public final class PgLoops {
 
     /** The loop that owns the PG, whether the PG is known or not. */
     public PgLoop owner(int pg) {
-        return loops.get((pg & 0xFFFF) % loops.size());
+        return loops.get(index(pg, loops.size()));
+    }
+
+    private static int index(int pg, int loops) {
+        return (pg & 0xFFFF) % loops;
     }
 
     /**
@@ -45,7 +51,7 @@ public final class PgLoops {
     public void onMap(ClusterMap newer, List<Long> forgotten) {
         for (PgLoop loop : loops) {
             loop.execute(() -> {
-                loop.onMap(newer, pg -> owner(pg) == loop, forgotten);
+                loop.onMap(newer, forgotten);
                 lease.applied(confirmedEpoch());
             });
         }

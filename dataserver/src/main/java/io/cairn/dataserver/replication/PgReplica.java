@@ -412,6 +412,11 @@ public final class PgReplica {
         return backup != null ? PgState.BACKUP : PgState.IDLE;
     }
 
+    /** Whether it is no member and no learner, and nothing that it began is under way. */
+    public boolean isIdle() {
+        return primary == null && backup == null && !log.dropping() && log.allDurable();
+    }
+
     /** Disks that a primary waits for before it serves, or commits; empty for others. */
     public List<Integer> awaited() {
         return primary == null ? List.of() : primary.awaited();
