@@ -198,7 +198,8 @@ final class SimDataServer extends SimMachine {
                         .setServerUuid(uuid)
                         .setIncarnation(incarnation)
                         .setAddress("127.0.0.1:" + (1000 + number))
-                        .setHost("host" + number);
+                        .setHost("host" + number)
+                        .setRecovers(true);
         for (SimDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder().setUuid(diskUuid(disk.id)).setCapacityBytes(1 << 30));

@@ -7,6 +7,7 @@ import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
@@ -14,6 +15,7 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.OpAnswer;
+import io.cairn.mds.cluster.InSyncSets;
 import io.cairn.mds.cluster.Registration;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.LeaderLease;
@@ -57,6 +59,7 @@ final class SimMdsMember extends SimMachine {
             this.term = term;
             lease = new LeaderLease(cluster.mds.size(), ClusterSim.LEADER_LEASE, clock());
             servers.begin(raft.map(), lease.servingFromNanos());
+            inSync.begin(lease.servingFromNanos());
         }
 
         boolean serves() {
@@ -136,7 +139,6 @@ final class SimMdsMember extends SimMachine {
     void mapChanged(ClusterMap before, ClusterMap now) {
         @Nullable Office leading = office;
         if (leading != null) {
-            leading.inSync.applied(now);
             MapUpdate increment = ClusterMap.diff(before, now);
             leading.followers.values().forEach(f -> f.accept(increment));
         }
@@ -156,7 +158,7 @@ final class SimMdsMember extends SimMachine {
         @Nullable Server before = Registration.find(raft.map(), wanted.getServerUuid());
         boolean anew = before != null && !before.getIncarnation().equals(wanted.getIncarnation());
         leading.change(
-                base -> new Registration(base, wanted, lease).update(),
+                base -> new Registration(base, wanted, lease, true).update(),
                 () -> {
                     @Nullable Server server = Registration.find(raft.map(), wanted.getServerUuid());
                     if (server == null || !leading.serves()) {
@@ -246,20 +248,24 @@ final class SimMdsMember extends SimMachine {
                         () -> leading.servers.decided(id));
             }
         }
-        leading.change(base -> leading.inSync.leaving(base, clock()), () -> {});
-        if (cluster.fault == ClusterSim.Fault.LEARNER_JOINS_TOO_SOON) {
-            raft.map().pgs().forEach(g -> joinAny(leading, g));
+        if (leading.inSync.isLeaving(raft.map(), now)) {
+            leading.change(base -> update(leading.inSync.leaving(base, clock())), () -> {});
         }
-        leading.change(base -> leading.inSync.movingBack(base, clock()), () -> {});
+        if (cluster.fault == ClusterSim.Fault.LEARNER_JOINS_TOO_SOON) {
+            raft.map().pgs().forEach(g -> joinAny(g));
+        }
+        if (leading.inSync.isMovingBack(raft.map(), now)) {
+            leading.change(base -> update(leading.inSync.movingBack(base, clock())), () -> {});
+        }
     }
 
-    private void joinAny(Office leading, PlacementGroup group) {
+    private static MapUpdate.@Nullable Builder update(InSyncSets.@Nullable Change change) {
+        return change == null ? null : change.update();
+    }
+
+    private void joinAny(PlacementGroup group) {
         for (int disk : group.getReplicasList()) {
-            leading.change(
-                    base ->
-                            leading.inSync.joining(
-                                    base, group.getPg(), group.getEpoch(), disk, clock()),
-                    () -> {});
+            join(group.getPg(), group.getEpoch(), disk);
         }
     }
 
@@ -292,8 +298,11 @@ final class SimMdsMember extends SimMachine {
     void join(int pg, long pgEpoch, int disk) {
         @Nullable Office leading = office;
         if (leading != null && leading.serves()) {
+            JoinPgRequest wanted =
+                    JoinPgRequest.newBuilder().setPg(pg).setPgEpoch(pgEpoch).setDisk(disk).build();
             leading.change(
-                    base -> leading.inSync.joining(base, pg, pgEpoch, disk, clock()), () -> {});
+                    base -> update(leading.inSync.joining(base, List.of(wanted), clock())),
+                    () -> {});
         }
     }
 

@@ -5,8 +5,11 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
+import io.cairn.common.proto.JoinPgReply;
+import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
@@ -16,17 +19,19 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.namespace.Features;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Registrations and heartbeats of data servers, and what the map says of a server that is silent.
- * The control thread only, except for {@link #all}.
+ * Registrations, heartbeats and joins of data servers, and what the map says of a server that is
+ * silent. The control thread only, except for {@link #all}.
  */
 public final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
@@ -37,12 +42,13 @@ public final class DataServers {
     private final PgTables pgTables;
     private final NanoClock clock;
     private final int leaseMillis;
-    private final BooleanSupplier leasesInMap;
+    private final IntSupplier featureLevel;
     private final ServerLeases servers;
+    private final InSyncChanges inSync;
 
     /**
      * @param lease of a data server that registers
-     * @param leasesInMap whether all members know maps that have it
+     * @param featureLevel of the group: by it, the map has what all members know
      */
     public DataServers(
             Leadership leadership,
@@ -51,20 +57,23 @@ public final class DataServers {
             PgTables pgTables,
             NanoClock clock,
             Duration lease,
-            BooleanSupplier leasesInMap) {
+            IntSupplier featureLevel) {
         this.leadership = leadership;
         this.map = map;
         this.changes = changes;
         this.pgTables = pgTables;
         this.clock = clock;
         this.leaseMillis = (int) lease.toMillis();
-        this.leasesInMap = leasesInMap;
+        this.featureLevel = featureLevel;
         this.servers = new ServerLeases(lease.toNanos());
+        this.inSync = new InSyncChanges(new InSyncSets(servers), map, changes, clock);
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */
     public void begin(Leadership.Term term) {
-        servers.begin(map.get(), term.lease().servingFromNanos());
+        long from = term.lease().servingFromNanos();
+        servers.begin(map.get(), from);
+        inSync.begin(from);
     }
 
     // ---- requests -----------------------------------------------------------
@@ -83,34 +92,50 @@ public final class DataServers {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
+        AtomicBoolean anew = new AtomicBoolean();
         var _ =
-                changes.change(base -> new Registration(base, wanted, toldLease()).update())
+                changes.change(
+                                base -> {
+                                    Registration made = registration(base, wanted);
+                                    anew.set(made.isNewProcess());
+                                    return made.update();
+                                })
                         .whenComplete((now, failure) -> {
                             if (failure != null) {
                                 request.fail(leadership.unavailable(failure));
                             } else {
-                                registered(request, wanted, now);
+                                registered(request, wanted, now, anew.get());
                             }
                         });
     }
 
-    private int toldLease() {
-        return leasesInMap.getAsBoolean() ? leaseMillis : 0;
+    private Registration registration(ClusterMap base, RegisterServerRequest wanted) {
+        int level = featureLevel.getAsInt();
+        return new Registration(
+                base,
+                wanted,
+                level >= Features.SERVER_LEASES ? leaseMillis : 0,
+                level >= Features.RECOVERY);
     }
 
-    private void registered(RpcRequest request, RegisterServerRequest wanted, ClusterMap now) {
+    private void registered(
+            RpcRequest request, RegisterServerRequest wanted, ClusterMap now, boolean anew) {
         @Nullable Server server = Registration.find(now, wanted.getServerUuid());
         @Nullable RpcStatus refusal = leadership.refusal();
         if (server == null || refusal != null) {
             request.fail(refusal != null ? refusal : RpcStatus.fail(Errno.EIO, "not in the map"));
             return;
         }
-        // The new process has admitted nothing yet, under whatever map.
+        // A new process has admitted nothing yet, under whatever map.
         servers.heard(
                 server.getId(),
                 clock.nanos(),
                 0,
-                new ServerLeases.Report(List.of(), null, release(request)));
+                new ServerLeases.Report(
+                        anew ? List.of() : disks(server.getId()), null, release(request)));
+        if (anew) {
+            inSync.restarted(now, server.getId());
+        }
         LOG.info(
                 "data server {} at {} registered with {} disks",
                 server.getId(),
@@ -126,6 +151,11 @@ public final class DataServers {
         }
         request.reply(reply.build());
         pgTables.makeMissing();
+    }
+
+    private List<DiskStatus> disks(int server) {
+        ServerLeases.@Nullable Known known = servers.all().get(server);
+        return known == null ? List.of() : known.report().disks();
     }
 
     private static int diskId(ClusterMap map, ByteString uuid) {
@@ -176,9 +206,34 @@ public final class DataServers {
         CurrentMap.bringUpToDate(request.peer(), beat.getMapEpoch(), map.get());
     }
 
+    /** A primary asks for a learner to join the in-sync set of a placement group. */
+    public void join(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusal();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        JoinPgRequest wanted;
+        try {
+            wanted = Heads.parse(JoinPgRequest.parser(), request.head());
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+            return;
+        }
+        var _ =
+                inSync.join(wanted)
+                        .whenComplete((_, failure) -> {
+                            if (failure != null) {
+                                request.fail(leadership.unavailable(failure));
+                            } else {
+                                request.reply(JoinPgReply.getDefaultInstance());
+                            }
+                        });
+    }
+
     // ---- duties -------------------------------------------------------------
 
-    /** Marks down who has been silent for too long. */
+    /** Marks down who has been silent for too long, and sees to the in-sync sets. */
     public void tick() {
         long now = clock.nanos();
         for (int id : servers.silent(map.get(), now)) {
@@ -193,6 +248,7 @@ public final class DataServers {
                                 });
             }
         }
+        inSync.tick();
     }
 
     /**

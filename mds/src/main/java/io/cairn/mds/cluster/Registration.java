@@ -30,14 +30,18 @@ public final class Registration {
     private final ClusterMap base;
     private final RegisterServerRequest wanted;
     private final int leaseMillis;
+    private final boolean recoversInMap;
 
     /**
      * @param leaseMillis what a new process is told; 0 where the map cannot hold it yet
+     * @param recoversInMap whether the map can say that a server recovers learners
      */
-    public Registration(ClusterMap base, RegisterServerRequest wanted, int leaseMillis) {
+    public Registration(
+            ClusterMap base, RegisterServerRequest wanted, int leaseMillis, boolean recoversInMap) {
         this.base = base;
         this.wanted = wanted;
         this.leaseMillis = leaseMillis;
+        this.recoversInMap = recoversInMap;
     }
 
     /** Refuses what no map can hold: EINVAL. */
@@ -78,6 +82,12 @@ public final class Registration {
         return null;
     }
 
+    /** Whether the map has another process of the server, or none. */
+    boolean isNewProcess() {
+        @Nullable Server before = find(base, wanted.getServerUuid());
+        return before == null || !before.getIncarnation().equals(wanted.getIncarnation());
+    }
+
     /** The increment; null where the map says all that already. */
     public MapUpdate.@Nullable Builder update() {
         @Nullable Server before = find(base, wanted.getServerUuid());
@@ -98,6 +108,7 @@ public final class Registration {
                         // A process keeps what it was told first: it may not hear of a shorter one.
                         .setLeaseMillis(
                                 sameProcess != null ? sameProcess.getLeaseMillis() : leaseMillis)
+                        .setRecovers(recoversInMap && wanted.getRecovers())
                         .build();
         MapUpdate.Builder update = MapUpdate.newBuilder();
         if (!now.equals(before)) {

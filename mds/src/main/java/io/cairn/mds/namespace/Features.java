@@ -27,10 +27,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 3;
+    public static final int CURRENT = 4;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
+
+    /** From this level on the map says of each data server whether it recovers learners. */
+    public static final int RECOVERY = 4;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
@@ -38,7 +41,9 @@ public final class Features {
                     "cairn.ClusterSettings.reaper_inodes_per_second",
                     2,
                     "cairn.Server.lease_millis",
-                    SERVER_LEASES);
+                    SERVER_LEASES,
+                    "cairn.Server.recovers",
+                    RECOVERY);
 
     private final Map<String, Integer> since;
 

@@ -99,7 +99,7 @@ final class LeaderDuties implements Leadership.Duties {
                         pgTables,
                         clock,
                         config.dataServers().lease(),
-                        () -> Features.level(state.settings()) >= Features.SERVER_LEASES);
+                        () -> Features.level(state.settings()));
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         long expiryNanos = config.sessions().expiry().toNanos();
         sessions =

@@ -105,6 +105,10 @@ final class MdsHandler implements RpcHandler {
                 require(request, Role.ROLE_DATA_SERVER);
                 control(method, request, start, dataServers::heartbeat);
             }
+            case JOIN_PG -> {
+                require(request, Role.ROLE_DATA_SERVER);
+                control(method, request, start, dataServers::join);
+            }
             case LEADER_LEASE -> {
                 require(request, Role.ROLE_MDS);
                 request.reply(

@@ -10,8 +10,11 @@ import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.JoinPgReply;
+import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgReport;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
@@ -50,6 +53,9 @@ final class FakeDataServer implements AutoCloseable {
     volatile ByteString incarnation = Uuids.random();
     volatile int id;
     volatile int disk;
+
+    /** Says that it brings learners up to date. */
+    volatile boolean recovers;
 
     /** Refuses everything while set. */
     volatile boolean broken;
@@ -100,6 +106,7 @@ final class FakeDataServer implements AutoCloseable {
                                         .setIncarnation(incarnation)
                                         .setAddress(RpcAddress.format(rpc.localAddress()))
                                         .setHost("host")
+                                        .setRecovers(recovers)
                                         .addDisks(
                                                 DiskReport.newBuilder()
                                                         .setUuid(diskUuid)
@@ -144,6 +151,19 @@ final class FakeDataServer implements AutoCloseable {
                         beat.setServer(id).setIncarnation(incarnation).build(),
                         HeartbeatReply.parser())
                 .get();
+    }
+
+    /** Asks for a learner's disk to join. */
+    TestGroup.Answer<JoinPgReply> join(PlacementGroup group, int learner) {
+        return this.group.callAs(
+                client,
+                Method.JOIN_PG,
+                JoinPgRequest.newBuilder()
+                        .setPg(group.getPg())
+                        .setPgEpoch(group.getEpoch())
+                        .setDisk(learner)
+                        .build(),
+                JoinPgReply.parser());
     }
 
     @Override

@@ -21,6 +21,10 @@ final class FakeDataServers implements AutoCloseable {
         }
     }
 
+    List<FakeDataServer> servers() {
+        return servers;
+    }
+
     /** Registers all; returns them when there are so many placement groups. */
     List<FakeDataServer> registered(int placementGroups) throws Exception {
         for (FakeDataServer server : servers) {

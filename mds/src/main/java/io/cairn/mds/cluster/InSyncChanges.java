@@ -1,0 +1,139 @@
+package io.cairn.mds.cluster;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.JoinPgRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.time.NanoClock;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings into the map what {@link InSyncSets} decides, and logs it, one line for each change. What
+ * is decided at ticks is one change at a time; learners that ask while other changes are made join
+ * together. The control thread only.
+ */
+final class InSyncChanges {
+    private static final Logger LOG = LoggerFactory.getLogger(InSyncChanges.class);
+
+    private final InSyncSets sets;
+    private final CurrentMap map;
+    private final MapChanges changes;
+    private final NanoClock clock;
+
+    /** The change that a tick has begun; null when it is made, or failed. */
+    private @Nullable CompletableFuture<ClusterMap> atTick;
+
+    private Joins joins = new Joins();
+
+    /** Requests that are granted together. */
+    private static final class Joins {
+        final List<JoinPgRequest> wanted = new ArrayList<>();
+        final CompletableFuture<ClusterMap> done = new CompletableFuture<>();
+    }
+
+    InSyncChanges(InSyncSets sets, CurrentMap map, MapChanges changes, NanoClock clock) {
+        this.sets = sets;
+        this.map = map;
+        this.changes = changes;
+        this.clock = clock;
+    }
+
+    /**
+     * On becoming leader.
+     *
+     * @param fromNanos when it begins to hear of servers
+     */
+    void begin(long fromNanos) {
+        sets.begin(fromNanos);
+        atTick = null;
+        joins = new Joins();
+    }
+
+    void restarted(ClusterMap now, int server) {
+        sets.restarted(now, server, clock.nanos());
+    }
+
+    void tick() {
+        if (atTick != null) {
+            return;
+        }
+        ClusterMap present = map.get();
+        long now = clock.nanos();
+        if (sets.isLeaving(present, now)) {
+            atTick(base -> sets.leaving(base, clock.nanos()));
+        } else if (sets.isMovingBack(present, now)) {
+            atTick(base -> sets.movingBack(base, clock.nanos()));
+        }
+    }
+
+    private void atTick(Function<ClusterMap, InSyncSets.@Nullable Change> decision) {
+        CompletableFuture<ClusterMap> change = change(decision);
+        atTick = change;
+        var _ =
+                change.whenComplete((_, _) -> {
+                    if (atTick == change) {
+                        atTick = null;
+                    }
+                });
+    }
+
+    /** Completes when it is granted or refused; with a failure if that is not known. */
+    CompletableFuture<ClusterMap> join(JoinPgRequest wanted) {
+        Joins asked = joins;
+        asked.wanted.add(wanted);
+        if (asked.wanted.size() == 1) {
+            var _ =
+                    change(
+                                    base -> {
+                                        taken(asked);
+                                        return sets.joining(base, asked.wanted, clock.nanos());
+                                    })
+                            .whenComplete((now, failure) -> {
+                                taken(asked);
+                                if (failure != null) {
+                                    asked.done.completeExceptionally(failure);
+                                } else {
+                                    asked.done.complete(now);
+                                }
+                            });
+        }
+        return asked.done;
+    }
+
+    /** Who asks from now on is not among them. */
+    private void taken(Joins asked) {
+        if (joins == asked) {
+            joins = new Joins();
+        }
+    }
+
+    /** Logs what is changed once it is. */
+    private CompletableFuture<ClusterMap> change(
+            Function<ClusterMap, InSyncSets.@Nullable Change> decision) {
+        List<String> made = new ArrayList<>();
+        return changes.change(base -> edit(decision.apply(base), made))
+                .whenComplete((_, failure) -> {
+                    if (failure == null) {
+                        made.forEach(summary -> LOG.info("{}", summary));
+                    }
+                });
+    }
+
+    /**
+     * @param made has the summary of this edit, and of none that was made before from an older map
+     */
+    private static MapUpdate.@Nullable Builder edit(
+            InSyncSets.@Nullable Change change, List<String> made) {
+        made.clear();
+        if (change == null) {
+            return null;
+        }
+        made.add(change.summary());
+        return change.update();
+    }
+}

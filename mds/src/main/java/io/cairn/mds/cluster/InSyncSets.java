@@ -1,0 +1,357 @@
+package io.cairn.mds.cluster;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.JoinPgRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Server;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who leaves and who joins the in-sync sets of placement groups. Each change of a set begins a new
+ * epoch of its group, and nobody leaves unless a member stays that surely serves: this leader has
+ * heard of its server lately, its disk is not released, and its process went on.
+ *
+ * <ul>
+ *   <li>A backup leaves when its server has been silent for {@link #SILENCE_NANOS}, if the server
+ *       has confirmed the epoch in which it is a backup: before, it may hold itself for the primary
+ *       and serve reads by its lease.
+ *   <li>A primary, and whoever may hold itself for one, leaves once its server is marked down: then
+ *       its lease is over.
+ *   <li>A disk that its server reports as released, or does not report among its disks, leaves at
+ *       once, as primary too: nothing on it is served or acknowledged any more.
+ *   <li>A server that was started anew leaves the sets in which another member's process went on,
+ *       as soon as that was heard of since. Where all were started anew, all stay, and for {@link
+ *       #RESTART_WAIT_NANOS} nobody is taken out who is still missing: the longest history counts,
+ *       and disks have been known to forget what they had called durable.
+ *   <li>A learner joins when the primary asks for it and the learner surely serves. A request that
+ *       is refused begins a new epoch too: so the primary knows that it will not be granted later.
+ *   <li>Nobody leaves while a server that has placement groups does not recover learners: as
+ *       primary it could never bring back who left.
+ * </ul>
+ *
+ * <p>One thread; without clock or I/O. What it remembers is the leader's own: a new leader that has
+ * not heard of a restart leaves the server where it is, which is safe. The changes are made from
+ * any newer map again, when they could not be made from the one they were made for.
+ */
+public final class InSyncSets {
+    static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    static final long RESTART_WAIT_NANOS = TimeUnit.SECONDS.toNanos(30);
+
+    /** Groups whose primary moves back at once: each of them pauses for some round trips. */
+    static final int MOVES = 16;
+
+    private final ServerLeases servers;
+
+    /** When the process of a member was started anew, until it has left or the wait is over. */
+    private final Map<Member, Long> restarts = new HashMap<>();
+
+    private long begunNanos;
+    private @Nullable Situation quiet;
+    private long settledEpoch;
+
+    private record Member(int pg, int disk) {}
+
+    /**
+     * All that decides who leaves, while no restart is open.
+     *
+     * @param unsure servers that are up and do not surely serve, with the epoch they have confirmed
+     */
+    private record Situation(long mapEpoch, Map<Integer, Long> unsure, Set<Integer> released) {}
+
+    /**
+     * A change of the map.
+     *
+     * @param summary for the log
+     */
+    public record Change(MapUpdate.Builder update, String summary) {}
+
+    public InSyncSets(ServerLeases servers) {
+        this.servers = servers;
+    }
+
+    /**
+     * On becoming leader.
+     *
+     * @param fromNanos when it begins to hear of servers
+     */
+    public void begin(long fromNanos) {
+        begunNanos = fromNanos;
+        restarts.clear();
+        quiet = null;
+        settledEpoch = 0;
+    }
+
+    /** A server has registered with a new process, and this map has it. */
+    public void restarted(ClusterMap map, int server, long nowNanos) {
+        for (PlacementGroup group : map.pgs()) {
+            for (int disk : group.getInSyncList()) {
+                @Nullable Server owner = map.serverOfDisk(disk);
+                if (owner != null && owner.getId() == server) {
+                    restarts.put(new Member(group.getPg(), disk), nowNanos);
+                }
+            }
+        }
+    }
+
+    // ---- leaving ------------------------------------------------------------------------------
+
+    /** Whether somebody is to leave. Looks at the groups only if something has changed since. */
+    public boolean isLeaving(ClusterMap map, long nowNanos) {
+        forgetRestarts(nowNanos);
+        Situation now = situation(map, nowNanos);
+        if (restarts.isEmpty() && now.equals(quiet)) {
+            return false;
+        }
+        boolean leaving = leaving(map, nowNanos) != null;
+        quiet = leaving || !restarts.isEmpty() ? null : now;
+        return leaving;
+    }
+
+    private void forgetRestarts(long nowNanos) {
+        restarts.values().removeIf(nanos -> nowNanos - nanos > RESTART_WAIT_NANOS);
+    }
+
+    private Situation situation(ClusterMap map, long nowNanos) {
+        Map<Integer, Long> unsure = new HashMap<>();
+        for (Server server : map.servers()) {
+            if (server.getUp() && !serves(server, nowNanos)) {
+                unsure.put(server.getId(), confirmedEpoch(server));
+            }
+        }
+        Set<Integer> released = new HashSet<>();
+        for (Disk disk : map.disks()) {
+            if (isReleased(map, disk.getId())) {
+                released.add(disk.getId());
+            }
+        }
+        return new Situation(map.epoch(), unsure, released);
+    }
+
+    /** Takes out who is to leave; null if nobody is. */
+    public @Nullable Change leaving(ClusterMap base, long nowNanos) {
+        forgetRestarts(nowNanos);
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        Map<String, Integer> left = new TreeMap<>();
+        boolean recovers = true;
+        for (PlacementGroup group : base.pgs()) {
+            recovers &= group.getReplicasList().stream().allMatch(d -> recovers(base, d));
+            Map<Integer, String> leave = leaving(base, group, nowNanos);
+            if (!leave.isEmpty()) {
+                List<Integer> stay = new ArrayList<>(group.getInSyncList());
+                stay.removeAll(leave.keySet());
+                update.addPgs(inSync(group, stay, base));
+                leave.forEach((disk, why) -> left.merge(name(base, disk) + why, 1, Integer::sum));
+            }
+        }
+        return recovers && update.getPgsCount() > 0
+                ? new Change(update, "left in-sync sets: " + groups(left))
+                : null;
+    }
+
+    private static boolean recovers(ClusterMap map, int disk) {
+        @Nullable Server server = map.serverOfDisk(disk);
+        return server == null || server.getRecovers();
+    }
+
+    /** Those that leave, and why. */
+    private Map<Integer, String> leaving(ClusterMap base, PlacementGroup group, long nowNanos) {
+        List<Integer> sure =
+                group.getInSyncList().stream()
+                        .filter(d -> serves(base, d, nowNanos) && restart(group, d) == null)
+                        .toList();
+        Map<Integer, String> leave = new HashMap<>();
+        if (sure.isEmpty() || sure.size() == group.getInSyncCount()) {
+            return leave;
+        }
+        for (int disk : group.getInSyncList()) {
+            @Nullable String why =
+                    sure.contains(disk) ? null : why(base, group, disk, sure, nowNanos);
+            if (why != null) {
+                leave.put(disk, why);
+            }
+        }
+        return leave;
+    }
+
+    /** Why the member leaves, null if it does not. */
+    private @Nullable String why(
+            ClusterMap base, PlacementGroup group, int disk, List<Integer> sure, long nowNanos) {
+        @Nullable Server server = base.serverOfDisk(disk);
+        @Nullable Long restart = restart(group, disk);
+        if (server == null || !server.getUp()) {
+            return " (down)";
+        }
+        if (isReleased(base, disk)) {
+            return " (out of service)";
+        }
+        if (restart != null && isHeardSince(base, sure, restart)) {
+            return " (started anew)";
+        }
+        boolean leaves =
+                disk != ClusterMap.primaryOf(group)
+                        && isSilent(server, nowNanos)
+                        && confirmedEpoch(server) >= group.getEpoch();
+        return leaves ? " (silent)" : null;
+    }
+
+    /** Null if its process has gone on. */
+    private @Nullable Long restart(PlacementGroup group, int disk) {
+        return restarts.get(new Member(group.getPg(), disk));
+    }
+
+    private boolean isHeardSince(ClusterMap base, List<Integer> disks, long nanos) {
+        for (int disk : disks) {
+            @Nullable Server server = base.serverOfDisk(disk);
+            if (server != null && servers.heardSince(server.getId(), nanos)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private boolean serves(ClusterMap base, int disk, long nowNanos) {
+        @Nullable Server server = base.serverOfDisk(disk);
+        return server != null && serves(server, nowNanos) && !isReleased(base, disk);
+    }
+
+    private boolean serves(Server server, long nowNanos) {
+        return server.getUp()
+                && !isSilent(server, nowNanos)
+                && servers.heardSince(server.getId(), begunNanos);
+    }
+
+    private boolean isSilent(Server server, long nowNanos) {
+        ServerLeases.@Nullable Known known = servers.all().get(server.getId());
+        return known == null || nowNanos - known.answeredNanos() > SILENCE_NANOS;
+    }
+
+    private long confirmedEpoch(Server server) {
+        ServerLeases.@Nullable Known known = servers.all().get(server.getId());
+        return known == null ? 0 : known.confirmedEpoch();
+    }
+
+    private boolean isReleased(ClusterMap base, int disk) {
+        @Nullable Server server = base.serverOfDisk(disk);
+        ServerLeases.@Nullable Known known =
+                server == null ? null : servers.all().get(server.getId());
+        if (known == null) {
+            return false;
+        }
+        for (DiskStatus status : known.report().disks()) {
+            if (status.getDisk() == disk) {
+                return status.getReleased();
+            }
+        }
+        return !known.report().disks().isEmpty(); // its server did not open it
+    }
+
+    // ---- joining ------------------------------------------------------------------------------
+
+    /**
+     * Lets learners join that have everything acknowledged in this epoch of their groups; null if
+     * another epoch of each has begun.
+     */
+    public @Nullable Change joining(ClusterMap base, List<JoinPgRequest> wanted, long nowNanos) {
+        Map<Integer, Set<Integer>> learners = new TreeMap<>();
+        for (JoinPgRequest join : wanted) {
+            @Nullable PlacementGroup group = base.pg(join.getPg());
+            if (group != null
+                    && group.getEpoch() == join.getPgEpoch()
+                    && group.getReplicasList().contains(join.getDisk())
+                    && !group.getInSyncList().contains(join.getDisk())) {
+                learners.computeIfAbsent(join.getPg(), _ -> new HashSet<>()).add(join.getDisk());
+            }
+        }
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        Map<String, Integer> joined = new TreeMap<>();
+        for (Map.Entry<Integer, Set<Integer>> of : learners.entrySet()) {
+            @Nullable PlacementGroup group = base.pg(of.getKey());
+            if (group == null) {
+                continue;
+            }
+            List<Integer> members = new ArrayList<>(group.getInSyncList());
+            for (int disk : of.getValue()) {
+                restarts.remove(new Member(group.getPg(), disk)); // it has left since
+                boolean serves = serves(base, disk, nowNanos);
+                if (serves) {
+                    members.add(disk);
+                }
+                joined.merge(name(base, disk) + (serves ? "" : " (refused)"), 1, Integer::sum);
+            }
+            update.addPgs(inSync(group, members, base));
+        }
+        return update.getPgsCount() == 0
+                ? null
+                : new Change(update, "joined in-sync sets: " + groups(joined));
+    }
+
+    // ---- moving back --------------------------------------------------------------------------
+
+    /** Whether some primary can move back. Looks at the groups only while some are to move. */
+    public boolean isMovingBack(ClusterMap map, long nowNanos) {
+        if (map.epoch() == settledEpoch) {
+            return false;
+        }
+        if (map.pgs().stream().noneMatch(InSyncSets::isAstray)) {
+            settledEpoch = map.epoch();
+            return false;
+        }
+        return movingBack(map, nowNanos) != null;
+    }
+
+    /** Gives groups their first replica as the primary again, a few at a time; null if all have. */
+    public @Nullable Change movingBack(ClusterMap base, long nowNanos) {
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        Map<String, Integer> moved = new TreeMap<>();
+        for (PlacementGroup group : base.pgs()) {
+            if (isAstray(group)
+                    && update.getPgsCount() < MOVES
+                    && group.getInSyncList().stream().allMatch(d -> serves(base, d, nowNanos))) {
+                update.addPgs(inSync(group, group.getReplicasList(), base));
+                moved.merge(name(base, group.getReplicas(0)), 1, Integer::sum);
+            }
+        }
+        return update.getPgsCount() == 0
+                ? null
+                : new Change(update, "are primary again: " + groups(moved));
+    }
+
+    private static boolean isAstray(PlacementGroup group) {
+        return group.getInSyncCount() == group.getReplicasCount()
+                && ClusterMap.primaryOf(group) != group.getReplicas(0);
+    }
+
+    // ---- for all of them ----------------------------------------------------------------------
+
+    private static PlacementGroup.Builder inSync(
+            PlacementGroup group, List<Integer> disks, ClusterMap base) {
+        return group.toBuilder()
+                .clearInSync()
+                .addAllInSync(List.copyOf(disks))
+                .setEpoch(base.epoch() + 1);
+    }
+
+    private static String name(ClusterMap map, int disk) {
+        @Nullable Server server = map.serverOfDisk(disk);
+        return "disk %d of data server %s".formatted(disk, server == null ? "?" : server.getId());
+    }
+
+    /** {@code disk 3 of data server 2 (down): 40 placement groups; …}. */
+    private static String groups(Map<String, Integer> counts) {
+        List<String> parts = new ArrayList<>();
+        counts.forEach((what, count) ->
+                parts.add(what + ": " + count + " placement group" + (count == 1 ? "" : "s")));
+        return String.join("; ", parts);
+    }
+}

@@ -1,0 +1,144 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.JoinPgReply;
+import io.cairn.common.proto.JoinPgRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Server;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Predicate;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the in-sync sets are to become, the leader brings into the map. */
+final class InSyncChangesTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int PGS = 16;
+    private static final String SETTINGS =
+            """
+            [data_servers]
+            lease = "30s"
+            bootstrap_disks = 3
+            [pool]
+            pg_count = 16
+            [raft]
+            soft_space_limit = "2B"
+            hard_space_limit = "1B"
+            """;
+
+    @TempDir Path directory;
+
+    private static MapUpdate map(TestGroup group) {
+        return group.status().getMap();
+    }
+
+    private static boolean has(MapUpdate map, FakeDataServer server) {
+        return map.getPgsList().stream().anyMatch(pg -> pg.getInSyncList().contains(server.disk));
+    }
+
+    private static boolean isAsPlaced(PlacementGroup pg) {
+        return pg.getInSyncCount() == 3 && pg.getInSync(0) == pg.getReplicas(0);
+    }
+
+    /** The map that is so at last; until then these servers send heartbeats. */
+    private static MapUpdate await(
+            TestGroup group, List<FakeDataServer> alive, Predicate<MapUpdate> what) {
+        return Awaitility.await()
+                .atMost(PATIENCE)
+                .pollInSameThread()
+                .until(
+                        () -> {
+                            MapUpdate map = map(group);
+                            alive.forEach(s -> s.heartbeat(map.getEpoch()));
+                            return map(group);
+                        },
+                        what);
+    }
+
+    @Test
+    void disksLeaveAndJoinAndTheFirstReplicaIsPrimaryAgain() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            three.servers().forEach(s -> s.recovers = true);
+            List<FakeDataServer> all = three.registered(PGS);
+            assertThat(map(group).getServersList()).allMatch(Server::getRecovers);
+            FakeDataServer out = all.getLast();
+            List<FakeDataServer> others = all.subList(0, 2);
+            await(group, all, map -> has(map, out));
+
+            out.heartbeat(
+                    map(group).getEpoch(),
+                    DiskStatus.newBuilder().setDisk(out.disk).setReleased(true).build());
+            MapUpdate without = await(group, others, map -> !has(map, out));
+            assertThat(without.getPgsList())
+                    .allMatch(pg -> pg.getInSyncCount() == 2 && pg.getReplicasCount() == 3);
+
+            FakeDataServer primary = others.getFirst();
+            PlacementGroup one = without.getPgs(0);
+            primary.join(one.toBuilder().setEpoch(one.getEpoch() - 1).build(), out.disk).get();
+            assertThat(map(group).getEpoch())
+                    .as("of an epoch before")
+                    .isEqualTo(without.getEpoch());
+            primary.join(one, out.disk).get();
+            assertThat(map(group).getPgs(0).getInSyncList())
+                    .as("its server still says that it is released")
+                    .isEqualTo(one.getInSyncList());
+            assertThat(map(group).getPgs(0).getEpoch()).isGreaterThan(one.getEpoch());
+
+            out.heartbeat(map(group).getEpoch());
+            for (PlacementGroup pg : map(group).getPgsList()) {
+                primary.join(pg, out.disk).get();
+            }
+            await(
+                    group,
+                    all,
+                    map -> map.getPgsList().stream().allMatch(InSyncChangesTest::isAsPlaced));
+
+            out.restart();
+            await(group, others, map -> !has(map, out));
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void nobodyLeavesWhileADataServerOfAnOlderReleaseHasGroups() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            three.servers().forEach(s -> s.recovers = true);
+            three.servers().getFirst().recovers = false;
+            List<FakeDataServer> all = three.registered(PGS);
+            FakeDataServer out = all.getLast();
+            DiskStatus released =
+                    DiskStatus.newBuilder().setDisk(out.disk).setReleased(true).build();
+            out.heartbeat(map(group).getEpoch(), released);
+            long epoch = map(group).getEpoch();
+            all.getFirst().recovers = true;
+            all.getFirst().register();
+            MapUpdate after = await(group, all.subList(0, 2), map -> !has(map, out));
+            assertThat(after.getEpoch()).as("the registration, then who left").isEqualTo(epoch + 2);
+        }
+    }
+
+    @Test
+    void onlyDataServersMayAsk() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            group.awaitServing();
+            assertThat(
+                            group.call(
+                                            Method.JOIN_PG,
+                                            JoinPgRequest.getDefaultInstance(),
+                                            JoinPgReply.parser())
+                                    .status()
+                                    .errno())
+                    .isEqualTo(Errno.EPERM);
+        }
+    }
+}
