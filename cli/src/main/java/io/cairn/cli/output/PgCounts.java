@@ -1,6 +1,7 @@
 package io.cairn.cli.output;
 
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.InSyncCounts;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
@@ -17,8 +18,11 @@ import org.jspecify.annotations.Nullable;
  * a server that is down, or of a disk that its server does not serve, do not.
  *
  * @param unknown those of servers that do not report them, or that the leader has not heard of yet
+ * @param inSync how many lack replicas, by the cluster map
+ * @param recovering replicas that primaries bring up to date
  */
-record PgCounts(int active, int notServing, int damaged, int unknown) {
+record PgCounts(
+        int active, int notServing, int damaged, int unknown, InSyncCounts inSync, int recovering) {
 
     static PgCounts of(StatusReply status) {
         Map<Integer, Integer> serverOfDisk = new HashMap<>();
@@ -40,6 +44,7 @@ record PgCounts(int active, int notServing, int damaged, int unknown) {
         int notServing = 0;
         int damaged = 0;
         int unknown = 0;
+        int recovering = 0;
         for (Server server : status.getMap().getServersList()) {
             int mapped = primaries.getOrDefault(server.getId(), 0);
             @Nullable PgReport report = reports.get(server.getId());
@@ -50,19 +55,25 @@ record PgCounts(int active, int notServing, int damaged, int unknown) {
             } else {
                 active += report.getActive();
                 damaged += report.getDamaged();
+                recovering += report.getRecovering();
                 notServing += Math.max(0, mapped - report.getActive() - report.getDamaged());
             }
         }
-        return new PgCounts(active, notServing, damaged, unknown);
+        InSyncCounts inSync =
+                InSyncCounts.of(status.getMap().getPgsList(), status.getMap().getPoolsList());
+        return new PgCounts(active, notServing, damaged, unknown, inSync, recovering);
     }
 
-    /** {@code 62 active, 2 not serving}. */
+    /** {@code 62 active, 2 not serving, 40 degraded, 11 replicas recovering}. */
     String text() {
         return active
                 + " active"
                 + text(notServing, "not serving")
                 + text(damaged, "DAMAGED")
-                + text(unknown, "not known");
+                + text(unknown, "not known")
+                + text(inSync.degraded(), "degraded")
+                + text(inSync.belowMinimum(), "below min_size")
+                + text(recovering, "replicas recovering");
     }
 
     private static String text(int pgs, String what) {
@@ -75,6 +86,9 @@ record PgCounts(int active, int notServing, int damaged, int unknown) {
         json.put("not_serving", notServing);
         json.put("damaged", damaged);
         json.put("unknown", unknown);
+        json.put("degraded", inSync.degraded());
+        json.put("below_min_size", inSync.belowMinimum());
+        json.put("recovering", recovering);
         return json;
     }
 }

@@ -8,7 +8,6 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.PgProblem;
-import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
@@ -223,7 +222,7 @@ public final class StatusReport {
             if (!server.getUp()) {
                 warnings.remove("data server %d is down".formatted(server.getId()));
                 warnings.add(
-                        "data server %d (%s) is down: start it, its placement groups wait for it"
+                        "data server %d (%s) is down: start it, its replicas are then brought up to date"
                                 .formatted(server.getId(), server.getAddress()));
             }
         }
@@ -237,12 +236,7 @@ public final class StatusReport {
     private long placedPgs(Pool pool) {
         return status.getMap().getPgsList().stream()
                 .filter(pg -> pg.getPg() >>> 16 == pool.getId())
-                .filter(pg -> isPlaced(pg, pool))
                 .count();
-    }
-
-    private static boolean isPlaced(PlacementGroup pg, Pool pool) {
-        return pg.getInSyncCount() >= pool.getMinSize();
     }
 
     private List<Object> disks(Server server) {

@@ -9,6 +9,7 @@ import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.PgProblem;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -17,6 +18,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 
 class StatusReportTest {
@@ -134,8 +136,14 @@ class StatusReportTest {
                 .endsWith("up, not seen yet by this leader");
         Map<String, Object> json = StatusReport.of(status).asMap();
         assertThat(json)
-                .containsEntry(
-                        "pgs", Map.of("active", 1, "not_serving", 2, "damaged", 1, "unknown", 1));
+                .extractingByKey("pgs", InstanceOfAssertFactories.map(String.class, Integer.class))
+                .containsEntry("active", 1)
+                .containsEntry("not_serving", 2)
+                .containsEntry("damaged", 1)
+                .containsEntry("unknown", 1)
+                .containsEntry("degraded", 0)
+                .containsEntry("below_min_size", 0)
+                .containsEntry("recovering", 0);
         assertThat(String.valueOf(json.get("data_servers")))
                 .contains("pg_problems=[{pg=10003, damaged=true, since_millis=1500, cause=why}]")
                 .contains("since_heartbeat_millis=1234");
@@ -155,6 +163,44 @@ class StatusReportTest {
                                         .setPgs(PgReport.newBuilder().setActive(1)))
                         .build();
         assertThat(lines(well, "pgs")).containsExactly("pgs       1 active");
+    }
+
+    /** Three of four lack a replica, one of them two; two servers bring some up to date. */
+    @Test
+    void placementGroupsThatLackReplicasAreCountedByTheMap() {
+        MapUpdate.Builder map =
+                MapUpdate.newBuilder()
+                        .addPools(
+                                Pool.newBuilder().setId(1).setSize(3).setMinSize(2).setPgCount(4));
+        for (int inSync : new int[] {1, 2, 2, 3}) {
+            PlacementGroup.Builder pg =
+                    PlacementGroup.newBuilder()
+                            .setPg((1 << 16) + map.getPgsCount())
+                            .addAllReplicas(List.of(10, 20, 30));
+            map.addPgs(pg.addAllInSync(pg.getReplicasList().subList(0, inSync)));
+        }
+        StatusReply.Builder status = StatusReply.newBuilder();
+        for (int server = 1; server <= 3; server++) {
+            map.addServers(Server.newBuilder().setId(server).setUp(true))
+                    .addDisks(Disk.newBuilder().setId(10 * server).setServer(server));
+            status.addServers(
+                    ServerStatus.newBuilder()
+                            .setServer(server)
+                            .setPgs(
+                                    PgReport.newBuilder()
+                                            .setActive(server == 1 ? 4 : 0)
+                                            .setRecovering(server)));
+        }
+        assertThat(lines(status.setMap(map).build(), "pgs"))
+                .containsExactly(
+                        "pgs       4 active, 3 degraded, 1 below min_size, 6 replicas recovering");
+        assertThat(StatusReport.of(status.build()).asMap())
+                .extractingByKey("pgs", InstanceOfAssertFactories.map(String.class, Integer.class))
+                .containsEntry("degraded", 3)
+                .containsEntry("below_min_size", 1)
+                .containsEntry("recovering", 6);
+        assertThat(lines(status.build(), "pool").getFirst())
+                .endsWith("4 of 4 placement groups placed");
     }
 
     @Test

@@ -64,7 +64,7 @@ public record DataServerConfig(
                         value =
                                 "How often the metadata service is told that this server lives. The"
                                         + " lease that it told at the registration must be several times as long.",
-                        defaultValue = "1s",
+                        defaultValue = "500ms",
                         min = "10ms",
                         max = "1min")
                 Duration heartbeat,

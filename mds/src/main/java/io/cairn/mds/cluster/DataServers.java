@@ -21,8 +21,10 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.Features;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +47,9 @@ public final class DataServers {
     private final IntSupplier featureLevel;
     private final ServerLeases servers;
     private final InSyncChanges inSync;
+
+    /** Servers of which the map says what they can do, or that were asked to register again. */
+    private final Set<Integer> described = new HashSet<>();
 
     /**
      * @param lease of a data server that registers
@@ -74,6 +79,7 @@ public final class DataServers {
         long from = term.lease().servingFromNanos();
         servers.begin(map.get(), from);
         inSync.begin(from);
+        described.clear();
     }
 
     // ---- requests -----------------------------------------------------------
@@ -133,6 +139,9 @@ public final class DataServers {
                 0,
                 new ServerLeases.Report(
                         anew ? List.of() : disks(server.getId()), null, release(request)));
+        if (server.getRecovers() || !wanted.getRecovers()) {
+            described.add(server.getId());
+        }
         if (anew) {
             inSync.restarted(now, server.getId());
         }
@@ -190,7 +199,7 @@ public final class DataServers {
                         && !servers.isCondemned(server.getId())
                         && server.getIncarnation().equals(beat.getIncarnation());
         HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
-        if (known) {
+        if (server != null && known && isDescribed(server)) {
             servers.heard(
                     beat.getServer(),
                     clock.nanos(),
@@ -204,6 +213,16 @@ public final class DataServers {
         }
         request.reply(reply.build());
         CurrentMap.bringUpToDate(request.peer(), beat.getMapEpoch(), map.get());
+    }
+
+    /**
+     * Whether the map may be right about what it can do. One that registered while the group's
+     * feature level was lower is asked once to register again.
+     */
+    private boolean isDescribed(Server server) {
+        return server.getRecovers()
+                || featureLevel.getAsInt() < Features.RECOVERY
+                || !described.add(server.getId());
     }
 
     /** A primary asks for a learner to join the in-sync set of a placement group. */

@@ -28,6 +28,12 @@ public enum MdsMeter implements MeterSpec {
             Kind.GAUGE, "", "Shrinks of shared files whose callers wait until all chunks are cut"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map"),
     SERVERS_UP(Kind.GAUGE, "", "Data servers that are up"),
+    PGS_DEGRADED(
+            Kind.GAUGE, "", "Placement groups with fewer replicas in sync than they should have"),
+    PGS_BELOW_MINIMUM(
+            Kind.GAUGE,
+            "",
+            "Placement groups with fewer replicas in sync than min_size of their pool: writes wait"),
     LEADING(Kind.GAUGE, "", "1 while this member leads and may answer"),
     RAFT_TERM(Kind.GAUGE, "", "Newest Raft term known"),
     RAFT_COMMITTED(Kind.GAUGE, "", "Index of the last log entry known committed"),

@@ -27,7 +27,7 @@ final class DataServerRemarks {
     private DataServerRemarks() {}
 
     /** By which messages name a server. */
-    private static String name(int id, @Nullable Server server) {
+    static String name(int id, @Nullable Server server) {
         return "data server %d (%s)".formatted(id, server == null ? "?" : server.getAddress());
     }
 
@@ -76,7 +76,7 @@ final class DataServerRemarks {
             for (Disk disk : map.disks()) {
                 if (disk.getServer() == id && !reported.contains(disk.getId())) {
                     warnings.add(
-                            "%s does not serve disk %d, its placement groups wait for it: configure it there again, or see why it does not open"
+                            "%s does not serve disk %d, its placement groups are without it: configure it there again, or see why it does not open"
                                     .formatted(name, disk.getId()));
                 }
             }

@@ -177,9 +177,10 @@ public record MdsConfig(
             @Key(
                             value =
                                     "How long a data server serves after its last answered heartbeat. Silent longer: it is"
-                                            + " marked down. Told to a data server when it registers; a change is for those"
-                                            + " that are started after it.",
-                            defaultValue = "10s",
+                                            + " marked down, and its placement groups go on with the other replicas. Told to"
+                                            + " a data server when it registers; a change is for those that are started after"
+                                            + " it.",
+                            defaultValue = "3s",
                             min = "100ms",
                             max = "1h")
                     Duration lease,
@@ -197,13 +198,12 @@ public record MdsConfig(
                     int size,
             @Key(
                             value =
-                                    "Of no effect in this version: a write needs all replicas of its"
-                                            + " placement group, and waits while one is missing. Kept in the"
-                                            + " pool for versions that take a failed replica out.",
-                            defaultValue = "2",
+                                    "With fewer replicas in sync a placement group acknowledges nothing: its writes"
+                                            + " wait, reads are served. Absent: 2, and 1 where size is 1.",
                             min = "1",
-                            max = "16")
-                    int minSize,
+                            max = "16",
+                            example = "2")
+                    Optional<Integer> minSize,
             @Key(value = "Placement groups.", defaultValue = "128", min = "1", max = "65536")
                     int pgCount,
             @Key(
@@ -219,9 +219,14 @@ public record MdsConfig(
                     ByteSize chunkSize) {
         public Pool {
             KeyException.require(
-                    minSize <= size, "min_size", "must not exceed size (" + size + ")");
+                    minSize.orElse(1) <= size, "min_size", "must not exceed size (" + size + ")");
             KeyException.require(
                     chunkSize.bytes() % 4096 == 0, "chunk_size", "must be a multiple of 4KiB");
+        }
+
+        /** As given, or the default for the size. */
+        int minSizeOrDefault() {
+            return minSize.orElse(Math.min(2, size));
         }
     }
 

@@ -1,5 +1,7 @@
 package io.cairn.mds.server;
 
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.InSyncCounts;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.background.Reaper;
@@ -54,6 +56,8 @@ final class MdsGauges {
         meters.gauge(
                 MdsMeter.SERVERS_UP,
                 () -> map.get().servers().stream().filter(Server::getUp).count());
+        meters.gauge(MdsMeter.PGS_DEGRADED, () -> inSync().degraded());
+        meters.gauge(MdsMeter.PGS_BELOW_MINIMUM, () -> inSync().belowMinimum());
         meters.gauge(MdsMeter.LEADING, () -> leadership.refusal() == null ? 1 : 0);
         meters.gauge(MdsMeter.RAFT_TERM, leadership::newestTerm);
         meters.gauge(MdsMeter.RAFT_COMMITTED, () -> log.stats().committed());
@@ -72,5 +76,10 @@ final class MdsGauges {
                 });
         meters.gauge(MdsMeter.RAFT_DISK_FREE, () -> log.space().freeBytes());
         meters.gauge(MdsMeter.RAFT_REFUSED, () -> log.stats().refused());
+    }
+
+    private InSyncCounts inSync() {
+        ClusterMap present = map.get();
+        return InSyncCounts.of(present.pgs(), present.pools());
     }
 }

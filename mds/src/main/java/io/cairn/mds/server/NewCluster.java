@@ -65,7 +65,7 @@ final class NewCluster {
                                 .setId(POOL)
                                 .setName("default")
                                 .setSize(pool.size())
-                                .setMinSize(pool.minSize())
+                                .setMinSize(pool.minSizeOrDefault())
                                 .setPgCount(pool.pgCount())
                                 .setFailureDomain(
                                         FailureDomain.valueOf(

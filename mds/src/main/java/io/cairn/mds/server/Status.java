@@ -5,6 +5,7 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PgReport;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -33,8 +34,10 @@ import io.cairn.mds.store.Counters;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -98,14 +101,17 @@ final class Status {
      * Usable space after replication. Every PG fills at the same rate, so the disk with the least
      * room for the share of PGs it holds ends it for all: capacity and free space are that disk's,
      * scaled up to the cluster. A data file that its file system has no room for is as large as
-     * what is used of it and what can be had: so what is used is exact, whoever else takes space.
+     * what is used of it and what can be had: so what is used is exact, whoever else takes space. A
+     * disk that is away and in no in-sync set limits nothing: its PGs are written without it.
      */
     StatFsReply space() {
         ClusterMap present = map.get();
         Map<Integer, Integer> pgsOfDisk = new HashMap<>();
-        present.pgs()
-                .forEach(pg ->
-                        pg.getReplicasList().forEach(d -> pgsOfDisk.merge(d, 1, Integer::sum)));
+        Set<Integer> inSync = new HashSet<>();
+        for (PlacementGroup pg : present.pgs()) {
+            pg.getReplicasList().forEach(d -> pgsOfDisk.merge(d, 1, Integer::sum));
+            inSync.addAll(pg.getInSyncList());
+        }
         Map<Integer, DiskStatus> reported = new HashMap<>();
         dataServers
                 .all()
@@ -119,6 +125,9 @@ final class Status {
             @Nullable Disk disk = present.disk(e.getKey());
             @Nullable DiskStatus now = reported.get(e.getKey());
             boolean out = now != null && now.getCondition() == DiskCondition.DISK_OUT;
+            if ((out || !isUp(present, disk)) && !inSync.contains(e.getKey())) {
+                continue;
+            }
             double share = (double) e.getValue() / pgs;
             long total =
                     now != null && now.getCapacityBytes() > 0 && !out
@@ -240,6 +249,7 @@ final class Status {
             }
         }
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
+        warnings.addAll(InSyncRemarks.warnings(present, dataServers.all()));
         warnings.addAll(DataServerRemarks.warnings(present, dataServers.all()));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {

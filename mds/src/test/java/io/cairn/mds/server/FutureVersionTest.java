@@ -140,6 +140,51 @@ final class FutureVersionTest {
         }
     }
 
+    /** Older members would not know what the map has of it. */
+    @Test
+    void aDataServerIsAskedAgainWhatItCanDoOnceTheMapCanHaveIt() throws Exception {
+        ClusterSettings earlier =
+                ClusterSettings.newBuilder()
+                        .setLeaderLeaseNanos(1_000_000_000L)
+                        .setFeatureLevel(3)
+                        .build();
+        String settings = SETTINGS + "[data_servers]\nlease = \"10min\"\n";
+        try (TestGroup group = new TestGroup(directory, 3, settings);
+                FakeDataServer server = new FakeDataServer(group)) {
+            group.awaitServing();
+            for (int id = 1; id <= 3; id++) {
+                group.stop(id);
+                write(id, earlier);
+            }
+            group.start(1);
+            group.start(2);
+            group.awaitServing();
+            server.recovers = true;
+            server.register();
+            assertThat(recovers(group)).isFalse();
+            assertThat(server.heartbeat(1).getRegisterAgain()).isFalse();
+
+            group.start(3);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(60))
+                    .until(() -> group.status().getFeatureLevel() == Features.CURRENT);
+            assertThat(server.heartbeat(1).getRegisterAgain()).isTrue();
+            server.register();
+            assertThat(recovers(group)).isTrue();
+            assertThat(server.heartbeat(1).getRegisterAgain()).isFalse();
+
+            FakeDataServer older = new FakeDataServer(group);
+            older.register();
+            assertThat(older.heartbeat(1).getRegisterAgain()).as("it has said no").isFalse();
+            older.close();
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    private static boolean recovers(TestGroup group) {
+        return group.status().getMap().getServers(0).getRecovers();
+    }
+
     /** Into the state of the stopped member, as another version would have. */
     private void write(int member, ClusterSettings settings) throws Exception {
         try (RocksMemory memory = new RocksMemory(ByteSize.ofMiB(64), ByteSize.ofMiB(32))) {

@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
@@ -76,10 +77,21 @@ final class InSyncChangesTest {
 
             out.heartbeat(
                     map(group).getEpoch(),
-                    DiskStatus.newBuilder().setDisk(out.disk).setReleased(true).build());
+                    DiskStatus.newBuilder()
+                            .setDisk(out.disk)
+                            .setCondition(DiskCondition.DISK_OUT)
+                            .setReleased(true)
+                            .build());
             MapUpdate without = await(group, others, map -> !has(map, out));
             assertThat(without.getPgsList())
                     .allMatch(pg -> pg.getInSyncCount() == 2 && pg.getReplicasCount() == 3);
+            assertThat(group.status().getSpace().getFreeBytes())
+                    .as("of the disks that are written to")
+                    .isEqualTo(1 << 29);
+            assertThat(group.status().getWarningsList())
+                    .contains(
+                            "16 of 16 placement groups have fewer replicas in sync than they should: disk %d of data server %d is out of service"
+                                    .formatted(out.disk, out.id));
 
             FakeDataServer primary = others.getFirst();
             PlacementGroup one = without.getPgs(0);

@@ -34,6 +34,18 @@ final class MdsConfigTest extends ConfigRecordContract {
     }
 
     @Test
+    void aWriteNeedsTwoReplicasWhereThereAreTwo() {
+        assertThat(minSize("")).isEqualTo(2);
+        assertThat(minSize("size = 2\n")).isEqualTo(2);
+        assertThat(minSize("size = 1\n")).isEqualTo(1);
+        assertThat(minSize("size = 3\nmin_size = 1\n")).isEqualTo(1);
+    }
+
+    private static int minSize(String pool) {
+        return parse(FILE + "[pool]\n" + pool).pool().minSizeOrDefault();
+    }
+
+    @Test
     void impossibleCombinationsAreRefused() {
         refused(FILE.replace("member_id = 1", "member_id = 2"), "member_id", "none of the members");
         refused(FILE.replace("6f1d", "xxxx"), "cluster_id", "is not a UUID");
