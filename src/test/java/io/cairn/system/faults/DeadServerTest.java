@@ -118,17 +118,17 @@ class DeadServerTest {
     @Test
     void belowTheMinimumWritesWaitAndReadsAreServed() throws Exception {
         kill("data-1");
-        awaitStatus("the others go on", "/pgs/below_minimum", 0);
+        awaitStatus("the others go on", "/pgs/below_min_size", 0);
         writeAll();
         kill("data-2");
         Awaitility.await("below the minimum")
                 .atMost(Duration.ofMinutes(1))
-                .until(() -> cluster.status().at("/pgs/below_minimum").asInt() > 0);
+                .until(() -> cluster.status().at("/pgs/below_min_size").asInt() > 0);
         checkAll();
         List<Process> waiting = files.stream().map(MarkedFile::beginWrite).toList();
         Awaitility.await("the writes have arrived")
                 .atMost(Duration.ofMinutes(1))
-                .until(() -> cluster.status().at("/pgs/below_minimum").asInt() > 0);
+                .until(() -> cluster.status().at("/pgs/below_min_size").asInt() > 0);
         assertThat(waiting).allMatch(Process::isAlive);
         cluster.start("data-2", "dataserver");
         for (int i = 0; i < FILES; i++) {

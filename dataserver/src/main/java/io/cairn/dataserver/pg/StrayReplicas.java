@@ -56,7 +56,9 @@ final class StrayReplicas {
         empty.remove(PgLoop.key(pg, disk));
     }
 
-    /** Whether the store is dropping operations of it: a replica cannot begin before that is over. */
+    /**
+     * Whether the store is dropping operations of it: a replica cannot begin before that is over.
+     */
     boolean isDropping(int pg, int disk) {
         Removal now = running;
         return now != null && now.dropping && now.pg == pg && now.disk.id() == disk;
@@ -119,10 +121,7 @@ final class StrayReplicas {
             PgLogState state = store().logState(pg);
             if (state.lastSequence() > state.committedSequence()) {
                 dropping = true;
-                store().dropTail(
-                                pg,
-                                state.committedSequence(),
-                                () -> owner.execute(this::dropped));
+                store().dropTail(pg, state.committedSequence(), () -> owner.execute(this::dropped));
             } else {
                 discard();
             }
@@ -139,7 +138,10 @@ final class StrayReplicas {
             if (store().logState(pg).completeSequence() == 0) {
                 list();
             } else {
-                LOG.info("Placement group {} on disk {}: lives elsewhere now, is removed", name(), disk.id());
+                LOG.info(
+                        "Placement group {} on disk {}: lives elsewhere now, is removed",
+                        name(),
+                        disk.id());
                 store().discard(pg, then(this::list));
             }
         }
@@ -150,7 +152,11 @@ final class StrayReplicas {
                             () -> store().heads(pg, Key.FIRST, PART),
                             heads -> then(() -> remove(heads)).run(),
                             failure -> {
-                                LOG.warn("{} on disk {}: cannot be listed", name(), disk.id(), failure);
+                                LOG.warn(
+                                        "{} on disk {}: cannot be listed",
+                                        name(),
+                                        disk.id(),
+                                        failure);
                                 owner.execute(() -> running = null);
                             });
         }
@@ -179,13 +185,14 @@ final class StrayReplicas {
 
         /** Goes on on the loop, if it is stray still. */
         private Runnable then(Runnable step) {
-            return () -> owner.execute(() -> {
-                if (isStray(pg, disk)) {
-                    step.run();
-                } else {
-                    running = null;
-                }
-            });
+            return () ->
+                    owner.execute(() -> {
+                        if (isStray(pg, disk)) {
+                            step.run();
+                        } else {
+                            running = null;
+                        }
+                    });
         }
 
         private String name() {
