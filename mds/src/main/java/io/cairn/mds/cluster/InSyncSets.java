@@ -108,7 +108,7 @@ public final class InSyncSets {
 
     /** Whether somebody is to leave. Looks at the groups only if something has changed since. */
     public boolean isLeaving(ClusterMap map, long nowNanos) {
-        forgetRestarts(nowNanos);
+        forgetRestarts(map, nowNanos);
         Situation now = situation(map, nowNanos);
         if (restarts.isEmpty() && now.equals(quiet)) {
             return false;
@@ -118,8 +118,24 @@ public final class InSyncSets {
         return leaving;
     }
 
-    private void forgetRestarts(long nowNanos) {
-        restarts.values().removeIf(nanos -> nowNanos - nanos > RESTART_WAIT_NANOS);
+    /**
+     * Those of members that have left; and all of a group at once when the wait is over for one:
+     * else it would count as gone on, and the others would leave in its favour.
+     */
+    private void forgetRestarts(ClusterMap map, long nowNanos) {
+        restarts.keySet().removeIf(member -> !isMember(map, member));
+        Set<Integer> over = new HashSet<>();
+        restarts.forEach((member, nanos) -> {
+            if (nowNanos - nanos > RESTART_WAIT_NANOS) {
+                over.add(member.pg);
+            }
+        });
+        restarts.keySet().removeIf(member -> over.contains(member.pg));
+    }
+
+    private static boolean isMember(ClusterMap map, Member member) {
+        @Nullable PlacementGroup group = map.pg(member.pg);
+        return group != null && group.getInSyncList().contains(member.disk);
     }
 
     private Situation situation(ClusterMap map, long nowNanos) {
@@ -140,7 +156,7 @@ public final class InSyncSets {
 
     /** Takes out who is to leave; null if nobody is. */
     public @Nullable Change leaving(ClusterMap base, long nowNanos) {
-        forgetRestarts(nowNanos);
+        forgetRestarts(base, nowNanos);
         MapUpdate.Builder update = MapUpdate.newBuilder();
         Map<String, Integer> left = new TreeMap<>();
         boolean recovers = true;

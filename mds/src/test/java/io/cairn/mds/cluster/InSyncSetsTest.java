@@ -265,6 +265,18 @@ class InSyncSetsTest {
     }
 
     @Test
+    void nobodyLeavesForOneThatWasStartedAnewItself() {
+        down(3);
+        restart(1);
+        later(InSyncSets.RESTART_WAIT_NANOS);
+        restart(2);
+        assertThat(stay()).isEqualTo(nobodyLeaves());
+        later(1);
+        heard(1, 2);
+        assertThat(stay()).as("the wait of the first is over").containsExactly(10, 20);
+    }
+
+    @Test
     void aMemberThatLeftAndJoinedAgainWasNotStartedAnew() {
         restart(1);
         inSync(0, 20, 30);
