@@ -32,10 +32,10 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StuckServerTest {
     /**
-     * Of 1 MiB: three quarters are more than a mount may have in flight, and, spread over three
-     * servers, more than what one of these admits of uncommitted writes (14 MiB with {@code up}).
+     * Of 1 MiB: half of them are more than a mount may have in flight, and more than what the
+     * servers that are left admit of uncommitted writes (14 MiB each with {@code up}).
      */
-    private static final int FILES = 96;
+    private static final int FILES = 144;
 
     /** Bytes, of one request: libfuse 2 has writes cut. */
     private static final int LONGEST_WRITE = Cluster.BINDING.equals("jnr") ? 128 << 10 : 1 << 20;
@@ -133,7 +133,7 @@ class StuckServerTest {
                 .isZero();
     }
 
-    /** One of four data servers, so that a quarter of the PGs does without it. */
+    /** Two of four data servers: half of the PGs have both, and too few replicas for writes. */
     @Test
     void filesOfOtherPgsNamesAndSignalsGoOn() throws Exception {
         Path work = Files.createDirectory(cluster.mnt().resolve("work"));
@@ -143,7 +143,7 @@ class StuckServerTest {
         }
         Map<String, Double> before = atRest();
         List<Process> waiting = new ArrayList<>();
-        try (Stall _ = new Stall(cluster, "data-1")) {
+        try (Stall _ = new Stall(cluster, "data-1", "data-2")) {
             List<Path> free = new ArrayList<>();
             for (Path file : files) {
                 waiting.add(write(file));
@@ -168,10 +168,10 @@ class StuckServerTest {
                                     && cluster.status()
                                             .path("warnings")
                                             .toString()
-                                            .contains("waits for disk "));
+                                            .contains("too few replicas in sync"));
             List<Path> stuck = new ArrayList<>(files);
             stuck.removeAll(free);
-            assertThat(stuck).hasSizeGreaterThan(FILES / 2);
+            assertThat(stuck).hasSizeGreaterThan(FILES / 3);
             await("all are found stuck")
                     .until(() -> gauge("cairn_client_stuck_held_bytes") > 20 * LONGEST_WRITE);
 
