@@ -249,7 +249,7 @@ final class ClusterSim {
         SimMachine one = all.get(sim.random.nextInt(all.size()));
         SimMachine other = all.get(sim.random.nextInt(all.size()));
         long length = sim.upTo(5000 * MILLI);
-        switch (sim.random.nextInt(14)) {
+        switch (sim.random.nextInt(16)) {
             case 0 -> crash(server);
             case 1 -> server.crashAfterAppend(() -> crash(server));
             case 2 -> {
@@ -270,6 +270,7 @@ final class ClusterSim {
                             });
             case 10 -> client.pause(length);
             case 11, 12 -> sleep(server, client);
+            case 13, 14 -> move();
             default -> raft.elect();
         }
         if (sim.random.nextInt(3) == 0) {
@@ -293,6 +294,24 @@ final class ClusterSim {
         sim.after(length, () -> server.delayLoop(sim.upTo(SERVER_LEASE)));
         if (sim.random.nextBoolean()) {
             sim.after(length / 2, () -> raft.slow(length));
+        }
+    }
+
+    /** A group gets another disk for one of its replicas, as when one is drained. */
+    private void move() {
+        @Nullable SimMdsMember leader = raft.leader();
+        int pg = PgHash.pg(POOL, sim.random.nextInt(PGS));
+        PlacementGroup group = group(pg);
+        List<Integer> replicas = new ArrayList<>(group.getReplicasList());
+        SimDisk to = disks.get(sim.random.nextInt(disks.size()));
+        SimDataServer server = serverOf(to.id);
+        boolean taken =
+                Stream.of(group.getReplicasList(), group.getInSyncList())
+                        .flatMap(List::stream)
+                        .anyMatch(d -> serverOf(d) == server);
+        if (leader != null && !taken && server.mayHave(pg, to)) {
+            replicas.set(sim.random.nextInt(REPLICAS), to.id);
+            leader.arrive(() -> leader.move(pg, group.getEpoch(), replicas));
         }
     }
 

@@ -86,7 +86,10 @@ final class SimDataServer extends SimMachine {
             PgMembers members = ClusterSim.members(group);
             for (SimDisk disk : disks) {
                 @Nullable SimReplica present = replicas.get(group.getPg());
-                if (present == null && group.getReplicasList().contains(disk.id)) {
+                boolean has =
+                        group.getReplicasList().contains(disk.id)
+                                || group.getInSyncList().contains(disk.id);
+                if (present == null && has) {
                     present = new SimReplica(SimDataServer.this, this, disk, group.getPg(), ledger);
                     replicas.put(group.getPg(), present);
                 }
@@ -146,6 +149,12 @@ final class SimDataServer extends SimMachine {
 
     SimLoop loopOf(int pg) {
         return loops[(pg & 0xffff) % LOOPS];
+    }
+
+    /** One disk of a server has a group, for simplicity, also after it has moved away. */
+    boolean mayHave(int pg, SimDisk disk) {
+        @Nullable SimReplica present = loops[0] == null ? null : replica(pg);
+        return present == null || present.disk == disk;
     }
 
     @Nullable SimReplica replica(int pg) {

@@ -254,8 +254,8 @@ final class SimMdsMember extends SimMachine {
         if (cluster.fault == ClusterSim.Fault.LEARNER_JOINS_TOO_SOON) {
             raft.map().pgs().forEach(g -> joinAny(g));
         }
-        if (leading.inSync.isMovingBack(raft.map(), now)) {
-            leading.change(base -> update(leading.inSync.movingBack(base, clock())), () -> {});
+        if (leading.inSync.isSettling(raft.map(), now)) {
+            leading.change(base -> update(leading.inSync.settling(base, clock())), () -> {});
         }
     }
 
@@ -292,6 +292,26 @@ final class SimMdsMember extends SimMachine {
                 this,
                 primary,
                 () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
+    }
+
+    /** A planner gives the group other replicas, unless it is in another epoch. */
+    void move(int pg, long pgEpoch, List<Integer> replicas) {
+        @Nullable Office leading = office;
+        if (leading != null && leading.serves()) {
+            leading.change(
+                    base -> {
+                        PlacementGroup group = cluster.group(base, pg);
+                        return group.getEpoch() != pgEpoch
+                                ? null
+                                : MapUpdate.newBuilder()
+                                        .addPgs(
+                                                group.toBuilder()
+                                                        .clearReplicas()
+                                                        .addAllReplicas(replicas)
+                                                        .setEpoch(base.epoch() + 1));
+                    },
+                    () -> {});
+        }
     }
 
     /** A primary asks for a learner that has everything acknowledged. */

@@ -62,7 +62,7 @@ class SoakTest {
                 int hurts = 0;
                 while (!soak.waitFor(QUIET_SECONDS, TimeUnit.SECONDS)) {
                     assertThat(load.isAlive()).as("the load beside it").isTrue();
-                    hurt(cluster, VICTIMS.get(random.nextInt(VICTIMS.size())), random);
+                    hurt(cluster, VICTIMS.get(random.nextInt(VICTIMS.size())), random, soak);
                     hurts++;
                 }
                 System.out.printf(
@@ -78,16 +78,19 @@ class SoakTest {
         }
     }
 
-    /** Kills the part, or suspends it, and has it go on at once or after a while. */
-    private void hurt(Cluster cluster, String part, Random random) throws Exception {
+    /**
+     * Kills the part, or suspends it, and has it go on at once or after a while, if the work lasts.
+     */
+    private static void hurt(Cluster cluster, String part, Random random, Process soak)
+            throws InterruptedException {
         long awayMillis = random.nextBoolean() ? 0 : random.nextInt(1000 * LONGEST_AWAY_SECONDS);
         if (random.nextInt(3) == 0) {
             try (Stall _ = new Stall(cluster, part)) {
-                Thread.sleep(awayMillis);
+                var _ = soak.waitFor(awayMillis, TimeUnit.MILLISECONDS);
             }
         } else {
             Cluster.kill9(List.of(cluster.process(part).orElseThrow()));
-            Thread.sleep(awayMillis);
+            var _ = soak.waitFor(awayMillis, TimeUnit.MILLISECONDS);
             cluster.start(part, part.startsWith("mds") ? "mds" : "dataserver");
         }
     }

@@ -53,6 +53,7 @@ public final class DataServers {
 
     /**
      * @param lease of a data server that registers
+     * @param absence when what a disk has is placed elsewhere
      * @param featureLevel of the group: by it, the map has what all members know
      */
     public DataServers(
@@ -62,6 +63,7 @@ public final class DataServers {
             PgTables pgTables,
             NanoClock clock,
             Duration lease,
+            Placement.Times absence,
             IntSupplier featureLevel) {
         this.leadership = leadership;
         this.map = map;
@@ -71,7 +73,15 @@ public final class DataServers {
         this.leaseMillis = (int) lease.toMillis();
         this.featureLevel = featureLevel;
         this.servers = new ServerLeases(lease.toNanos());
-        this.inSync = new InSyncChanges(new InSyncSets(servers), map, changes, clock);
+        InSyncSets sets = new InSyncSets(servers);
+        this.inSync =
+                new InSyncChanges(
+                        sets,
+                        new Placement(sets, absence),
+                        () -> featureLevel.getAsInt() >= Features.RECOVERY,
+                        map,
+                        changes,
+                        clock);
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */

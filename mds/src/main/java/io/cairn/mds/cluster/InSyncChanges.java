@@ -7,6 +7,7 @@ import io.cairn.common.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,6 +22,8 @@ final class InSyncChanges {
     private static final Logger LOG = LoggerFactory.getLogger(InSyncChanges.class);
 
     private final InSyncSets sets;
+    private final Placement placement;
+    private final BooleanSupplier isPlacing;
     private final CurrentMap map;
     private final MapChanges changes;
     private final NanoClock clock;
@@ -36,8 +39,19 @@ final class InSyncChanges {
         final CompletableFuture<ClusterMap> done = new CompletableFuture<>();
     }
 
-    InSyncChanges(InSyncSets sets, CurrentMap map, MapChanges changes, NanoClock clock) {
+    /**
+     * @param isPlacing whether all members know maps in which groups move
+     */
+    InSyncChanges(
+            InSyncSets sets,
+            Placement placement,
+            BooleanSupplier isPlacing,
+            CurrentMap map,
+            MapChanges changes,
+            NanoClock clock) {
         this.sets = sets;
+        this.placement = placement;
+        this.isPlacing = isPlacing;
         this.map = map;
         this.changes = changes;
         this.clock = clock;
@@ -50,6 +64,7 @@ final class InSyncChanges {
      */
     void begin(long fromNanos) {
         sets.begin(fromNanos);
+        placement.begin();
         atTick = null;
         joins = new Joins();
     }
@@ -66,8 +81,18 @@ final class InSyncChanges {
         long now = clock.nanos();
         if (sets.isLeaving(present, now)) {
             atTick(base -> sets.leaving(base, clock.nanos()));
-        } else if (sets.isMovingBack(present, now)) {
-            atTick(base -> sets.movingBack(base, clock.nanos()));
+        } else if (sets.isSettling(present, now)) {
+            atTick(base -> sets.settling(base, clock.nanos()));
+        } else if (isPlacing.getAsBoolean()) {
+            place(present, now);
+        }
+    }
+
+    private void place(ClusterMap present, long now) {
+        if (placement.isAnyToChange(present, now)) {
+            atTick(base -> placement.absent(base, clock.nanos()));
+        } else if (placement.isMoving(present, now)) {
+            atTick(base -> placement.moving(base, clock.nanos()));
         }
     }
 

@@ -36,6 +36,9 @@ import org.jspecify.annotations.Nullable;
  *       and disks have been known to forget what they had called durable.
  *   <li>A learner joins when the primary asks for it and the learner surely serves. A request that
  *       is refused begins a new epoch too: so the primary knows that it will not be granted later.
+ *   <li>Once all replicas of a group are in sync, its first replica becomes the primary, and then
+ *       members that are no replicas leave: those whose server has confirmed an epoch in which they
+ *       are not the primary.
  *   <li>Nobody leaves while a server that has placement groups does not recover learners: as
  *       primary it could never bring back who left.
  * </ul>
@@ -236,7 +239,8 @@ public final class InSyncSets {
         return false;
     }
 
-    private boolean serves(ClusterMap base, int disk, long nowNanos) {
+    /** Whether this leader knows that the disk serves. */
+    boolean serves(ClusterMap base, int disk, long nowNanos) {
         @Nullable Server server = base.serverOfDisk(disk);
         return server != null && serves(server, nowNanos) && !isReleased(base, disk);
     }
@@ -257,7 +261,8 @@ public final class InSyncSets {
         return known == null ? 0 : known.confirmedEpoch();
     }
 
-    private boolean isReleased(ClusterMap base, int disk) {
+    /** Whether its server, which is up, serves and acknowledges nothing on it. */
+    boolean isReleased(ClusterMap base, int disk) {
         @Nullable Server server = base.serverOfDisk(disk);
         ServerLeases.@Nullable Known known =
                 server == null ? null : servers.all().get(server.getId());
@@ -312,10 +317,10 @@ public final class InSyncSets {
                 : new Change(update, "joined in-sync sets: " + groups(joined));
     }
 
-    // ---- moving back --------------------------------------------------------------------------
+    // ---- settling -----------------------------------------------------------------------------
 
-    /** Whether some primary can move back. Looks at the groups only while some are to move. */
-    public boolean isMovingBack(ClusterMap map, long nowNanos) {
+    /** Whether a primary can move, or a member leave, as its group has all its replicas. */
+    public boolean isSettling(ClusterMap map, long nowNanos) {
         if (map.epoch() == settledEpoch) {
             return false;
         }
@@ -323,29 +328,47 @@ public final class InSyncSets {
             settledEpoch = map.epoch();
             return false;
         }
-        return movingBack(map, nowNanos) != null;
+        return settling(map, nowNanos) != null;
     }
 
-    /** Gives groups their first replica as the primary again, a few at a time; null if all have. */
-    public @Nullable Change movingBack(ClusterMap base, long nowNanos) {
+    /** Makes in-sync sets what the replicas are, a few at a time; null if none can be. */
+    public @Nullable Change settling(ClusterMap base, long nowNanos) {
         MapUpdate.Builder update = MapUpdate.newBuilder();
-        Map<String, Integer> moved = new TreeMap<>();
+        Map<String, Integer> changed = new TreeMap<>();
         for (PlacementGroup group : base.pgs()) {
-            if (isAstray(group)
-                    && update.getPgsCount() < MOVES
-                    && group.getInSyncList().stream().allMatch(d -> serves(base, d, nowNanos))) {
-                update.addPgs(inSync(group, group.getReplicasList(), base));
-                moved.merge(name(base, group.getReplicas(0)), 1, Integer::sum);
+            if (update.getPgsCount() >= MOVES
+                    || !isAstray(group)
+                    || !group.getReplicasList().stream().allMatch(d -> serves(base, d, nowNanos))) {
+                continue;
+            }
+            List<Integer> extra = new ArrayList<>(group.getInSyncList());
+            extra.removeAll(group.getReplicasList());
+            List<Integer> then = new ArrayList<>(group.getReplicasList());
+            if (ClusterMap.primaryOf(group) != group.getReplicas(0)) {
+                then.addAll(extra);
+                update.addPgs(inSync(group, then, base));
+                changed.merge(name(base, then.getFirst()) + " (is primary)", 1, Integer::sum);
+            } else if (extra.stream().allMatch(d -> knowsItIsNoPrimary(base, group, d))) {
+                update.addPgs(inSync(group, then, base));
+                extra.forEach(d -> changed.merge(name(base, d) + " (left)", 1, Integer::sum));
             }
         }
-        return update.getPgsCount() == 0
-                ? null
-                : new Change(update, "are primary again: " + groups(moved));
+        return update.getPgsCount() == 0 ? null : new Change(update, "settled: " + groups(changed));
     }
 
+    private boolean knowsItIsNoPrimary(ClusterMap base, PlacementGroup group, int disk) {
+        @Nullable Server server = base.serverOfDisk(disk);
+        return server == null
+                || !server.getUp()
+                || isReleased(base, disk)
+                || confirmedEpoch(server) >= group.getEpoch();
+    }
+
+    /** It has all its replicas, and another primary, or members besides. */
     private static boolean isAstray(PlacementGroup group) {
-        return group.getInSyncCount() == group.getReplicasCount()
-                && ClusterMap.primaryOf(group) != group.getReplicas(0);
+        return group.getInSyncList().containsAll(group.getReplicasList())
+                && (group.getInSyncCount() > group.getReplicasCount()
+                        || ClusterMap.primaryOf(group) != group.getReplicas(0));
     }
 
     // ---- for all of them ----------------------------------------------------------------------

@@ -123,7 +123,8 @@ public final class Registration {
             }
         }
         for (PlacementGroup pg : base.pgs()) {
-            if (pg.getReplicasList().stream().anyMatch(restarted::contains)) {
+            if (pg.getReplicasList().stream().anyMatch(restarted::contains)
+                    || pg.getInSyncList().stream().anyMatch(restarted::contains)) {
                 update.addPgs(pg.toBuilder().setEpoch(base.epoch() + 1));
             }
         }

@@ -83,8 +83,12 @@ public final class MapChecks {
                 return name + ": unknown disk " + disk;
             }
         }
+        for (int disk : pg.getInSyncList()) {
+            if (next.disk(disk) == null) {
+                return name + ": unknown disk " + disk;
+            }
+        }
         if (pg.getInSyncCount() == 0
-                || !replicas.containsAll(pg.getInSyncList())
                 || new HashSet<>(pg.getInSyncList()).size() != pg.getInSyncCount()) {
             return name + ": in-sync set " + pg.getInSyncList() + " of " + replicas;
         }

@@ -59,7 +59,7 @@ public final class PgPlanner {
 
     private static List<Disk> placeable(MapState map) {
         return map.toUpdate().getDisksList().stream()
-                .filter(d -> !d.getOut() && d.getCapacityBytes() > 0)
+                .filter(d -> !d.getOut() && !d.getAbsent() && d.getCapacityBytes() > 0)
                 .toList();
     }
 

@@ -43,6 +43,8 @@ public final class Features {
                     "cairn.Server.lease_millis",
                     SERVER_LEASES,
                     "cairn.Server.recovers",
+                    RECOVERY,
+                    "cairn.Disk.absent",
                     RECOVERY);
 
     private final Map<String, Integer> since;

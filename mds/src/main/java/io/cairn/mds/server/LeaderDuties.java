@@ -14,6 +14,7 @@ import io.cairn.mds.cluster.MapChanges;
 import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
@@ -99,6 +100,9 @@ final class LeaderDuties implements Leadership.Duties {
                         pgTables,
                         clock,
                         config.dataServers().lease(),
+                        new Placement.Times(
+                                config.dataServers().downOutInterval(),
+                                config.dataServers().failedOutInterval()),
                         () -> Features.level(state.settings()));
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         long expiryNanos = config.sessions().expiry().toNanos();

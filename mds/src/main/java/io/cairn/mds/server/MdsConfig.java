@@ -186,6 +186,21 @@ public record MdsConfig(
                     Duration lease,
             @Key(
                             value =
+                                    "What the disks of a data server have is placed on others when it has been down for so"
+                                            + " long. It gets placement groups again when it is back.",
+                            defaultValue = "10min",
+                            min = "1s",
+                            max = "30d")
+                    Duration downOutInterval,
+            @Key(
+                            value =
+                                    "Likewise of a disk that has failed, while its data server is up.",
+                            defaultValue = "1min",
+                            min = "1s",
+                            max = "30d")
+                    Duration failedOutInterval,
+            @Key(
+                            value =
                                     "The first PG table is made when this many disks have registered; at least the pool's"
                                             + " size are needed.",
                             defaultValue = "3",

@@ -379,8 +379,8 @@ class InSyncSetsTest {
 
     private List<Integer> moved() {
         ClusterMap base = map();
-        InSyncSets.@Nullable Change change = sets.movingBack(base, now);
-        assertThat(sets.isMovingBack(base, now)).isEqualTo(change != null);
+        InSyncSets.@Nullable Change change = sets.settling(base, now);
+        assertThat(sets.isSettling(base, now)).isEqualTo(change != null);
         return after(change);
     }
 
@@ -404,8 +404,24 @@ class InSyncSetsTest {
             group(10, 20, 30);
             inSync(i, 30, 20, 10);
         }
-        InSyncSets.Change change = Objects.requireNonNull(sets.movingBack(map(), now));
+        InSyncSets.Change change = Objects.requireNonNull(sets.settling(map(), now));
         assertThat(change.update().getPgsCount()).isEqualTo(InSyncSets.MOVES);
+    }
+
+    /** Else the one that was the primary could serve reads while others commit without it. */
+    @Test
+    void whoIsNoReplicaLeavesOnceItKnowsThatItIsNoPrimary() {
+        inSync(0, 40, 10, 20);
+        assertThat(moved()).as("a replica learns still").isEmpty();
+        inSync(0, 40, 10, 20, 30);
+        assertThat(moved()).containsExactly(10, 20, 30, 40);
+        inSync(0, 10, 20, 30, 40);
+        assertThat(moved()).as("it has not confirmed that").isEmpty();
+        heard(4);
+        assertThat(moved()).containsExactly(10, 20, 30);
+        inSync(0, 10, 20, 30, 40);
+        down(4);
+        assertThat(moved()).as("its lease is over").containsExactly(10, 20, 30);
     }
 
     // ---- what is logged -----------------------------------------------------

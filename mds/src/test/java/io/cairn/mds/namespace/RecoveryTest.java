@@ -17,6 +17,7 @@ import io.cairn.mds.raft.ReplicatedState.Position;
 import io.cairn.mds.store.StateDirectory;
 import io.cairn.mds.store.StateListener;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -132,7 +133,7 @@ class RecoveryTest {
 
     private static Map<Path, Long> sizes(Path root) throws IOException {
         Map<Path, Long> sizes = new HashMap<>();
-        for (Path file : FileTree.files(root)) {
+        for (Path file : files(root)) {
             try {
                 sizes.put(file, Files.size(file));
             } catch (NoSuchFileException e) {
@@ -142,9 +143,22 @@ class RecoveryTest {
         return sizes;
     }
 
+    /** A file that is deleted while they are listed is none of them. */
+    private static List<Path> files(Path root) throws IOException {
+        while (true) {
+            try {
+                return FileTree.files(root);
+            } catch (UncheckedIOException e) {
+                if (!(e.getCause() instanceof NoSuchFileException)) {
+                    throw e;
+                }
+            }
+        }
+    }
+
     /** False where a file was deleted before it was copied. */
     private static boolean copied(Path root, Path copy) throws IOException {
-        for (Path from : FileTree.files(root)) {
+        for (Path from : files(root)) {
             Path to = copy.resolve(root.relativize(from).toString());
             Files.createDirectories(Objects.requireNonNull(to.getParent()));
             try {

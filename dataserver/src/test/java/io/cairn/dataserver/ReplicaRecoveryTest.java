@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A replica that was away is brought up to date over the network, and then serves alone. */
-class RecoveryTest {
+class ReplicaRecoveryTest {
     private static final long SESSION = 77;
     private static final int BYTES = 1 << 20;
 

@@ -1,0 +1,267 @@
+package io.cairn.mds.cluster;
+
+import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import io.cairn.mds.map.MapState;
+import io.cairn.mds.map.PgPlanner;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where placement groups are to live: gives them the replicas that {@link PgPlanner} wants, a few
+ * at a time, whenever disks have come, are drained, or are away for good.
+ *
+ * <p>A group that moves keeps its members in sync until all of its new replicas are, which learn
+ * meanwhile; then the others leave ({@link InSyncSets}). So a move never lowers the number of
+ * copies, and one that is overtaken by another plan costs nothing but what was copied.
+ *
+ * <p>A disk is <i>absent</i> when its server is down, or has released it, for longer than an
+ * interval: what it had is placed elsewhere then. It is no more when it is back. No disk becomes
+ * absent when a pool would have too few failure domains left, or when a quarter of all disks is:
+ * then it is rather a network or a rack that failed, and copying everything would make it worse.
+ *
+ * <p>Nothing moves while a server does not recover learners: as primary it could never end a move.
+ *
+ * <p>One thread; without clock or I/O. Since when disks are away is the leader's own knowledge: a
+ * new leader counts anew.
+ */
+public final class Placement {
+    /** Of groups that move to or from a disk at once: the others serve clients meanwhile. */
+    static final int MOVES_PER_DISK = 4;
+
+    /** Disks that may be absent, as a part of those that are not drained. */
+    private static final double MOST_ABSENT = 0.25;
+
+    private final InSyncSets sets;
+    private final Times times;
+
+    /** Of disks that do not serve: since when this leader knows. */
+    private final Map<Integer, Long> awaySince = new HashMap<>();
+
+    private @Nullable Plan plan;
+    private long settledEpoch;
+
+    /**
+     * @param down how long the server of a disk is down before the disk is absent
+     * @param failed how long a disk of a server that is up is out of service before
+     */
+    public record Times(Duration down, Duration failed) {}
+
+    /**
+     * @param table the replicas of each group
+     */
+    private record Plan(List<Object> inputs, Map<Integer, List<Integer>> table) {}
+
+    public Placement(InSyncSets sets, Times times) {
+        this.sets = sets;
+        this.times = times;
+    }
+
+    /** On becoming leader. */
+    public void begin() {
+        awaySince.clear();
+        plan = null;
+        settledEpoch = 0;
+    }
+
+    // ---- absent disks -------------------------------------------------------------------------
+
+    /** Whether a disk is to be absent, or to be so no more. */
+    public boolean isAnyToChange(ClusterMap map, long nowNanos) {
+        for (Disk disk : map.disks()) {
+            if (!isAway(map, disk)) {
+                awaySince.remove(disk.getId());
+            } else {
+                awaySince.putIfAbsent(disk.getId(), nowNanos);
+            }
+        }
+        return absent(map, nowNanos) != null;
+    }
+
+    /** Says which disks are absent; null if the map says that. */
+    public InSyncSets.@Nullable Change absent(ClusterMap base, long nowNanos) {
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        List<String> said = new ArrayList<>();
+        Set<Integer> absent = new HashSet<>();
+        base.disks().stream().filter(Disk::getAbsent).forEach(d -> absent.add(d.getId()));
+        for (Disk disk : base.disks()) {
+            boolean away = isAway(base, disk);
+            if (disk.getAbsent() && !away) {
+                absent.remove(disk.getId());
+                update.addDisks(disk.toBuilder().setAbsent(false));
+                said.add("disk " + disk.getId() + " is back, and is given placement groups again");
+            } else if (!disk.getAbsent() && away && isLate(base, disk, nowNanos)) {
+                absent.add(disk.getId());
+                if (mayBe(base, absent)) {
+                    update.addDisks(disk.toBuilder().setAbsent(true));
+                    said.add(
+                            "disk %d is away for long: its placement groups are placed elsewhere"
+                                    .formatted(disk.getId()));
+                } else {
+                    absent.remove(disk.getId());
+                }
+            }
+        }
+        return said.isEmpty() ? null : new InSyncSets.Change(update, String.join("; ", said));
+    }
+
+    private boolean isAway(ClusterMap map, Disk disk) {
+        @Nullable Server server = map.server(disk.getServer());
+        return server == null || !server.getUp() || sets.isReleased(map, disk.getId());
+    }
+
+    private boolean isLate(ClusterMap map, Disk disk, long nowNanos) {
+        @Nullable Long since = awaySince.get(disk.getId());
+        @Nullable Server server = map.server(disk.getServer());
+        Duration patience = server == null || !server.getUp() ? times.down : times.failed;
+        return since != null && nowNanos - since >= patience.toNanos();
+    }
+
+    private static boolean mayBe(ClusterMap base, Set<Integer> absent) {
+        MapUpdate.Builder without = base.toUpdate().toBuilder().clearDisks();
+        int placed = 0;
+        for (Disk disk : base.disks()) {
+            placed += disk.getOut() ? 0 : 1;
+            without.addDisks(disk.toBuilder().setAbsent(absent.contains(disk.getId())));
+        }
+        MapState then = MapState.of(without.build());
+        return absent.size() <= placed * MOST_ABSENT
+                && base.pools().stream()
+                        .allMatch(p -> PgPlanner.domainCount(then, p) >= p.getSize());
+    }
+
+    // ---- moving -------------------------------------------------------------------------------
+
+    /** Whether some group can move now. */
+    public boolean isMoving(ClusterMap map, long nowNanos) {
+        if (map.epoch() == settledEpoch) {
+            return false;
+        }
+        if (!map.servers().stream().allMatch(Server::getRecovers)
+                || map.pgs().stream().allMatch(g -> isPlaced(map, g))) {
+            settledEpoch = map.epoch();
+            return false;
+        }
+        return moving(map, nowNanos) != null;
+    }
+
+    private boolean isPlaced(ClusterMap map, PlacementGroup group) {
+        @Nullable List<Integer> wanted = table(map).get(group.getPg());
+        return wanted == null
+                || (wanted.getFirst() == group.getReplicas(0)
+                        && group.getReplicasList().containsAll(wanted));
+    }
+
+    /** Gives some groups their new replicas; null if none can move now. */
+    public InSyncSets.@Nullable Change moving(ClusterMap base, long nowNanos) {
+        Map<Integer, Integer> busy = busy(base, nowNanos);
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        List<PlacementGroup> byNeed =
+                base.pgs().stream()
+                        .filter(g -> !isPlaced(base, g))
+                        .sorted(Comparator.comparingInt(PlacementGroup::getInSyncCount))
+                        .toList();
+        for (PlacementGroup group : byNeed) {
+            List<Integer> wanted = table(base).getOrDefault(group.getPg(), List.of());
+            List<Integer> learners = new ArrayList<>(wanted);
+            learners.removeAll(group.getInSyncList());
+            boolean free =
+                    learners.stream().allMatch(d -> busy.getOrDefault(d, 0) < MOVES_PER_DISK)
+                            && (learners.isEmpty()
+                                    || busy.getOrDefault(ClusterMap.primaryOf(group), 0)
+                                            < MOVES_PER_DISK);
+            if (free && !isLearning(base, group, nowNanos)) {
+                count(busy, group, learners);
+                update.addPgs(
+                        group.toBuilder()
+                                .clearReplicas()
+                                .addAllReplicas(wanted)
+                                .setEpoch(base.epoch() + 1));
+            }
+        }
+        return update.getPgsCount() == 0
+                ? null
+                : new InSyncSets.Change(
+                        update, update.getPgsCount() + " placement groups get other replicas");
+    }
+
+    /** How many groups learn, by the disks that take part. */
+    private Map<Integer, Integer> busy(ClusterMap map, long nowNanos) {
+        Map<Integer, Integer> busy = new HashMap<>();
+        for (PlacementGroup group : map.pgs()) {
+            List<Integer> learners = new ArrayList<>(group.getReplicasList());
+            learners.removeAll(group.getInSyncList());
+            learners.removeIf(d -> !sets.serves(map, d, nowNanos));
+            count(busy, group, learners);
+        }
+        return busy;
+    }
+
+    private static void count(
+            Map<Integer, Integer> busy, PlacementGroup group, List<Integer> learners) {
+        if (!learners.isEmpty()) {
+            busy.merge(ClusterMap.primaryOf(group), 1, Integer::sum);
+            learners.forEach(d -> busy.merge(d, 1, Integer::sum));
+        }
+    }
+
+    /** Whether a replica learns that can: it is let finish. */
+    private boolean isLearning(ClusterMap map, PlacementGroup group, long nowNanos) {
+        return group.getReplicasList().stream()
+                .anyMatch(d ->
+                        !group.getInSyncList().contains(d)
+                                && sets.serves(map, d, nowNanos)
+                                && isPlaceable(map, d));
+    }
+
+    private static boolean isPlaceable(ClusterMap map, int disk) {
+        return map.disks().stream()
+                .anyMatch(d -> d.getId() == disk && !d.getOut() && !d.getAbsent());
+    }
+
+    /** The replicas that every group is to have; computed when disks, servers or pools change. */
+    private Map<Integer, List<Integer>> table(ClusterMap map) {
+        List<Object> inputs = new ArrayList<>(map.disks());
+        inputs.addAll(map.pools());
+        map.servers().forEach(s -> inputs.add(List.of(s.getId(), s.getHost(), s.getRack())));
+        @Nullable Plan known = plan;
+        if (known == null || !known.inputs.equals(inputs)) {
+            known = new Plan(inputs, table(map, MapState.of(map.toUpdate())));
+            plan = known;
+        }
+        return known.table;
+    }
+
+    private static Map<Integer, List<Integer>> table(ClusterMap map, MapState state) {
+        Map<Integer, List<Integer>> table = new TreeMap<>();
+        for (Pool pool : map.pools()) {
+            if (map.pg(PgHash.pg(pool.getId(), 0)) == null) {
+                continue; // has none yet
+            }
+            List<List<Integer>> wanted;
+            try {
+                wanted = PgPlanner.plan(state, pool);
+            } catch (FsException e) {
+                continue; // too few failure domains: everything stays
+            }
+            for (int i = 0; i < wanted.size(); i++) {
+                table.put(PgHash.pg(pool.getId(), i), wanted.get(i));
+            }
+        }
+        return table;
+    }
+}
