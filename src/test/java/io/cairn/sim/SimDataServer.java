@@ -333,6 +333,12 @@ final class SimDataServer extends SimMachine {
         cluster.network.send(this, member, () -> member.join(pg, pgEpoch, disk));
     }
 
+    /** A primary waits for it. */
+    void memberSilent(int pg, long pgEpoch, int disk) {
+        SimMdsMember member = mds();
+        cluster.network.send(this, member, () -> member.memberSilent(pg, pgEpoch, disk));
+    }
+
     void needMap() {
         SimMdsMember member = mds();
         Process now = process();

@@ -294,6 +294,14 @@ final class SimMdsMember extends SimMachine {
                 () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
     }
 
+    /** A primary waits for a member that says nothing. */
+    void memberSilent(int pg, long pgEpoch, int disk) {
+        @Nullable Office leading = office;
+        if (leading != null && leading.serves()) {
+            leading.inSync.told(pg, pgEpoch, disk, clock());
+        }
+    }
+
     /** A planner gives the group other replicas, unless it is in another epoch. */
     void move(int pg, long pgEpoch, List<Integer> replicas) {
         @Nullable Office leading = office;

@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One real {@link PgReplica} between its simulated disk and the other members. */
 final class SimReplica implements PgOutputs, RecoveryOutputs {
-    private static final PgLimits LIMITS = new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI);
+    private static final PgLimits LIMITS =
+            new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 1500 * MILLI);
     private static final DiskSpace SPACE = new DiskSpace(1L << 40, false);
 
     final SimDisk disk;
@@ -244,7 +245,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
                                     @Override
                                     public void refuse(RpcStatus status) {
-                                        reply.accept(me -> me.onPeerLost(to, p.pgEpoch()));
+                                        reply.accept(me -> me.onPeerRefused(to, p.pgEpoch()));
                                     }
                                 }));
     }
@@ -265,7 +266,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
                                     @Override
                                     public void refuse(RpcStatus status) {
-                                        reply.accept(me -> me.onPeerLost(to, epoch));
+                                        reply.accept(me -> me.onPeerRefused(to, epoch));
                                     }
                                 }));
     }
@@ -445,6 +446,11 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     @Override
     public void needMap() {
         server.needMap();
+    }
+
+    @Override
+    public void memberSilent(int member, long epoch) {
+        server.memberSilent(pg, epoch, member);
     }
 
     @Override

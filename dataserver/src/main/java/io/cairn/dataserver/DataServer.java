@@ -27,6 +27,7 @@ import io.cairn.dataserver.mdslink.ServerIdentity;
 import io.cairn.dataserver.mdslink.ServerRegistration;
 import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.pg.LocalDisk;
+import io.cairn.dataserver.pg.Membership;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
@@ -91,7 +92,7 @@ public final class DataServer implements AutoCloseable {
                         new SpaceLedger(config.reserve().bytes(), config.maxInFlight().bytes()),
                         new Lease(BootClock.INSTANCE),
                         PgLimits.DEFAULT,
-                        this::askToJoin,
+                        membership(),
                         this::needMap,
                         recorded.prepare(),
                         recorded.copied(),
@@ -230,8 +231,18 @@ public final class DataServer implements AutoCloseable {
         mds.needMap();
     }
 
-    private void askToJoin(int pg, long pgEpoch, int disk) {
-        mds.askToJoin(pg, pgEpoch, disk);
+    private Membership membership() {
+        return new Membership() {
+            @Override
+            public void askToJoin(int pg, long pgEpoch, int disk) {
+                mds.askToJoin(pg, pgEpoch, disk);
+            }
+
+            @Override
+            public void memberSilent(int pg, long pgEpoch, int disk) {
+                mds.memberSilent(pg, pgEpoch, disk);
+            }
+        };
     }
 
     /** Called by connections to the metadata service. */

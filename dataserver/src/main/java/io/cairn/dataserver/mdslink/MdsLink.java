@@ -8,6 +8,8 @@ import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberSilentReply;
+import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
@@ -29,7 +31,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps this server registered with the leader of the metadata service and its lease renewed, and
  * finds the leader again when it changes. Everything on one loop, except {@link #start}, {@link
- * #needMap}, {@link #askToJoin} and {@link #stop}.
+ * #needMap}, {@link #askToJoin}, {@link #memberSilent} and {@link #stop}.
  */
 public final class MdsLink {
     private static final Logger LOG = LoggerFactory.getLogger(MdsLink.class);
@@ -128,26 +130,41 @@ public final class MdsLink {
         }
     }
 
-    /**
-     * Asks once for a learner to be let join; the map says whether it was. Any thread. See {@link
-     * io.cairn.dataserver.pg.JoinRequests}.
-     */
+    /** Any thread. See {@link io.cairn.dataserver.pg.Membership}. */
     public void askToJoin(int pg, long pgEpoch, int disk) {
+        tell(
+                Method.JOIN_PG,
+                JoinPgRequest.newBuilder().setPg(pg).setPgEpoch(pgEpoch).setDisk(disk).build(),
+                JoinPgReply.parser());
+    }
+
+    /** Any thread. See {@link io.cairn.dataserver.pg.Membership}. */
+    public void memberSilent(int pg, long pgEpoch, int disk) {
+        tell(
+                Method.MEMBER_SILENT,
+                MemberSilentRequest.newBuilder()
+                        .setPg(pg)
+                        .setPgEpoch(pgEpoch)
+                        .setDisk(disk)
+                        .build(),
+                MemberSilentReply.parser());
+    }
+
+    /** Once: the map shows what came of it. */
+    private <T extends MessageLite> void tell(Method method, MessageLite said, Parser<T> parser) {
         if (stopped) {
             return;
         }
-        JoinPgRequest request =
-                JoinPgRequest.newBuilder().setPg(pg).setPgEpoch(pgEpoch).setDisk(disk).build();
         loop.execute(() ->
                 ask(
                         members.current(),
-                        Method.JOIN_PG,
-                        request,
+                        method,
+                        said,
                         CALL_NANOS,
-                        JoinPgReply.parser(),
+                        parser,
                         (status, reply) -> {
                             if (reply == null) {
-                                LOG.debug("Disk {} cannot join group {} now: {}", disk, pg, status);
+                                LOG.debug("{} was not heard: {}", method, status);
                             }
                         },
                         () -> {}));

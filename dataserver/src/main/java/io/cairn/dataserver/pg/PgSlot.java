@@ -226,7 +226,11 @@ public final class PgSlot implements PgOutputs {
         if (status.advice() == Advice.REFRESH_MAP) {
             parts.needMap().run();
         }
-        later(() -> replica.onPeerLost(to, pgEpoch));
+        if (status.unanswered()) {
+            later(() -> replica.onPeerLost(to, pgEpoch));
+        } else {
+            later(() -> replica.onPeerRefused(to, pgEpoch));
+        }
     }
 
     @Override
@@ -312,6 +316,11 @@ public final class PgSlot implements PgOutputs {
     @Override
     public void needMap() {
         parts.needMap().run();
+    }
+
+    @Override
+    public void memberSilent(int member, long pgEpoch) {
+        parts.membership().memberSilent(pg, pgEpoch, member);
     }
 
     @Override

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     server: its id by theirs
  * @param peers makes channels to other data servers
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
- * @param joins asks the metadata service to let a learner join
+ * @param membership the way to the metadata service, for primaries
  * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
@@ -27,7 +27,7 @@ public record ServerParts(
         SpaceLedger ledger,
         Lease lease,
         PgLimits limits,
-        JoinRequests joins,
+        Membership membership,
         Runnable needMap,
         OperationTimer prepareTimer,
         Counter copiedBytes,

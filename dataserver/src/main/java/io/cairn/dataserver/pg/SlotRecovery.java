@@ -190,7 +190,7 @@ final class SlotRecovery implements RecoveryOutputs {
 
     @Override
     public void askToJoin(int to, long pgEpoch) {
-        parts.joins().ask(pg, pgEpoch, to);
+        parts.membership().askToJoin(pg, pgEpoch, to);
     }
 
     private void step(int to, int method, MessageLite request, Step step) {

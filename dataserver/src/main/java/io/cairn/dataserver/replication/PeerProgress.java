@@ -33,6 +33,9 @@ final class PeerProgress {
     /** When it last answered, or something was sent to it with nothing in flight. */
     long progressNanos;
 
+    /** When it last said anything, or began to be waited for. */
+    long heardNanos;
+
     /** What was in flight is lost: send again at the next tick. */
     boolean lost;
 
@@ -44,6 +47,7 @@ final class PeerProgress {
     PeerProgress(int disk, long nowNanos) {
         this.disk = disk;
         progressNanos = nowNanos;
+        heardNanos = nowNanos;
         againNanos = nowNanos;
     }
 

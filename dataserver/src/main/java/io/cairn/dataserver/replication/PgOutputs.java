@@ -60,6 +60,12 @@ public interface PgOutputs {
     /** A member is in a newer epoch of this PG: the server must get the map. */
     void needMap();
 
+    /**
+     * Tells the metadata service that the PG waits for a member that says nothing, while this one
+     * is the primary of the epoch. A new epoch follows, or nothing: then it is told again.
+     */
+    void memberSilent(int disk, long pgEpoch);
+
     /** The server holds its lease from the MDS. */
     boolean leaseValid();
 

@@ -328,6 +328,7 @@ public final class PgReplica {
 
     public void onPeerHistory(int from, long pgEpoch, PgHistory history, DiskSpace space) {
         if (primary != null && pgEpoch == epoch) {
+            primary.heard(from);
             primary.peering().onHistory(from, history, space);
         }
     }
@@ -335,6 +336,7 @@ public final class PgReplica {
     /** Takes over the entries' payloads. */
     public void onFetched(int from, long pgEpoch, List<PgLogEntry> entries) {
         if (primary != null && pgEpoch == epoch) {
+            primary.heard(from);
             primary.peering().onFetched(from, entries);
         } else {
             entries.forEach(e -> ReferenceCountUtil.release(e.payload()));
@@ -343,12 +345,14 @@ public final class PgReplica {
 
     public void onPrepareReply(int from, long pgEpoch, long durable, DiskSpace space) {
         if (primary != null && pgEpoch == epoch) {
+            primary.heard(from);
             primary.prepareReply(from, durable, space);
         }
     }
 
     public void onPrepareGap(int from, long pgEpoch, long have) {
         if (primary != null && pgEpoch == epoch) {
+            primary.heard(from);
             primary.prepareGap(from, have);
         }
     }
@@ -383,7 +387,15 @@ public final class PgReplica {
         }
     }
 
-    /** Something sent in this epoch was not answered, or refused for now. */
+    /** Something sent in this epoch was refused for now. */
+    public void onPeerRefused(int from, long pgEpoch) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.heard(from);
+            primary.peerLost(from);
+        }
+    }
+
+    /** Something sent in this epoch was not answered. */
     public void onPeerLost(int from, long pgEpoch) {
         if (primary != null && pgEpoch == epoch) {
             primary.peerLost(from);

@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * new epoch and {@link PgState#ACTIVE} is in {@link Peering}. Owner's thread only.
  */
 final class Primary {
+    private static final long SILENCE_LOOK_NANOS = 500_000_000L;
+
     private final int pg;
     private final PgLimits limits;
     private final PgOutputs out;
@@ -37,6 +39,7 @@ final class Primary {
     private long mapEpoch;
     private long nowNanos;
     private long askedNanos;
+    private long lookedNanos;
     private boolean belowMinimum;
     private PgState state = PgState.IDLE;
 
@@ -406,9 +409,34 @@ final class Primary {
         }
     }
 
+    /** A member has said something, if only that it cannot now. */
+    void heard(int disk) {
+        PeerProgress peer = peer(disk);
+        if (peer != null) {
+            peer.heardNanos = nowNanos;
+        }
+    }
+
+    private void lookForSilence() {
+        if (nowNanos - lookedNanos < SILENCE_LOOK_NANOS) {
+            return;
+        }
+        lookedNanos = nowNanos;
+        boolean waits = state != PgState.ACTIVE || log.committed() < log.lastSequence();
+        List<Integer> awaited = waits ? awaited() : List.of();
+        for (PeerProgress peer : peers) {
+            if (!awaited.contains(peer.disk)) {
+                peer.heardNanos = nowNanos;
+            } else if (nowNanos - peer.heardNanos > limits.silentNanos()) {
+                out.memberSilent(peer.disk, epoch);
+            }
+        }
+    }
+
     void tick(long nowNanos) {
         this.nowNanos = nowNanos;
         ledger.tick(nowNanos);
+        lookForSilence();
         if (!sending()) {
             peering.tick(nowNanos);
             return;

@@ -23,7 +23,12 @@ class PrimaryTest {
     private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
     private final SpaceLedger ledger = new SpaceLedger(0, 1 << 20);
     private final PgReplica replica =
-            new PgReplica(Ops.PG, 1, new PgLimits(8, 1 << 20, 16, 100 * MILLI, MILLI), out, ledger);
+            new PgReplica(
+                    Ops.PG,
+                    1,
+                    new PgLimits(8, 1 << 20, 16, 100 * MILLI, MILLI, 3000 * MILLI),
+                    out,
+                    ledger);
 
     @BeforeEach
     void activate() {
@@ -95,6 +100,36 @@ class PrimaryTest {
         replica.onPrepareReply(2, 5, 4, Ops.space(1 << 20));
         assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
         assertThat(submit(Ops.write(7, 1, 1, 0, 8)).done).isTrue();
+    }
+
+    /**
+     * One that refuses for now says something, and one that nothing is asked of is not waited for.
+     */
+    @Test
+    void aMemberThatSaysNothingWhileItIsWaitedForIsTold() {
+        replica.tick(10_000 * MILLI);
+        submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
+        for (int i = 1; i <= 8; i++) {
+            replica.onPeerRefused(3, 3);
+            replica.tick((10_000 + i * 500) * MILLI);
+        }
+        assertThat(silent()).isEmpty();
+        for (int i = 1; i <= 5; i++) {
+            replica.tick((14_000 + i * 500) * MILLI);
+        }
+        assertThat(silent()).isEmpty();
+        replica.onPeerLost(3, 3);
+        replica.tick(17_000 * MILLI);
+        assertThat(silent()).containsExactly("silent 3 in 3");
+        replica.tick(17_500 * MILLI);
+        assertThat(silent()).as("told again").containsExactly("silent 3 in 3");
+    }
+
+    /** What was told of silent members since the last call. */
+    private List<String> silent() {
+        return out.takeActions().stream().filter(a -> a.startsWith("silent")).toList();
     }
 
     @Test

@@ -133,6 +133,11 @@ final class RecordingOutputs implements PgOutputs {
     }
 
     @Override
+    public void memberSilent(int disk, long pgEpoch) {
+        actions.add("silent " + disk + " in " + pgEpoch);
+    }
+
+    @Override
     public boolean leaseValid() {
         return lease;
     }

@@ -46,7 +46,8 @@ final class ReplicationSim {
     private static final long MILLI = 1_000_000;
     private static final long CHAOS_NANOS = 4_000 * MILLI;
     private static final long LIMIT_NANOS = 60_000 * MILLI;
-    private static final PgLimits LIMITS = new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI);
+    private static final PgLimits LIMITS =
+            new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 3000 * MILLI);
 
     private final Random random;
     private final Fault fault;
@@ -483,6 +484,9 @@ final class ReplicationSim {
                 pushMap(mdsEpoch);
             }
         }
+
+        @Override
+        public void memberSilent(int disk, long pgEpoch) {}
 
         @Override
         public boolean leaseValid() {

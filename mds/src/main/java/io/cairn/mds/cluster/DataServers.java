@@ -10,6 +10,8 @@ import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
+import io.cairn.common.proto.MemberSilentReply;
+import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
@@ -258,6 +260,21 @@ public final class DataServers {
                                 request.reply(JoinPgReply.getDefaultInstance());
                             }
                         });
+    }
+
+    /** A primary waits for a member that says nothing. */
+    public void memberSilent(RpcRequest request) {
+        @Nullable RpcStatus refusal = leadership.refusal();
+        if (refusal != null) {
+            request.fail(refusal);
+            return;
+        }
+        try {
+            inSync.told(Heads.parse(MemberSilentRequest.parser(), request.head()));
+            request.reply(MemberSilentReply.getDefaultInstance());
+        } catch (FsException e) {
+            request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
+        }
     }
 
     // ---- duties -------------------------------------------------------------

@@ -3,6 +3,7 @@ package io.cairn.mds.cluster;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,6 +72,10 @@ final class InSyncChanges {
 
     void restarted(ClusterMap now, int server) {
         sets.restarted(now, server, clock.nanos());
+    }
+
+    void told(MemberSilentRequest said) {
+        sets.told(said.getPg(), said.getPgEpoch(), said.getDisk(), clock.nanos());
     }
 
     void tick() {

@@ -1,13 +1,16 @@
 package io.cairn.mds.cluster;
 
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -28,6 +31,10 @@ import org.jspecify.annotations.Nullable;
  *       and serve reads by its lease.
  *   <li>A primary, and whoever may hold itself for one, leaves once its server is marked down: then
  *       its lease is over.
+ *   <li>A backup leaves, if its server has confirmed the epoch, when the primary tells that it says
+ *       nothing to it, as where the two are cut off from each other or a disk hangs. Where too few
+ *       would stay so, and there would be enough without the primary, it is rather the primary that
+ *       is cut off: another member becomes the primary.
  *   <li>A disk that its server reports as released, or does not report among its disks, leaves at
  *       once, as primary too: nothing on it is served or acknowledged any more.
  *   <li>A server that was started anew leaves the sets in which another member's process went on,
@@ -51,6 +58,9 @@ public final class InSyncSets {
     static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
     static final long RESTART_WAIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
+    /** A primary tells it again sooner, while it is so. */
+    static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(2);
+
     /** Groups whose primary moves back at once: each of them pauses for some round trips. */
     static final int MOVES = 16;
 
@@ -63,7 +73,12 @@ public final class InSyncSets {
     private @Nullable Situation quiet;
     private long settledEpoch;
 
+    /** What primaries have told of members that say nothing. */
+    private final Map<Member, Told> told = new HashMap<>();
+
     private record Member(int pg, int disk) {}
+
+    private record Told(long pgEpoch, long nanos) {}
 
     /**
      * All that decides who leaves, while no restart is open.
@@ -91,6 +106,7 @@ public final class InSyncSets {
     public void begin(long fromNanos) {
         begunNanos = fromNanos;
         restarts.clear();
+        told.clear();
         quiet = null;
         settledEpoch = 0;
     }
@@ -107,17 +123,24 @@ public final class InSyncSets {
         }
     }
 
+    /** The primary of the group in this epoch waits for the member, which says nothing. */
+    public void told(int pg, long pgEpoch, int disk, long nowNanos) {
+        told.put(new Member(pg, disk), new Told(pgEpoch, nowNanos));
+    }
+
     // ---- leaving ------------------------------------------------------------------------------
 
     /** Whether somebody is to leave. Looks at the groups only if something has changed since. */
     public boolean isLeaving(ClusterMap map, long nowNanos) {
         forgetRestarts(map, nowNanos);
+        told.values().removeIf(t -> nowNanos - t.nanos > TOLD_NANOS);
+        boolean open = !restarts.isEmpty() || !told.isEmpty();
         Situation now = situation(map, nowNanos);
-        if (restarts.isEmpty() && now.equals(quiet)) {
+        if (!open && now.equals(quiet)) {
             return false;
         }
         boolean leaving = leaving(map, nowNanos) != null;
-        quiet = leaving || !restarts.isEmpty() ? null : now;
+        quiet = leaving || open ? null : now;
         return leaving;
     }
 
@@ -166,9 +189,21 @@ public final class InSyncSets {
         for (PlacementGroup group : base.pgs()) {
             recovers &= group.getReplicasList().stream().allMatch(d -> recovers(base, d));
             Map<Integer, String> leave = leaving(base, group, nowNanos);
+            List<Integer> silent = leave.isEmpty() ? silent(base, group, nowNanos) : List.of();
+            List<Integer> stay = new ArrayList<>(group.getInSyncList());
+            stay.removeAll(leave.keySet());
+            int needed = minSize(base, group);
+            if (!silent.isEmpty() && stay.size() - silent.size() >= needed) {
+                silent.removeIf(d -> !isConfirmed(base, group, d));
+                silent.forEach(d -> leave.put(d, " (says nothing to the primary)"));
+                stay.removeAll(silent);
+            } else if (!silent.isEmpty() && stay.size() > needed) {
+                int primary = stay.removeFirst();
+                stay.sort(Comparator.comparing(d -> !serves(base, d, nowNanos)));
+                stay.add(primary);
+                leave.put(primary, " (no primary any more: nobody answers it)");
+            }
             if (!leave.isEmpty()) {
-                List<Integer> stay = new ArrayList<>(group.getInSyncList());
-                stay.removeAll(leave.keySet());
                 update.addPgs(inSync(group, stay, base));
                 leave.forEach((disk, why) -> left.merge(name(base, disk) + why, 1, Integer::sum));
             }
@@ -176,6 +211,35 @@ public final class InSyncSets {
         return recovers && update.getPgsCount() > 0
                 ? new Change(update, "left in-sync sets: " + groups(left))
                 : null;
+    }
+
+    /** Backups of which the primary, which serves, has told that they say nothing to it. */
+    private List<Integer> silent(ClusterMap base, PlacementGroup group, long nowNanos) {
+        List<Integer> silent = new ArrayList<>();
+        if (told.isEmpty() || !serves(base, ClusterMap.primaryOf(group), nowNanos)) {
+            return silent;
+        }
+        for (int disk : group.getInSyncList()) {
+            @Nullable Told of = told.get(new Member(group.getPg(), disk));
+            boolean fresh =
+                    of != null
+                            && of.pgEpoch == group.getEpoch()
+                            && nowNanos - of.nanos <= TOLD_NANOS;
+            if (fresh && disk != ClusterMap.primaryOf(group)) {
+                silent.add(disk);
+            }
+        }
+        return silent;
+    }
+
+    private static int minSize(ClusterMap base, PlacementGroup group) {
+        @Nullable Pool pool = base.pool(PgHash.poolOf(group.getPg()));
+        return Math.max(1, pool == null ? 1 : pool.getMinSize());
+    }
+
+    private boolean isConfirmed(ClusterMap base, PlacementGroup group, int disk) {
+        @Nullable Server server = base.serverOfDisk(disk);
+        return server == null || confirmedEpoch(server) >= group.getEpoch();
     }
 
     private static boolean recovers(ClusterMap map, int disk) {

@@ -109,6 +109,10 @@ final class MdsHandler implements RpcHandler {
                 require(request, Role.ROLE_DATA_SERVER);
                 control(method, request, start, dataServers::join);
             }
+            case MEMBER_SILENT -> {
+                require(request, Role.ROLE_DATA_SERVER);
+                control(method, request, start, dataServers::memberSilent);
+            }
             case LEADER_LEASE -> {
                 require(request, Role.ROLE_MDS);
                 request.reply(

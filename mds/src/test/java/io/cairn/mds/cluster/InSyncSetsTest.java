@@ -424,6 +424,61 @@ class InSyncSetsTest {
         assertThat(moved()).as("its lease is over").containsExactly(10, 20, 30);
     }
 
+    // ---- who is cut off from the primary ------------------------------------
+
+    private void told(Integer... disks) {
+        PlacementGroup group = state.getPgs(0);
+        for (int disk : disks) {
+            sets.told(group.getPg(), group.getEpoch(), disk, now);
+        }
+    }
+
+    @Test
+    void whoSaysNothingToThePrimaryLeavesIfItKnowsThatItIsABackup() {
+        minSize(2);
+        inSync(0, 10, 20, 30);
+        told(20);
+        assertThat(stay()).as("it may hold itself for the primary").isEmpty();
+        heard(1, 2, 3);
+        assertThat(stay()).containsExactly(10, 30);
+        later(InSyncSets.TOLD_NANOS + 1);
+        heard(1, 2, 3);
+        assertThat(stay()).as("not told again").isEmpty();
+        told(20);
+        inSync(0, 10, 20, 30);
+        heard(1, 2, 3);
+        assertThat(stay()).as("told of an earlier epoch").isEmpty();
+    }
+
+    /** Else writes would wait although the others could serve. */
+    @Test
+    void whereNobodyAnswersThePrimaryAnotherMemberBecomesIt() {
+        minSize(2);
+        inSync(0, 10, 20, 30);
+        heard(1, 2, 3);
+        told(20, 30);
+        assertThat(stay()).containsExactly(20, 30, 10);
+        inSync(0, 10, 20);
+        heard(1, 2, 3);
+        told(20);
+        assertThat(stay()).as("the other alone would be too few as well").isEmpty();
+    }
+
+    @Test
+    void aPrimaryThatIsSilentItselfIsNotBelieved() {
+        minSize(2);
+        inSync(0, 10, 20, 30);
+        heard(1, 2, 3);
+        later(InSyncSets.SILENCE_NANOS + 1);
+        heard(2, 3);
+        told(20);
+        assertThat(stay()).isEmpty();
+    }
+
+    private void minSize(int size) {
+        state.getPoolsBuilder(0).setMinSize(size);
+    }
+
     // ---- what is logged -----------------------------------------------------
 
     @Test
