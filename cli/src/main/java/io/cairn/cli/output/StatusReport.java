@@ -8,6 +8,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.PgProblem;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What {@code cairn status} shows, as text or as JSON. */
@@ -259,9 +261,15 @@ public final class StatusReport {
             json.put("free_bytes", d.getFreeBytes());
             json.put("wal_used_bytes", d.getWalUsedBytes());
             json.put("wal_capacity_bytes", d.getWalCapacityBytes());
+            json.put("replicas", groupsWith(pg -> pg.getReplicasList().contains(disk.getId())));
+            json.put("in_sync", groupsWith(pg -> pg.getInSyncList().contains(disk.getId())));
             disks.add(json);
         }
         return disks;
+    }
+
+    private long groupsWith(Predicate<PlacementGroup> which) {
+        return map.getPgsList().stream().filter(which).count();
     }
 
     private static boolean isOut(DiskStatus disk) {

@@ -333,8 +333,8 @@ public final class PgSlot implements PgOutputs {
         if (state == PgState.DAMAGED) {
             damage = reason;
             LOG.error(
-                    "Placement group {} is out of service: {}. Keep its disks as they are: this"
-                            + " version cannot rebuild one. See \"A placement group is out of"
+                    "Placement group {} is out of service: {}. Keep its disks as they are."
+                            + " See \"A placement group is out of"
                             + " service\" in docs/troubleshooting.md",
                     name(),
                     reason);

@@ -1,0 +1,146 @@
+package io.cairn.system.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Stall;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * fio verifies what it writes, 32 requests deep, while data servers and the leading metadata server
+ * are killed and suspended in turn, one at a time, and return: {@code
+ * -Dcairn.test.availability.seconds=300}. It prints the longest stall.
+ */
+@Tag("slow")
+class AvailabilityTest {
+    private static final int SECONDS = Integer.getInteger("cairn.test.availability.seconds", 60);
+
+    /** Of a victim: from a hiccup to longer than anybody waits for it. */
+    private static final int LONGEST_AWAY_MILLIS = 10_000;
+
+    private static final int MEMBERS = 3;
+    private static final int DATA_SERVERS = 4;
+
+    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private final Random random = new Random(seed);
+
+    @Test
+    void nothingFailsWhileServersFailInTurn() throws Exception {
+        try (Cluster cluster =
+                Cluster.temporary("--processes", "--mds", "" + MEMBERS, "--data", "" + DATA_SERVERS)
+                        .up()) {
+            Path report = cluster.base().resolve("fio.json");
+            Process fio = fio(cluster, report);
+            int faults = 0;
+            try {
+                while (fio.isAlive()) {
+                    hurt(cluster, faults++, fio);
+                    awaitWhole(cluster, fio);
+                }
+            } finally {
+                fio.destroyForcibly();
+                Cluster.awaitEnd(fio.toHandle());
+            }
+            assertThat(fio.exitValue())
+                    .as(() -> "seed " + seed + "\n" + read(report) + cluster.logs())
+                    .isZero();
+            JsonNode job = JsonMapper.shared().readTree(json(report)).path("jobs").path(0);
+            System.out.printf(
+                    "AvailabilityTest: %d faults in %d s, longest write %.1f s, longest read %.1f s%n",
+                    faults, SECONDS, longest(job, "write"), longest(job, "read"));
+            assertThat(job.path("error").asInt()).isZero();
+        }
+    }
+
+    private static Process fio(Cluster cluster, Path report) throws Exception {
+        return new ProcessBuilder(
+                        "fio",
+                        "--name=available",
+                        "--directory=" + cluster.mnt(),
+                        "--rw=randwrite",
+                        "--bs=16k",
+                        "--size=64m",
+                        "--iodepth=32",
+                        "--ioengine=libaio",
+                        "--direct=1",
+                        "--verify=crc32c",
+                        "--verify_backlog=512",
+                        "--verify_fatal=1",
+                        "--verify_state_save=0",
+                        "--time_based",
+                        "--runtime=" + SECONDS,
+                        "--output-format=json",
+                        "--output=" + report)
+                .redirectErrorStream(true)
+                .redirectOutput(cluster.base().resolve("fio.out").toFile())
+                .start();
+    }
+
+    /** Data servers and the leader in turn, killed or suspended. */
+    private void hurt(Cluster cluster, int number, Process work) throws InterruptedException {
+        String victim =
+                number % 3 == 2
+                        ? "mds-" + cluster.status().path("leader").asInt()
+                        : "data-" + (1 + random.nextInt(DATA_SERVERS));
+        long millis = 1000 + random.nextInt(LONGEST_AWAY_MILLIS - 1000);
+        if (random.nextBoolean()) {
+            try (Stall _ = new Stall(cluster, victim)) {
+                var _ = work.waitFor(millis, TimeUnit.MILLISECONDS);
+            }
+        } else {
+            Cluster.kill9(List.of(cluster.process(victim).orElseThrow()));
+            var _ = work.waitFor(millis, TimeUnit.MILLISECONDS);
+            cluster.start(victim, victim.startsWith("mds") ? "mds" : "dataserver");
+        }
+    }
+
+    /** One failure at a time is promised to be survived, the next comes when it is over. */
+    private static void awaitWhole(Cluster cluster, Process work) {
+        Awaitility.await("everybody is back")
+                .ignoreExceptionsMatching(e -> true) // no leader answers for a moment
+                .atMost(Duration.ofMinutes(3))
+                .until(() -> {
+                    JsonNode status = cluster.status();
+                    boolean members =
+                            status.path("mds")
+                                    .valueStream()
+                                    .allMatch(m ->
+                                            m.path("leader").asBoolean()
+                                                    || (m.path("heard").asBoolean()
+                                                            && !m.path("joining").asBoolean()));
+                    return !work.isAlive()
+                            || (members
+                                    && status.at("/pgs/degraded").asInt(-1) == 0
+                                    && status.at("/pgs/active").asInt() > 0);
+                });
+    }
+
+    private static double longest(JsonNode job, String direction) {
+        return job.path(direction).path("clat_ns").path("max").asDouble() / 1e9;
+    }
+
+    /** fio puts warnings before it. */
+    private static String json(Path report) {
+        String all = read(report);
+        return all.substring(all.indexOf('{'));
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            return file + " cannot be read: " + e;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+package io.cairn.system.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.system.support.Cluster;
+import io.cairn.system.support.Load;
+import io.cairn.system.support.Mount;
+import io.cairn.system.support.Shell;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * A fourth data server is added to three, one is lost for good and comes back after all: the data
+ * moves by itself, under load, and every file stays what it is.
+ */
+@Tag("slow")
+class PlacementMovesTest {
+    private static final int FILES = 24;
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+
+    private final List<MarkedFile> files = new ArrayList<>();
+
+    /** Placement groups of each disk; empty while some are not where they are to be. */
+    private static Map<Integer, Integer> replicas(Cluster cluster) {
+        Map<Integer, Integer> replicas = new TreeMap<>();
+        for (JsonNode server : cluster.status().path("data_servers")) {
+            for (JsonNode disk : server.path("disks")) {
+                int count = disk.path("replicas").asInt();
+                if (disk.path("in_sync").asInt() != count) {
+                    return Map.of();
+                }
+                replicas.put(disk.path("id").asInt(), count);
+            }
+        }
+        return replicas;
+    }
+
+    private static int pgs(Cluster cluster, String which) {
+        return cluster.status().at("/pgs/" + which).asInt(-1);
+    }
+
+    /** So many disks have all placement groups, each the same share, and nothing moves any more. */
+    private static void awaitSpread(Cluster cluster, int disks) {
+        Awaitility.await("all on " + disks + " disks")
+                .atMost(PATIENCE)
+                .until(
+                        () -> replicas(cluster),
+                        all -> {
+                            int total = all.values().stream().mapToInt(n -> n).sum();
+                            return all.values().stream().filter(n -> n > 0).count() == disks
+                                    && all.values().stream()
+                                            .allMatch(n ->
+                                                    n == 0 || Math.abs(n - total / disks) <= 1);
+                        });
+        Awaitility.await("all are there")
+                .atMost(PATIENCE)
+                .until(() -> pgs(cluster, "degraded") == 0 && pgs(cluster, "recovering") == 0);
+    }
+
+    private static void addServer(Cluster cluster) throws IOException {
+        Path folder = Files.createDirectory(cluster.state().resolve("data-4"));
+        String like = Files.readString(cluster.state().resolve("data-1/config.toml"));
+        Files.writeString(
+                folder.resolve("config.toml"),
+                like.replaceAll("(?m)^(metrics_address|jmx_address).*\n", "")
+                        .replaceAll("(?m)^listen = .*", "listen = \"127.0.0.1:0\"")
+                        .replace("server-1", "server-4"));
+        cluster.start("data-4", "dataserver");
+    }
+
+    private void checkAll() {
+        files.stream().map(MarkedFile::beginCheck).toList().forEach(files.getFirst()::awaitEnd);
+    }
+
+    private void writeAll() {
+        files.stream().map(MarkedFile::beginWrite).toList().forEach(files.getFirst()::awaitEnd);
+    }
+
+    @Test
+    void dataMovesToWhereThereIsRoomAndSurvivesALoss() throws Exception {
+        try (Cluster cluster = Cluster.temporary("--processes").layOut()) {
+            cluster.configure(
+                    "mds-1",
+                    c -> c.replace("[data_servers]", "[data_servers]\ndown_out_interval = \"5s\""));
+            cluster.up();
+            for (int i = 0; i < FILES; i++) {
+                files.add(new MarkedFile(cluster, cluster.mnt().resolve("f" + i)));
+            }
+            awaitSpread(cluster, 3);
+            try (Mount second = cluster.mount("second");
+                    Load load = new Load(second)) {
+                addServer(cluster);
+                awaitSpread(cluster, 4);
+                checkAll();
+                writeAll();
+
+                Cluster.kill9(List.of(cluster.process("data-2").orElseThrow()));
+                writeAll();
+                awaitSpread(cluster, 3);
+                checkAll();
+                writeAll();
+
+                cluster.start("data-2", "dataserver");
+                awaitSpread(cluster, 4);
+                checkAll();
+                writeAll();
+                checkAll();
+                assertThat(load.isAlive()).as("the load beside it").isTrue();
+            }
+            Cluster.kill9(List.of(cluster.process("data-1").orElseThrow()));
+            checkAll(); // also from the one that was away
+            Shell.run("ls", "-lR", cluster.mnt().toString()).ok();
+        }
+    }
+}
