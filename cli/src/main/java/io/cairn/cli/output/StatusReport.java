@@ -269,7 +269,7 @@ public final class StatusReport {
     }
 
     private long groupsWith(Predicate<PlacementGroup> which) {
-        return map.getPgsList().stream().filter(which).count();
+        return status.getMap().getPgsList().stream().filter(which).count();
     }
 
     private static boolean isOut(DiskStatus disk) {

@@ -40,6 +40,10 @@ final class Primary {
     private long nowNanos;
     private long askedNanos;
     private long lookedNanos;
+
+    /** For silent members, in this epoch. */
+    private boolean looked;
+
     private boolean belowMinimum;
     private PgState state = PgState.IDLE;
 
@@ -68,6 +72,7 @@ final class Primary {
         members = who.inSync().stream().mapToInt(Integer::intValue).toArray();
         backups = Arrays.copyOfRange(members, 1, members.length);
         belowMinimum = who.belowMinimum();
+        looked = false;
         this.nowNanos = nowNanos;
         peers.clear();
         for (int backup : backups) {
@@ -422,6 +427,11 @@ final class Primary {
             return;
         }
         lookedNanos = nowNanos;
+        if (!looked) { // the clock may not have been told before
+            looked = true;
+            peers.forEach(p -> p.heardNanos = nowNanos);
+            return;
+        }
         boolean waits = state != PgState.ACTIVE || log.committed() < log.lastSequence();
         List<Integer> awaited = waits ? awaited() : List.of();
         for (PeerProgress peer : peers) {

@@ -108,6 +108,7 @@ class PrimaryTest {
     @Test
     void aMemberThatSaysNothingWhileItIsWaitedForIsTold() {
         replica.tick(10_000 * MILLI);
+        assertThat(silent()).as("the clock was not told before").isEmpty();
         submit(Ops.write(7, 1, 1, 0, 8));
         out.sync(replica);
         replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
