@@ -256,7 +256,8 @@ class TruncationWaitsTest {
             if (answer.status().ok()) {
                 assertThat(answer.get().getApplied()).isFalse();
             } else {
-                assertThat(answer.status().advice()).isEqualTo(Advice.NOT_LEADER);
+                // RETRY: the lease was over for a moment when it asked, as on a busy machine.
+                assertThat(answer.status().advice()).isIn(Advice.NOT_LEADER, Advice.RETRY);
             }
             await().atMost(PATIENCE)
                     .until(() ->
