@@ -270,6 +270,12 @@ public final class PgLoop {
         return channel;
     }
 
+    /** Whether the map says that the server of the disk is up. */
+    boolean isUp(int diskId) {
+        Server server = map.serverOfDisk(diskId);
+        return server != null && server.getUp();
+    }
+
     /** Id of the server that has the disk, for messages. */
     public String serverOf(int diskId) {
         Server server = map.serverOfDisk(diskId);

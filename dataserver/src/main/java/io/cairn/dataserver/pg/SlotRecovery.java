@@ -88,6 +88,9 @@ final class SlotRecovery implements RecoveryOutputs {
 
     @Override
     public void sendAsk(int to, long pgEpoch, long number) {
+        if (!owner.isUp(to)) {
+            return; // it is asked again soon
+        }
         call(
                 to,
                 Method.PG_LEARNER_ASK_VALUE,
