@@ -120,13 +120,10 @@ public final class PgTables {
         }
         if (!used.isEmpty()) {
             for (Disk disk : map.disks()) {
-                if (!used.contains(disk.getId())) {
+                if (!used.contains(disk.getId()) && !disk.getOut() && !disk.getAbsent()) {
                     warnings.add(
-                            "disk "
-                                    + disk.getId()
-                                    + " of data server "
-                                    + disk.getServer()
-                                    + " is unused: it came after the PG table was made");
+                            "disk %d of data server %d has no placement groups yet: 'cairn balance --plan' says how many move to it, or what holds them"
+                                    .formatted(disk.getId(), disk.getServer()));
                 }
             }
         }
