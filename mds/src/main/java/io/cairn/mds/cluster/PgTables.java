@@ -19,9 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the PG table of a pool that has none once enough disks have registered. Moving PGs later
- * needs backfill, which does not exist yet: until then disks that come later stay unused. The
- * control thread only.
+ * Makes the PG table of a pool that has none once enough disks have registered; {@link
+ * Placement} moves PGs later. The control thread only.
  */
 public final class PgTables {
     private static final Logger LOG = LoggerFactory.getLogger(PgTables.class);

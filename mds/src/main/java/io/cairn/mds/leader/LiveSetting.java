@@ -64,9 +64,9 @@ enum LiveSetting {
         return meaning;
     }
 
-    /** Whether the configuration says what counts before it is set. */
-    boolean isConfigurable() {
-        return this == REAPER_RATE;
+    /** Whether no configuration says what counts before it is set. */
+    boolean isBuiltIn() {
+        return this != REAPER_RATE;
     }
 
     /** EINVAL where the value is none. */

@@ -135,7 +135,7 @@ public final class LiveSettings {
                             .setSet(setting.isSet(present))
                             .setAllowed(setting.allowed())
                             .setMeaning(setting.meaning())
-                            .setConfigurable(setting.isConfigurable()));
+                            .setBuiltIn(setting.isBuiltIn()));
         }
         return all.build();
     }

@@ -149,7 +149,8 @@ class DrainsTest {
         assertThat(two.getStopping()).isEqualTo(1);
         assertThat(two.getStopped()).isZero();
         assertThat(two.getStepsList())
-                .containsExactly("pool data has 3 replicas and needs 2 in sync: stop fewer at once");
+                .containsExactly(
+                        "pool data has 3 replicas and needs 2 in sync: stop fewer at once");
         update.getPoolsBuilder(0).setMinSize(3);
         assertThat(stop(Set.of(40, 41)).getStepsList())
                 .containsExactly(
