@@ -94,10 +94,7 @@ final class PlacementCommandsTest {
     }
 
     private static DiskStatus.Builder reported(int disk) {
-        return DiskStatus.newBuilder()
-                .setDisk(disk)
-                .setData("/disk/" + disk)
-                .setUsedBytes(1 << 20);
+        return DiskStatus.newBuilder().setDisk(disk).setData("/disk/" + disk).setUsedBytes(1 << 20);
     }
 
     /** One disk in each state; the placement group moves from disk 5 to disk 2. */

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the PG table of a pool that has none once enough disks have registered; {@link
- * Placement} moves PGs later. The control thread only.
+ * Makes the PG table of a pool that has none once enough disks have registered; {@link Placement}
+ * moves PGs later. The control thread only.
  */
 public final class PgTables {
     private static final Logger LOG = LoggerFactory.getLogger(PgTables.class);

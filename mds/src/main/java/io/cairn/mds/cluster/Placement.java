@@ -57,6 +57,9 @@ public final class Placement {
 
     private @Nullable Plan plan;
 
+    /** The plan is right for the map of this epoch. */
+    private long plannedEpoch = -1;
+
     /** What was looked at when no group could move; null: nothing yet. */
     private @Nullable Settled settled;
 
@@ -96,6 +99,7 @@ public final class Placement {
     public void begin() {
         awaySince.clear();
         plan = null;
+        plannedEpoch = -1;
         settled = null;
     }
 
@@ -290,14 +294,18 @@ public final class Placement {
 
     /** The replicas that every group is to have; computed when disks, servers or pools change. */
     private Map<Integer, List<Integer>> table(ClusterMap map) {
+        @Nullable Plan known = plan;
+        if (known != null && map.epoch() == plannedEpoch) {
+            return known.table;
+        }
         List<Object> inputs = new ArrayList<>(map.disks());
         inputs.addAll(map.pools());
         map.servers().forEach(s -> inputs.add(List.of(s.getId(), s.getHost(), s.getRack())));
-        @Nullable Plan known = plan;
         if (known == null || !known.inputs.equals(inputs)) {
             known = new Plan(inputs, table(map, MapState.of(map.toUpdate())));
             plan = known;
         }
+        plannedEpoch = map.epoch();
         return known.table;
     }
 

@@ -263,6 +263,7 @@ class PlacementTest {
         cluster(4);
         flags = new Placement.Flags(true, false);
         up(2, false);
+        while (step()) {}
         later(TimeUnit.MINUTES.toNanos(30));
         while (step()) {}
         assertThat(replicas()).containsOnlyKeys(10, 20, 30, 40);
@@ -287,11 +288,13 @@ class PlacementTest {
                 assertThat(map.pg(group.getPg())).isEqualTo(group);
             }
         }
+        change(MapUpdate.newBuilder().addDisks(disk(2)));
+        assertThat(step()).isFalse();
         flags = Placement.Flags.NONE;
         assertThat(placement.toCopy(map, true, now)).isPositive();
         assertThat(placement.toCopy(map, false, now)).isZero();
         settle(SIZE);
-        assertThat(replicas().values()).allMatch(n -> Math.abs(n - PGS * SIZE / 4) <= 1);
+        assertThat(replicas().values()).allMatch(n -> Math.abs(n - PGS * SIZE / 5) <= 1);
     }
 
     /** A drained disk that was taken away must not count against those that fail later. */
