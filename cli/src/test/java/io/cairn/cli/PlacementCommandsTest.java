@@ -261,7 +261,7 @@ final class PlacementCommandsTest {
 
     @Test
     void badCommandLinesAreRefusedHere() {
-        assertThat(run("disk")).isEqualTo(2);
+        assertThat(server.run("disk")).isEqualTo(2);
         assertThat(run("disk", "drain")).isEqualTo(2);
         assertThat(run("disk", "drain", "data-1")).isEqualTo(2);
         assertThat(run("balance")).isEqualTo(2);
