@@ -139,7 +139,11 @@ public final class PlacementRequests {
                     Set<Integer> disks =
                             Drains.meant(present, wanted.getDisksList(), wanted.getServersList());
                     request.reply(
-                            new StopCheck(present, disks, d -> sets.serves(present, d, now))
+                            new StopCheck(
+                                            present,
+                                            disks,
+                                            d -> sets.serves(present, d, now),
+                                            (group, d) -> sets.isSure(present, group, d, now))
                                     .reply());
                 });
     }

@@ -6,21 +6,25 @@ import io.cairn.common.proto.CanStopReply;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiPredicate;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Whether every placement group has {@code min_size} members in sync without some disks, and what
- * to wait for where one has not. A member counts only if it serves: in the seconds before a dead
- * server leaves the in-sync sets it must not be counted on. One use by one thread.
+ * to wait for where one has not. A member counts only if it surely serves: in the seconds before a
+ * server that died or was started anew leaves the in-sync sets it must not be counted on. One use
+ * by one thread.
  */
 final class StopCheck {
     private final ClusterMap map;
     private final Set<Integer> disks;
     private final IntPredicate serves;
+    private final BiPredicate<PlacementGroup, Integer> isSure;
     private final Set<String> steps = new TreeSet<>();
 
     /** Replicas that serve and are not in sync yet, by pool. */
@@ -29,11 +33,17 @@ final class StopCheck {
     /**
      * @param disks that are to be stopped
      * @param serves whether a disk does now
+     * @param isSure whether it does, and stays a member of a group that it is one of
      */
-    StopCheck(ClusterMap map, Set<Integer> disks, IntPredicate serves) {
+    StopCheck(
+            ClusterMap map,
+            Set<Integer> disks,
+            IntPredicate serves,
+            BiPredicate<PlacementGroup, Integer> isSure) {
         this.map = map;
         this.disks = disks;
         this.serves = serves;
+        this.isSure = isSure;
     }
 
     CanStopReply reply() {
@@ -42,11 +52,10 @@ final class StopCheck {
         for (PlacementGroup group : map.pgs()) {
             @Nullable Pool pool = map.pool(PgHash.poolOf(group.getPg()));
             int least = pool == null ? 1 : pool.getMinSize();
-            long now = group.getInSyncList().stream().filter(serves::test).count();
-            long then =
-                    group.getInSyncList().stream()
-                            .filter(d -> serves.test(d) && !disks.contains(d))
-                            .count();
+            List<Integer> sure =
+                    group.getInSyncList().stream().filter(d -> isSure.test(group, d)).toList();
+            int now = sure.size();
+            long then = sure.stream().filter(d -> !disks.contains(d)).count();
             if (then < least) {
                 stopping++;
                 stopped += now < least ? 1 : 0;
@@ -76,7 +85,7 @@ final class StopCheck {
             if (!serves.test(disk)) {
                 isWhole = false;
                 steps.add(notServing(disk));
-            } else if (!group.getInSyncList().contains(disk)) {
+            } else if (!group.getInSyncList().contains(disk) || !isSure.test(group, disk)) {
                 isWhole = false;
                 learning.merge(pool == null ? "?" : pool.getName(), 1, Integer::sum);
             }

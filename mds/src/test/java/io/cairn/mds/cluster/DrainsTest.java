@@ -137,7 +137,8 @@ class DrainsTest {
 
     private CanStopReply stop(Set<Integer> disks, Integer... notServing) {
         List<Integer> not = List.of(notServing);
-        return new StopCheck(map(), disks, d -> !not.contains(d)).reply();
+        return new StopCheck(map(), disks, d -> !not.contains(d), (_, d) -> !not.contains(d))
+                .reply();
     }
 
     @Test
@@ -176,6 +177,19 @@ class DrainsTest {
         update.setServers(3, server(3).toBuilder().setUp(false));
         assertThat(stop(Set.of(10), 30).getStepsList())
                 .containsExactly("data server 3 (h:3) is down: start it");
+    }
+
+    /** It is in sync by the map, and is about to leave. */
+    @Test
+    void aServerThatWasStartedAnewDoesNotCount() {
+        update.addPgs(group(0, 10, 20, 30));
+        CanStopReply reply =
+                new StopCheck(map(), Set.of(10, 11), _ -> true, (_, d) -> d != 20).reply();
+        assertThat(reply.getStopping()).isEqualTo(1);
+        assertThat(reply.getStopped()).isZero();
+        assertThat(reply.getStepsList())
+                .containsExactly(
+                        "replicas of pool data that are brought up to date: 1; wait for them");
     }
 
     // ---- the plan -----------------------------------------------------------
