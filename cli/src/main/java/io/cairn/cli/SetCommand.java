@@ -31,14 +31,14 @@ final class SetCommand extends ClusterCommand {
             paramLabel = "[NAME VALUE]",
             hideParamSyntax = true,
             completionCandidates = Names.class,
-            description = "NAME: such as reaper.rate.")
+            description = "NAME: such as reaper.rate or noout.")
     private List<String> words = List.of();
 
     /** For the shell. What there is, the leader knows. */
     static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {
-            return List.of("reaper.rate").iterator();
+            return List.of("reaper.rate", "noout", "norebalance").iterator();
         }
     }
 
@@ -92,7 +92,10 @@ final class SetCommand extends ClusterCommand {
     }
 
     private static String from(Setting setting) {
-        return setting.getSet() ? "cairn set" : "configuration";
+        if (setting.getSet()) {
+            return "cairn set";
+        }
+        return setting.getBuiltIn() ? "default" : "configuration";
     }
 
     private static Map<String, Object> asMap(Setting setting) {

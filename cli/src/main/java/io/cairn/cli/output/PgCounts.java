@@ -73,6 +73,7 @@ record PgCounts(
                 + text(unknown, "not known")
                 + text(inSync.degraded(), "degraded")
                 + text(inSync.belowMinimum(), "below min_size")
+                + text(inSync.moving(), "moving")
                 + text(recovering, "replicas recovering");
     }
 
@@ -88,6 +89,7 @@ record PgCounts(
         json.put("unknown", unknown);
         json.put("degraded", inSync.degraded());
         json.put("below_min_size", inSync.belowMinimum());
+        json.put("moving", inSync.moving());
         json.put("recovering", recovering);
         return json;
     }

@@ -27,10 +27,12 @@ public final class StatusReport {
     private final StatusReply status;
     private final List<String> warnings;
     private final PartReleases releases;
+    private final DiskTable disks;
 
     private StatusReport(StatusReply status) {
         this.status = status;
-        this.warnings = warnings(status);
+        this.disks = new DiskTable(status);
+        this.warnings = warnings(status, disks);
         this.releases = new PartReleases(status);
     }
 
@@ -66,6 +68,7 @@ public final class StatusReport {
         json.put("inodes_used", status.getSpace().getInodesUsed());
         Backlog.of(status).putInto(json);
         json.put("pgs", PgCounts.of(status).asMap());
+        json.put("moving", CopyBacklog.of(status).asMap());
         json.put("releases", releases.byRelease());
         List<Object> mds = new ArrayList<>();
         for (MdsMember member : status.getMembersList()) {
@@ -165,7 +168,7 @@ public final class StatusReport {
                     out.printf(
                             "          disk %d  %s%s used of %s, WAL %s of %s%n",
                             disk.getId(),
-                            isOut(d) ? "OUT  " : "",
+                            mark(disk, d),
                             Sizes.text(d.getUsedBytes()),
                             Sizes.text(disk.getCapacityBytes()),
                             Sizes.text(d.getWalUsedBytes()),
@@ -180,6 +183,9 @@ public final class StatusReport {
         }
         if (map.getPgsCount() > 0) {
             out.printf("pgs       %s%n", PgCounts.of(status).text());
+        }
+        if (!CopyBacklog.of(status).isEmpty()) {
+            out.printf("moving    %s%n", CopyBacklog.of(status).text());
         }
         for (SessionStatus session : status.getSessionsList()) {
             out.printf(
@@ -218,10 +224,10 @@ public final class StatusReport {
                 .orElse(null);
     }
 
-    private static List<String> warnings(StatusReply status) {
+    private static List<String> warnings(StatusReply status, DiskTable disks) {
         List<String> warnings = new ArrayList<>(status.getWarningsList());
         for (Server server : status.getMap().getServersList()) {
-            if (!server.getUp()) {
+            if (!server.getUp() && !disks.isDrained(server)) {
                 warnings.remove("data server %d is down".formatted(server.getId()));
                 warnings.add(
                         "data server %d (%s) is down: start it, its replicas are then brought up to date"
@@ -251,6 +257,7 @@ public final class StatusReport {
             Map<String, Object> json = new LinkedHashMap<>();
             json.put("id", disk.getId());
             json.put("data", d.getData());
+            json.put("state", this.disks.state(disk).json());
             json.put("out", isOut(d));
             if (isOut(d)) {
                 json.put("cause", d.getCause());
@@ -270,6 +277,14 @@ public final class StatusReport {
 
     private long groupsWith(Predicate<PlacementGroup> which) {
         return status.getMap().getPgsList().stream().filter(which).count();
+    }
+
+    private String mark(Disk disk, DiskStatus now) {
+        String out = isOut(now) ? "OUT  " : "";
+        return switch (disks.state(disk)) {
+            case DRAINED, DRAINING, ABSENT -> disks.state(disk).text() + "  " + out;
+            case AWAY, OUT_OF_SERVICE, UNKNOWN, SERVING -> out;
+        };
     }
 
     private static boolean isOut(DiskStatus disk) {

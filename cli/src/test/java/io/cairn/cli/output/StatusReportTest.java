@@ -204,6 +204,50 @@ class StatusReportTest {
     }
 
     @Test
+    void whatIsStillToBeCopiedIsShownWithItsRateAndItsEnd() {
+        MapUpdate.Builder map =
+                MapUpdate.newBuilder()
+                        .addPools(Pool.newBuilder().setId(1).setSize(2).setMinSize(1))
+                        .addPgs(moving(0, List.of(10, 20), List.of(10, 30)))
+                        .addPgs(moving(1, List.of(10, 20), List.of(20, 10, 30)))
+                        .addPgs(moving(2, List.of(10, 20), List.of(10)));
+        StatusReply status =
+                StatusReply.newBuilder()
+                        .setMap(map)
+                        .setReplicasToCopy(90)
+                        .setCopyRate(1.5)
+                        .setCopyEtaSeconds(60)
+                        .build();
+        assertThat(lines(status, "moving"))
+                .containsExactly(
+                        "moving    1 placement groups, 90 replicas still to be copied, 1.50 replicas/s, done in about 60 s");
+        assertThat(lines(status, "pgs").getFirst()).contains("1 degraded, 1 moving");
+        assertThat(StatusReport.of(status).asMap())
+                .containsEntry(
+                        "moving",
+                        Map.of(
+                                "pgs",
+                                1,
+                                "replicas_to_copy",
+                                90,
+                                "replicas_per_second",
+                                1.5,
+                                "eta_seconds",
+                                60.0));
+        StatusReply unsaid = status.toBuilder().setCopyRate(0).setCopyEtaSeconds(-1).build();
+        assertThat(lines(unsaid, "moving").getFirst()).endsWith("still to be copied");
+        assertThat(lines(StatusReply.getDefaultInstance(), "moving")).isEmpty();
+    }
+
+    private static PlacementGroup.Builder moving(
+            int index, List<Integer> replicas, List<Integer> inSync) {
+        return PlacementGroup.newBuilder()
+                .setPg((1 << 16) + index)
+                .addAllReplicas(replicas)
+                .addAllInSync(inSync);
+    }
+
+    @Test
     void theBacklogIsShownWithItsRateAndItsEnd() {
         assertThat(lines(StatusReply.getDefaultInstance(), "deleting")).isEmpty();
         assertThat(deleting(90))

@@ -28,14 +28,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Registrations, heartbeats and joins of data servers, and what the map says of a server that is
- * silent. The control thread only, except for {@link #all}.
+ * silent. The control thread only, except for {@link #all} and {@link #copies}.
  */
 public final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
@@ -49,6 +51,7 @@ public final class DataServers {
     private final IntSupplier featureLevel;
     private final ServerLeases servers;
     private final InSyncChanges inSync;
+    private final PlacementRequests placementRequests;
 
     /** Servers of which the map says what they can do, or that were asked to register again. */
     private final Set<Integer> described = new HashSet<>();
@@ -56,6 +59,7 @@ public final class DataServers {
     /**
      * @param lease of a data server that registers
      * @param absence when what a disk has is placed elsewhere
+     * @param held what an administrator holds back of placement
      * @param featureLevel of the group: by it, the map has what all members know
      */
     public DataServers(
@@ -66,6 +70,7 @@ public final class DataServers {
             NanoClock clock,
             Duration lease,
             Placement.Times absence,
+            Supplier<Placement.Flags> held,
             IntSupplier featureLevel) {
         this.leadership = leadership;
         this.map = map;
@@ -76,14 +81,12 @@ public final class DataServers {
         this.featureLevel = featureLevel;
         this.servers = new ServerLeases(lease.toNanos());
         InSyncSets sets = new InSyncSets(servers);
-        this.inSync =
-                new InSyncChanges(
-                        sets,
-                        new Placement(sets, absence),
-                        () -> featureLevel.getAsInt() >= Features.RECOVERY,
-                        map,
-                        changes,
-                        clock);
+        Placement placement = new Placement(sets, absence, held);
+        BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
+        this.inSync = new InSyncChanges(sets, placement, isPlacing, map, changes, clock);
+        this.placementRequests =
+                new PlacementRequests(
+                        leadership, map, changes, servers, sets, placement, held, isPlacing, clock);
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */
@@ -303,6 +306,16 @@ public final class DataServers {
      */
     public boolean allBeyond(long epoch) {
         return servers.allBeyond(map.get(), epoch);
+    }
+
+    /** What administrators ask of placement. */
+    public PlacementRequests placementRequests() {
+        return placementRequests;
+    }
+
+    /** What is still to be copied. Any thread. */
+    public Copies copies() {
+        return inSync.copies();
     }
 
     /** Any thread. */

@@ -4,10 +4,13 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MemberSilentRequest;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -17,10 +20,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Brings into the map what {@link InSyncSets} decides, and logs it, one line for each change. What
  * is decided at ticks is one change at a time; learners that ask while other changes are made join
- * together. The control thread only.
+ * together. The control thread only, except for {@link #copies}.
  */
 final class InSyncChanges {
     private static final Logger LOG = LoggerFactory.getLogger(InSyncChanges.class);
+    private static final long COUNT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final InSyncSets sets;
     private final Placement placement;
@@ -28,6 +32,9 @@ final class InSyncChanges {
     private final CurrentMap map;
     private final MapChanges changes;
     private final NanoClock clock;
+
+    private final CopyProgress progress = new CopyProgress();
+    private long countedNanos;
 
     /** The change that a tick has begun; null when it is made, or failed. */
     private @Nullable CompletableFuture<ClusterMap> atTick;
@@ -66,6 +73,8 @@ final class InSyncChanges {
     void begin(long fromNanos) {
         sets.begin(fromNanos);
         placement.begin();
+        progress.begin();
+        countedNanos = fromNanos - COUNT_NANOS;
         atTick = null;
         joins = new Joins();
     }
@@ -79,11 +88,15 @@ final class InSyncChanges {
     }
 
     void tick() {
+        ClusterMap present = map.get();
+        long now = clock.nanos();
+        if (now - countedNanos >= COUNT_NANOS) {
+            countedNanos = now;
+            progress.left(placement.toCopy(present, isPlacing.getAsBoolean(), now), now);
+        }
         if (atTick != null) {
             return;
         }
-        ClusterMap present = map.get();
-        long now = clock.nanos();
         if (sets.isLeaving(present, now)) {
             atTick(base -> sets.leaving(base, clock.nanos()));
         } else if (sets.isSettling(present, now)) {
@@ -117,22 +130,43 @@ final class InSyncChanges {
         Joins asked = joins;
         asked.wanted.add(wanted);
         if (asked.wanted.size() == 1) {
+            AtomicInteger joined = new AtomicInteger();
             var _ =
                     change(
                                     base -> {
                                         taken(asked);
-                                        return sets.joining(base, asked.wanted, clock.nanos());
+                                        InSyncSets.@Nullable Change change =
+                                                sets.joining(base, asked.wanted, clock.nanos());
+                                        joined.set(joined(base, change));
+                                        return change;
                                     })
                             .whenComplete((now, failure) -> {
                                 taken(asked);
                                 if (failure != null) {
                                     asked.done.completeExceptionally(failure);
                                 } else {
+                                    progress.copied(joined.get(), clock.nanos());
                                     asked.done.complete(now);
                                 }
                             });
         }
         return asked.done;
+    }
+
+    private static int joined(ClusterMap base, InSyncSets.@Nullable Change change) {
+        int joined = 0;
+        if (change != null) {
+            for (PlacementGroup group : change.update().getPgsList()) {
+                @Nullable PlacementGroup before = base.pg(group.getPg());
+                joined += group.getInSyncCount() - (before == null ? 0 : before.getInSyncCount());
+            }
+        }
+        return joined;
+    }
+
+    /** What is still to be copied. Any thread. */
+    Copies copies() {
+        return progress.latest();
     }
 
     /** Who asks from now on is not among them. */

@@ -251,7 +251,7 @@ public final class InSyncSets {
     private Map<Integer, String> leaving(ClusterMap base, PlacementGroup group, long nowNanos) {
         List<Integer> sure =
                 group.getInSyncList().stream()
-                        .filter(d -> serves(base, d, nowNanos) && restart(group, d) == null)
+                        .filter(d -> isSure(base, group, d, nowNanos))
                         .toList();
         Map<Integer, String> leave = new HashMap<>();
         if (sure.isEmpty() || sure.size() == group.getInSyncCount()) {
@@ -301,6 +301,11 @@ public final class InSyncSets {
             }
         }
         return false;
+    }
+
+    /** Whether the disk serves, and is not about to leave the group since it was started anew. */
+    boolean isSure(ClusterMap base, PlacementGroup group, int disk, long nowNanos) {
+        return serves(base, disk, nowNanos) && restart(group, disk) == null;
     }
 
     /** Whether this leader knows that the disk serves. */

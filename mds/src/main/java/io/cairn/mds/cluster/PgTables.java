@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the PG table of a pool that has none once enough disks have registered. What moves later is
- * {@link Placement}'s. The control thread only.
+ * Makes the PG table of a pool that has none once enough disks have registered; {@link Placement}
+ * moves PGs later. The control thread only.
  */
 public final class PgTables {
     private static final Logger LOG = LoggerFactory.getLogger(PgTables.class);
@@ -119,13 +119,10 @@ public final class PgTables {
         }
         if (!used.isEmpty()) {
             for (Disk disk : map.disks()) {
-                if (!used.contains(disk.getId())) {
+                if (!used.contains(disk.getId()) && !disk.getOut() && !disk.getAbsent()) {
                     warnings.add(
-                            "disk "
-                                    + disk.getId()
-                                    + " of data server "
-                                    + disk.getServer()
-                                    + " is unused: it came after the PG table was made");
+                            "disk %d of data server %d has no placement groups yet: 'cairn balance --plan' says how many move to it, or what holds them"
+                                    .formatted(disk.getId(), disk.getServer()));
                 }
             }
         }

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * interval: what it had is placed elsewhere then. It is no more when it is back. No disk becomes
  * absent when a pool would have too few failure domains left, or when a quarter of all disks is:
  * then it is rather a network or a rack that failed, and copying everything would make it worse.
+ * What an administrator holds back ({@link Flags}) counts from the next tick on.
  *
  * <p>Nothing moves while a server does not recover learners: as primary it could never end a move.
  *
@@ -48,12 +50,18 @@ public final class Placement {
 
     private final InSyncSets sets;
     private final Times times;
+    private final Supplier<Flags> flags;
 
     /** Of disks that do not serve: since when this leader knows. */
     private final Map<Integer, Long> awaySince = new HashMap<>();
 
     private @Nullable Plan plan;
-    private long settledEpoch;
+
+    /** The plan is right for the map of this epoch. */
+    private long plannedEpoch = -1;
+
+    /** What was looked at when no group could move; null: nothing yet. */
+    private @Nullable Settled settled;
 
     /**
      * @param down how long the server of a disk is down before the disk is absent
@@ -62,20 +70,37 @@ public final class Placement {
     public record Times(Duration down, Duration failed) {}
 
     /**
+     * What an administrator holds back.
+     *
+     * @param noOut no disk becomes absent
+     * @param noRebalance no group moves unless a replica of it is on a drained or absent disk
+     */
+    public record Flags(boolean noOut, boolean noRebalance) {
+        public static final Flags NONE = new Flags(false, false);
+    }
+
+    private record Settled(long mapEpoch, Flags flags) {}
+
+    /**
      * @param table the replicas of each group
      */
     private record Plan(List<Object> inputs, Map<Integer, List<Integer>> table) {}
 
-    public Placement(InSyncSets sets, Times times) {
+    /**
+     * @param flags as they are whenever it is asked
+     */
+    public Placement(InSyncSets sets, Times times, Supplier<Flags> flags) {
         this.sets = sets;
         this.times = times;
+        this.flags = flags;
     }
 
     /** On becoming leader. */
     public void begin() {
         awaySince.clear();
         plan = null;
-        settledEpoch = 0;
+        plannedEpoch = -1;
+        settled = null;
     }
 
     // ---- absent disks -------------------------------------------------------------------------
@@ -104,7 +129,10 @@ public final class Placement {
                 absent.remove(disk.getId());
                 update.addDisks(disk.toBuilder().setAbsent(false));
                 said.add("disk " + disk.getId() + " is back, and is given placement groups again");
-            } else if (!disk.getAbsent() && away && isLate(base, disk, nowNanos)) {
+            } else if (!disk.getAbsent()
+                    && away
+                    && !flags.get().noOut()
+                    && isLate(base, disk, nowNanos)) {
                 absent.add(disk.getId());
                 if (mayBe(base, absent)) {
                     update.addDisks(disk.toBuilder().setAbsent(true));
@@ -134,12 +162,14 @@ public final class Placement {
     private static boolean mayBe(ClusterMap base, Set<Integer> absent) {
         MapUpdate.Builder without = base.toUpdate().toBuilder().clearDisks();
         int placed = 0;
+        int away = 0;
         for (Disk disk : base.disks()) {
             placed += disk.getOut() ? 0 : 1;
+            away += !disk.getOut() && absent.contains(disk.getId()) ? 1 : 0;
             without.addDisks(disk.toBuilder().setAbsent(absent.contains(disk.getId())));
         }
         MapState then = MapState.of(without.build());
-        return absent.size() <= placed * MOST_ABSENT
+        return away <= placed * MOST_ABSENT
                 && base.pools().stream()
                         .allMatch(p -> PgPlanner.domainCount(then, p) >= p.getSize());
     }
@@ -148,22 +178,51 @@ public final class Placement {
 
     /** Whether some group can move now. */
     public boolean isMoving(ClusterMap map, long nowNanos) {
-        if (map.epoch() == settledEpoch) {
+        Settled now = new Settled(map.epoch(), flags.get());
+        if (now.equals(settled)) {
             return false;
         }
-        if (!map.servers().stream().allMatch(Server::getRecovers)
-                || map.pgs().stream().allMatch(g -> isPlaced(map, g))) {
-            settledEpoch = map.epoch();
+        if (!isAnyAbleToMove(map) || map.pgs().stream().allMatch(g -> isPlaced(map, g))) {
+            settled = now;
             return false;
         }
         return moving(map, nowNanos) != null;
     }
 
-    private boolean isPlaced(ClusterMap map, PlacementGroup group) {
+    /** False beside a server that could not bring learners up to date. */
+    static boolean isAnyAbleToMove(ClusterMap map) {
+        return map.servers().stream().allMatch(Server::getRecovers);
+    }
+
+    /** The replicas that a group has once it has moved; those it has where it stays. */
+    List<Integer> target(ClusterMap map, PlacementGroup group) {
         @Nullable List<Integer> wanted = table(map).get(group.getPg());
-        return wanted == null
-                || (wanted.getFirst() == group.getReplicas(0)
-                        && group.getReplicasList().containsAll(wanted));
+        return wanted == null || !mayMove(map, group) ? group.getReplicasList() : wanted;
+    }
+
+    /** Replicas on disks that serve which are not in sync, once all groups have moved. */
+    int toCopy(ClusterMap map, boolean isPlacing, long nowNanos) {
+        boolean moves = isPlacing && isAnyAbleToMove(map);
+        int left = 0;
+        for (PlacementGroup group : map.pgs()) {
+            for (int disk : moves ? target(map, group) : group.getReplicasList()) {
+                if (!group.getInSyncList().contains(disk) && sets.serves(map, disk, nowNanos)) {
+                    left++;
+                }
+            }
+        }
+        return left;
+    }
+
+    private boolean isPlaced(ClusterMap map, PlacementGroup group) {
+        List<Integer> target = target(map, group);
+        return target.getFirst() == group.getReplicas(0)
+                && group.getReplicasList().containsAll(target);
+    }
+
+    private boolean mayMove(ClusterMap map, PlacementGroup group) {
+        return !flags.get().noRebalance()
+                || group.getReplicasList().stream().anyMatch(d -> !isPlaceable(map, d));
     }
 
     /** Gives some groups their new replicas; null if none can move now. */
@@ -176,7 +235,7 @@ public final class Placement {
                         .sorted(Comparator.comparingInt(PlacementGroup::getInSyncCount))
                         .toList();
         for (PlacementGroup group : byNeed) {
-            List<Integer> wanted = table(base).getOrDefault(group.getPg(), List.of());
+            List<Integer> wanted = target(base, group);
             List<Integer> learners = new ArrayList<>(wanted);
             learners.removeAll(group.getInSyncList());
             boolean free =
@@ -228,21 +287,25 @@ public final class Placement {
                                 && isPlaceable(map, d));
     }
 
-    private static boolean isPlaceable(ClusterMap map, int disk) {
-        return map.disks().stream()
-                .anyMatch(d -> d.getId() == disk && !d.getOut() && !d.getAbsent());
+    private static boolean isPlaceable(ClusterMap map, int id) {
+        @Nullable Disk disk = map.disk(id);
+        return disk != null && !disk.getOut() && !disk.getAbsent();
     }
 
     /** The replicas that every group is to have; computed when disks, servers or pools change. */
     private Map<Integer, List<Integer>> table(ClusterMap map) {
+        @Nullable Plan known = plan;
+        if (known != null && map.epoch() == plannedEpoch) {
+            return known.table;
+        }
         List<Object> inputs = new ArrayList<>(map.disks());
         inputs.addAll(map.pools());
         map.servers().forEach(s -> inputs.add(List.of(s.getId(), s.getHost(), s.getRack())));
-        @Nullable Plan known = plan;
         if (known == null || !known.inputs.equals(inputs)) {
             known = new Plan(inputs, table(map, MapState.of(map.toUpdate())));
             plan = known;
         }
+        plannedEpoch = map.epoch();
         return known.table;
     }
 

@@ -85,7 +85,10 @@ public final class AgreedSettings {
         submit(
                 term,
                 // Not what an administrator sets: that may have changed meanwhile.
-                wanted.toBuilder().clearReaperInodesPerSecond().build(),
+                ClusterSettings.newBuilder()
+                        .setLeaderLeaseNanos(wanted.getLeaderLeaseNanos())
+                        .setFeatureLevel(wanted.getFeatureLevel())
+                        .build(),
                 () -> {
                     changing = null;
                     lease.use(state.settings().getLeaderLeaseNanos());

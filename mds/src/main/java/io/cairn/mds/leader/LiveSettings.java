@@ -27,12 +27,6 @@ import org.slf4j.LoggerFactory;
 public final class LiveSettings {
     private static final Logger LOG = LoggerFactory.getLogger(LiveSettings.class);
 
-    /** Its name: the only setting so far. */
-    private static final String REAPER_RATE = "reaper.rate";
-
-    private static final long MAX_REAPER_RATE = 1_000_000;
-    private static final String ALLOWED = "a whole number, 0 to " + MAX_REAPER_RATE;
-
     private final Leadership leadership;
     private final EntryLog entries;
     private final ControlReader state;
@@ -64,6 +58,16 @@ public final class LiveSettings {
                 : configuredReaperRate;
     }
 
+    /** Whether disks stay in placement however long they are away. Any thread. */
+    public boolean isNoOut() {
+        return state.settings().getNoOut();
+    }
+
+    /** Whether groups move off drained and absent disks only. Any thread. */
+    public boolean isNoRebalance() {
+        return state.settings().getNoRebalance();
+    }
+
     /** Changes one, or none; answers all that there are. */
     public void handle(RpcRequest request) {
         ClusterSettings change;
@@ -80,7 +84,7 @@ public final class LiveSettings {
                 request.reply(present);
                 return;
             }
-            change = change(wanted.getName(), wanted.getValue());
+            change = LiveSetting.of(wanted.getName()).change(wanted.getValue());
             requireKnownToAll(wanted.getName(), change);
         } catch (FsException e) {
             request.fail(RpcStatus.fail(e.errno(), e.detail()));
@@ -109,19 +113,6 @@ public final class LiveSettings {
                                 control);
     }
 
-    private static ClusterSettings change(String name, String value) {
-        if (!name.equals(REAPER_RATE)) {
-            throw new FsException(
-                    Errno.EINVAL, "there is no setting of this name, only " + REAPER_RATE);
-        }
-        if (!value.matches("[0-9]{1,7}") || Long.parseLong(value) > MAX_REAPER_RATE) {
-            throw new FsException(
-                    Errno.EINVAL,
-                    REAPER_RATE + " is " + ALLOWED + " (files per second; 0: no limit)");
-        }
-        return ClusterSettings.newBuilder().setReaperInodesPerSecond(Long.parseLong(value)).build();
-    }
-
     /** A member of an older release would stop on the entry. */
     private void requireKnownToAll(String name, ClusterSettings change) {
         int level = Features.level(state.settings());
@@ -134,17 +125,18 @@ public final class LiveSettings {
     }
 
     private SettingsReply all() {
-        return SettingsReply.newBuilder()
-                .addSettings(
-                        Setting.newBuilder()
-                                .setName(REAPER_RATE)
-                                .setValue(Long.toString(reaperRate()))
-                                .setSet(state.settings().hasReaperInodesPerSecond())
-                                .setAllowed(ALLOWED)
-                                .setMeaning(
-                                        "Deleted files whose data is removed per second, at most;"
-                                                + " 0: no limit. Once set, it replaces"
-                                                + " background.reaper_inodes_per_second."))
-                .build();
+        ClusterSettings present = state.settings();
+        SettingsReply.Builder all = SettingsReply.newBuilder();
+        for (LiveSetting setting : LiveSetting.values()) {
+            all.addSettings(
+                    Setting.newBuilder()
+                            .setName(setting.title())
+                            .setValue(setting.value(present, configuredReaperRate))
+                            .setSet(setting.isSet(present))
+                            .setAllowed(setting.allowed())
+                            .setMeaning(setting.meaning())
+                            .setBuiltIn(setting.isBuiltIn()));
+        }
+        return all.build();
     }
 }

@@ -40,6 +40,10 @@ public final class Features {
             Map.of(
                     "cairn.ClusterSettings.reaper_inodes_per_second",
                     2,
+                    "cairn.ClusterSettings.no_out",
+                    RECOVERY,
+                    "cairn.ClusterSettings.no_rebalance",
+                    RECOVERY,
                     "cairn.Server.lease_millis",
                     SERVER_LEASES,
                     "cairn.Server.recovers",

@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
@@ -62,6 +63,7 @@ final class DataServerRemarks {
             ClusterMap map, int id, String name, List<DiskStatus> disks) {
         List<String> warnings = new ArrayList<>();
         Set<Integer> reported = new HashSet<>();
+        DiskLoads loads = DiskLoads.of(map.pgs());
         for (DiskStatus disk : disks) {
             reported.add(disk.getDisk());
             String where = name + ": " + name(disk);
@@ -74,7 +76,9 @@ final class DataServerRemarks {
         }
         if (!disks.isEmpty()) {
             for (Disk disk : map.disks()) {
-                if (disk.getServer() == id && !reported.contains(disk.getId())) {
+                if (disk.getServer() == id
+                        && !reported.contains(disk.getId())
+                        && !loads.isDrained(disk)) {
                     warnings.add(
                             "%s does not serve disk %d, its placement groups are without it: configure it there again, or see why it does not open"
                                     .formatted(name, disk.getId()));

@@ -103,6 +103,7 @@ final class LeaderDuties implements Leadership.Duties {
                         new Placement.Times(
                                 config.dataServers().downOutInterval(),
                                 config.dataServers().failedOutInterval()),
+                        this::held,
                         () -> Features.level(state.settings()));
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         long expiryNanos = config.sessions().expiry().toNanos();
@@ -185,6 +186,11 @@ final class LeaderDuties implements Leadership.Duties {
             mutations.appendTurns().tick();
             releases.tick();
         }
+    }
+
+    /** What an administrator holds back of placement. Any thread. */
+    Placement.Flags held() {
+        return new Placement.Flags(liveSettings.isNoOut(), liveSettings.isNoRebalance());
     }
 
     /** Of members that answer and data servers that are up. */

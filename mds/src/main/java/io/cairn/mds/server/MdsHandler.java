@@ -13,6 +13,7 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.DataServers;
+import io.cairn.mds.cluster.PlacementRequests;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
@@ -34,6 +35,7 @@ final class MdsHandler implements RpcHandler {
     private final Mutations mutations;
     private final ClientSessions sessions;
     private final DataServers dataServers;
+    private final PlacementRequests placement;
     private final LiveSettings settings;
     private final Status status;
     private final Control control;
@@ -60,6 +62,7 @@ final class MdsHandler implements RpcHandler {
         this.mutations = mutations;
         this.sessions = sessions;
         this.dataServers = dataServers;
+        this.placement = dataServers.placementRequests();
         this.settings = settings;
         this.status = status;
         this.control = control;
@@ -119,6 +122,9 @@ final class MdsHandler implements RpcHandler {
                         grants.answer(Heads.parse(LeaderLeaseRequest.parser(), request.head())));
             }
             case SETTINGS -> control(method, request, start, settings::handle);
+            case DRAIN -> control(method, request, start, placement::drain);
+            case CAN_STOP -> control(method, request, start, placement::canStop);
+            case BALANCE_PLAN -> control(method, request, start, placement::balancePlan);
             case STATUS -> status(method, request, start);
             case DATABASES -> {
                 databases.list(request);

@@ -177,6 +177,7 @@ public final class MdsServer implements AutoCloseable {
                         duties.mutations().sessions(),
                         duties.map(),
                         duties.dataServers(),
+                        duties::held,
                         duties.reaper(),
                         duties.releases(),
                         control,

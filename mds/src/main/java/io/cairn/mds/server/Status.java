@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
@@ -14,10 +15,12 @@ import io.cairn.common.proto.StatusReply;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.Reaper;
+import io.cairn.mds.cluster.Copies;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgTables;
+import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
@@ -55,6 +58,7 @@ final class Status {
     private final SessionTable sessions;
     private final CurrentMap map;
     private final DataServers dataServers;
+    private final Supplier<Placement.Flags> held;
     private final Reaper reaper;
     private final MixedReleases releases;
     private final Control control;
@@ -63,6 +67,7 @@ final class Status {
     private final Supplier<Remarks> own;
 
     /**
+     * @param held what an administrator holds back of placement
      * @param bootstrapDisks as configured: so many must register before a PG table is made
      * @param own what the administrator should know of this member
      */
@@ -75,6 +80,7 @@ final class Status {
             SessionTable sessions,
             CurrentMap map,
             DataServers dataServers,
+            Supplier<Placement.Flags> held,
             Reaper reaper,
             MixedReleases releases,
             Control control,
@@ -89,6 +95,7 @@ final class Status {
         this.sessions = sessions;
         this.map = map;
         this.dataServers = dataServers;
+        this.held = held;
         this.reaper = reaper;
         this.releases = releases;
         this.control = control;
@@ -159,6 +166,7 @@ final class Status {
         long now = clock.nanos();
         Counters counters = namespace.counters();
         ClusterMap present = map.get();
+        Copies copies = dataServers.copies();
         StatusReply.Builder reply =
                 StatusReply.newBuilder()
                         .setClusterId(state.clusterId())
@@ -176,7 +184,10 @@ final class Status {
                         .setDeletionRate(reaper.rate())
                         .setDeletionEtaSeconds(reaper.etaSeconds())
                         .setDeletionLimit(reaper.limit())
-                        .setSpace(space());
+                        .setSpace(space())
+                        .setReplicasToCopy(copies.replicasLeft())
+                        .setCopyRate(copies.perSecond())
+                        .setCopyEtaSeconds(copies.etaSeconds());
         for (SessionRecord record : state.sessions()) {
             reply.addSessions(session(record, now));
         }
@@ -207,6 +218,7 @@ final class Status {
     private List<String> notes() {
         List<String> notes = new ArrayList<>(group.notes());
         notes.addAll(DataServerRemarks.notes(map.get(), dataServers.all()));
+        notes.addAll(PlacementRemarks.notes(map.get()));
         String self = group.name(leadership.self());
         own.get().notes().forEach(n -> notes.add(self + ": " + n));
         return notes;
@@ -243,12 +255,14 @@ final class Status {
                             : "the leader has no contact to a majority");
         }
         warnings.addAll(group.warnings());
+        DiskLoads loads = DiskLoads.of(present.pgs());
         for (Server server : present.servers()) {
-            if (!server.getUp()) {
+            if (!server.getUp() && !loads.isServerDrained(server.getId(), present.disks())) {
                 warnings.add("data server " + server.getId() + " is down");
             }
         }
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
+        warnings.addAll(PlacementRemarks.warnings(held.get()));
         warnings.addAll(InSyncRemarks.warnings(present, dataServers.all()));
         warnings.addAll(DataServerRemarks.warnings(present, dataServers.all()));
         StatFsReply space = space();

@@ -42,8 +42,12 @@ class PlacementTest {
 
     private final ServerLeases servers = new ServerLeases(60 * SECOND);
     private final InSyncSets sets = new InSyncSets(servers);
+    private Placement.Flags flags = Placement.Flags.NONE;
     private final Placement placement =
-            new Placement(sets, new Placement.Times(Duration.ofMinutes(10), Duration.ofMinutes(1)));
+            new Placement(
+                    sets,
+                    new Placement.Times(Duration.ofMinutes(10), Duration.ofMinutes(1)),
+                    () -> flags);
     private ClusterMap map = ClusterMap.EMPTY;
     private long now = 100 * SECOND;
 
@@ -252,6 +256,61 @@ class PlacementTest {
                         .isEqualTo(before);
             }
         }
+    }
+
+    @Test
+    void underNooutNothingIsPlacedElsewhere() {
+        cluster(4);
+        flags = new Placement.Flags(true, false);
+        up(2, false);
+        while (step()) {}
+        later(TimeUnit.MINUTES.toNanos(30));
+        while (step()) {}
+        assertThat(replicas()).containsOnlyKeys(10, 20, 30, 40);
+        flags = Placement.Flags.NONE;
+        settle(SIZE - 1);
+        assertThat(replicas()).containsOnlyKeys(10, 30, 40);
+    }
+
+    @Test
+    void underNorebalanceGroupsOnlyLeaveDrainedAndAbsentDisks() {
+        cluster(4);
+        flags = new Placement.Flags(false, true);
+        change(MapUpdate.newBuilder().addServers(server(5)).addDisks(disk(5)));
+        List<PlacementGroup> before = map.pgs();
+        assertThat(step()).isFalse();
+        assertThat(placement.toCopy(map, true, now)).isZero();
+        change(MapUpdate.newBuilder().addDisks(disk(2).setOut(true)));
+        settle(SIZE);
+        assertThat(replicas()).containsOnlyKeys(10, 30, 40, 50);
+        for (PlacementGroup group : before) {
+            if (!group.getReplicasList().contains(20)) {
+                assertThat(map.pg(group.getPg())).isEqualTo(group);
+            }
+        }
+        change(MapUpdate.newBuilder().addDisks(disk(2)));
+        assertThat(step()).isFalse();
+        flags = Placement.Flags.NONE;
+        assertThat(placement.toCopy(map, true, now)).isPositive();
+        assertThat(placement.toCopy(map, false, now)).isZero();
+        settle(SIZE);
+        assertThat(replicas().values()).allMatch(n -> Math.abs(n - PGS * SIZE / 5) <= 1);
+    }
+
+    /** A drained disk that was taken away must not count against those that fail later. */
+    @Test
+    void aDrainedServerThatIsGoneLeavesOthersReplaceable() {
+        cluster(5);
+        change(MapUpdate.newBuilder().addDisks(disk(5).setOut(true)));
+        settle(SIZE);
+        up(5, false);
+        later(TimeUnit.MINUTES.toNanos(11));
+        while (step()) {}
+        up(4, false);
+        while (step()) {}
+        later(TimeUnit.MINUTES.toNanos(11));
+        settle(SIZE - 1);
+        assertThat(replicas()).containsOnlyKeys(10, 20, 30);
     }
 
     /** It could not bring a learner up to date. */

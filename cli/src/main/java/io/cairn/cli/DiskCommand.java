@@ -1,0 +1,85 @@
+package io.cairn.cli;
+
+import io.cairn.cli.admin.AdminClient;
+import io.cairn.cli.command.CommandGroup;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.output.DiskTable;
+import java.io.IOException;
+import picocli.CommandLine.Command;
+
+/** {@code cairn disk}. */
+@Command(
+        name = "disk",
+        description = "The disks of data servers: what they have, and out of placement with them.",
+        subcommands = {
+            DiskCommand.Ls.class,
+            DiskCommand.Drain.class,
+            DiskCommand.Restore.class,
+            DiskCommand.CanStop.class
+        })
+final class DiskCommand extends CommandGroup {
+    /** {@code cairn disk ls}. */
+    @Command(
+            name = "ls",
+            description = {
+                "List disks: data server, host and rack, state, size, and how many replicas of placement",
+                "groups they have, in sync, and lead. States: serving; out of service, away (its data server",
+                "is down) and unknown, with the cause; absent (away for long, what it had is placed",
+                "elsewhere); draining; drained (it can be removed)."
+            })
+    static final class Ls extends ClusterCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            DiskTable table;
+            try (AdminClient admin = connect()) {
+                table = new DiskTable(admin.status());
+            }
+            if (json()) {
+                printJson(table.disksAsList());
+            } else {
+                table.printDisks(out());
+            }
+            return ExitCode.SUCCESS;
+        }
+    }
+
+    /** {@code cairn disk drain}. */
+    @Command(
+            name = "drain",
+            description = {
+                "Take disks out of placement: what they have is copied to others, and they serve until",
+                "that is done. All or none: refused where a pool would be left with fewer failure domains",
+                "than it has replicas."
+            })
+    static final class Drain extends IdsCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return drain(Kind.DISK, false);
+        }
+    }
+
+    /** {@code cairn disk restore}. */
+    @Command(
+            name = "restore",
+            description = {"Give drained disks placement groups again."})
+    static final class Restore extends IdsCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return drain(Kind.DISK, true);
+        }
+    }
+
+    /** {@code cairn disk can-stop}. */
+    @Command(
+            name = "can-stop",
+            description = {
+                "Ask whether all placement groups would take writes without these disks. Exit code 0: yes;",
+                "1: no, and what to wait for."
+            })
+    static final class CanStop extends IdsCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return canStop(Kind.DISK);
+        }
+    }
+}

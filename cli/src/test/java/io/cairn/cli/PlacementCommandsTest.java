@@ -1,0 +1,351 @@
+package io.cairn.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.BalancePlanReply;
+import io.cairn.common.proto.CanStopReply;
+import io.cairn.common.proto.CanStopRequest;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskCondition;
+import io.cairn.common.proto.DiskPlan;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.DrainReply;
+import io.cairn.common.proto.DrainRequest;
+import io.cairn.common.proto.DrainedDisk;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Server;
+import io.cairn.common.proto.ServerStatus;
+import io.cairn.common.proto.StatusReply;
+import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcRequest;
+import io.cairn.common.rpc.RpcStatus;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** {@code cairn disk}, {@code server} and {@code balance}, against a leader that is scripted. */
+final class PlacementCommandsTest {
+    private final Map<Method, MessageLite> answers = new ConcurrentHashMap<>();
+    private final List<MessageLite> asked = new CopyOnWriteArrayList<>();
+    private final ScriptedServer server = new ScriptedServer(this::answer);
+    private volatile RpcStatus refusal = RpcStatus.OK;
+
+    PlacementCommandsTest() throws IOException {}
+
+    @AfterEach
+    void close() {
+        server.close();
+    }
+
+    private void answer(RpcRequest request) {
+        Method method = Method.forNumber(request.method());
+        switch (method) {
+            case DRAIN -> asked.add(Heads.parse(DrainRequest.parser(), request.head()));
+            case CAN_STOP -> asked.add(Heads.parse(CanStopRequest.parser(), request.head()));
+            case null, default -> {}
+        }
+        MessageLite reply = method == null ? null : answers.get(method);
+        if (refusal.ok() && reply != null) {
+            request.reply(reply);
+        } else {
+            request.fail(refusal.ok() ? RpcStatus.fail(Errno.EOPNOTSUPP, "no method") : refusal);
+        }
+    }
+
+    private int run(String... words) {
+        List<String> all = new ArrayList<>(List.of(words));
+        all.addAll(List.of("--mds", server.address()));
+        return server.run(all.toArray(String[]::new));
+    }
+
+    private List<String> lines() {
+        List<String> lines = server.out.toString().lines().toList();
+        server.out.getBuffer().setLength(0);
+        return lines;
+    }
+
+    private JsonNode json() {
+        return JsonMapper.shared().readTree(String.join("\n", lines()));
+    }
+
+    // ---- lists ----------------------------------------------------------------------------------
+
+    private static Server.Builder dataServer(int id) {
+        return Server.newBuilder()
+                .setId(id)
+                .setAddress("data" + id + ":7100")
+                .setHost("data" + id)
+                .setUp(true);
+    }
+
+    private static Disk.Builder disk(int id, int server) {
+        return Disk.newBuilder().setId(id).setServer(server).setCapacityBytes(1 << 30);
+    }
+
+    private static DiskStatus.Builder reported(int disk) {
+        return DiskStatus.newBuilder().setDisk(disk).setData("/disk/" + disk).setUsedBytes(1 << 20);
+    }
+
+    /** One disk in each state; the placement group moves from disk 5 to disk 2. */
+    private static StatusReply everyState() {
+        MapUpdate.Builder map =
+                MapUpdate.newBuilder()
+                        .addServers(dataServer(1).setRack("r1"))
+                        .addServers(dataServer(2).setUp(false))
+                        .addServers(dataServer(3))
+                        .addServers(dataServer(4).setUp(false))
+                        .addDisks(disk(1, 1))
+                        .addDisks(disk(2, 1))
+                        .addDisks(disk(3, 1))
+                        .addDisks(disk(4, 2))
+                        .addDisks(disk(5, 1).setOut(true))
+                        .addDisks(disk(6, 4).setOut(true))
+                        .addDisks(disk(7, 2).setAbsent(true))
+                        .addDisks(disk(8, 3))
+                        .addPgs(
+                                PlacementGroup.newBuilder()
+                                        .setPg(1 << 16)
+                                        .addAllReplicas(List.of(1, 2))
+                                        .addAllInSync(List.of(1, 5)));
+        return StatusReply.newBuilder()
+                .setMap(map)
+                .addServers(
+                        ServerStatus.newBuilder()
+                                .setServer(1)
+                                .setRelease("0.1.0")
+                                .addDisks(reported(1))
+                                .addDisks(
+                                        reported(2)
+                                                .setCondition(DiskCondition.DISK_OUT)
+                                                .setCause("Input/output error")
+                                                .setNextStep("check it"))
+                                .addDisks(reported(5)))
+                .build();
+    }
+
+    @Test
+    void disksAreListedWithTheirStates() {
+        answers.put(Method.STATUS, everyState());
+        assertThat(run("disk", "ls")).isZero();
+        List<String> lines = lines();
+        assertThat(lines.getFirst())
+                .isEqualTo(
+                        "DISK   SERVER  HOST/RACK          STATE             CAPACITY       USED REPLICAS  IN SYNC PRIMARIES  DATA");
+        assertThat(lines.get(1))
+                .isEqualTo(
+                        "1      1       data1/r1           serving           1.00 GiB   1.00 MiB        1        1         1  /disk/1");
+        assertThat(lines.stream().map(String::strip))
+                .contains(
+                        "Input/output error; check it",
+                        "data server 1 does not serve it",
+                        "data server 2 is down",
+                        "no placement group has it: it can be removed",
+                        "the leader has not heard of data server 3 yet");
+        assertThat(run("disk", "ls", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.valueStream().map(d -> d.get("state").stringValue()))
+                .containsExactly(
+                        "serving",
+                        "out_of_service",
+                        "out_of_service",
+                        "away",
+                        "draining",
+                        "drained",
+                        "absent",
+                        "unknown");
+        assertThat(json.at("/4/in_sync").asInt()).isEqualTo(1);
+        assertThat(json.at("/4/replicas").asInt()).isZero();
+        assertThat(json.at("/5/can_be_removed").asBoolean()).isTrue();
+        assertThat(json.at("/1/cause").stringValue()).isEqualTo("Input/output error; check it");
+        assertThat(json.at("/0/used_bytes").asLong()).isEqualTo(1 << 20);
+    }
+
+    @Test
+    void serversAreListedWithWhatTheirDisksHave() {
+        answers.put(Method.STATUS, everyState());
+        assertThat(run("server", "ls")).isZero();
+        assertThat(lines())
+                .containsExactly(
+                        "SERVER  ADDRESS                HOST/RACK          STATE          RELEASE       DISKS REPLICAS  IN SYNC PRIMARIES",
+                        "1       data1:7100             data1/r1           up             0.1.0             4        2        2         1",
+                        "2       data2:7100             data2              DOWN           not known         2        0        0         0",
+                        "3       data3:7100             data3              up             not known         1        0        0         0",
+                        "4       data4:7100             data4              DOWN, drained  not known         1        0        0         0");
+        assertThat(run("server", "ls", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.at("/0/rack").stringValue()).isEqualTo("r1");
+        assertThat(json.at("/3/drained").asBoolean()).isTrue();
+        assertThat(json.at("/3/up").asBoolean()).isFalse();
+    }
+
+    /** Its only disk is drained: it may be gone for good. */
+    @Test
+    void aDrainedServerThatIsDownIsNoWarning() {
+        answers.put(Method.STATUS, everyState());
+        assertThat(run("status")).isEqualTo(6);
+        List<String> lines = lines();
+        assertThat(lines)
+                .anyMatch(l -> l.startsWith("warning:  data server 2 "))
+                .noneMatch(l -> l.startsWith("warning:  data server 4 "))
+                .anyMatch(l -> l.contains("disk 6  drained  "))
+                .anyMatch(l -> l.contains("disk 2  OUT  "))
+                .contains("moving    1 placement groups, 0 replicas still to be copied");
+    }
+
+    // ---- draining -------------------------------------------------------------------------------
+
+    private static DrainedDisk.Builder drained(int disk, boolean changed, int replicas) {
+        return DrainedDisk.newBuilder().setDisk(disk).setChanged(changed).setReplicas(replicas);
+    }
+
+    @Test
+    void disksAndServersAreDrainedAndRestored() {
+        answers.put(
+                Method.DRAIN,
+                DrainReply.newBuilder()
+                        .addDisks(drained(3, true, 40))
+                        .addDisks(drained(4, false, 2))
+                        .addDisks(drained(5, true, 0))
+                        .build());
+        assertThat(run("disk", "drain", "3", "4", "5", "3")).isZero();
+        assertThat(asked)
+                .containsExactly(DrainRequest.newBuilder().addAllDisks(List.of(3, 4, 5)).build());
+        assertThat(lines())
+                .containsExactly(
+                        "disk 3 is being drained: 40 placement groups move off it; 'cairn disk ls' says when it can be removed",
+                        "disk 4 was already being drained: 2 placement groups move off it; 'cairn disk ls' says when it can be removed",
+                        "disk 5 is drained: no placement group has it, it can be removed");
+        assertThat(run("server", "restore", "2")).isZero();
+        assertThat(asked.getLast())
+                .isEqualTo(DrainRequest.newBuilder().addServers(2).setRestore(true).build());
+        assertThat(lines())
+                .contains(
+                        "disk 3 is given placement groups again",
+                        "disk 4 was not drained: it is left as it is");
+        assertThat(run("server", "drain", "2", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.at("/0/pgs").asInt()).isEqualTo(40);
+        assertThat(json.at("/2/can_be_removed").asBoolean()).isTrue();
+        assertThat(run("disk", "restore", "3", "--json")).isZero();
+        assertThat(json().at("/2/can_be_removed").asBoolean()).isFalse();
+    }
+
+    @Test
+    void refusalsAreOneLineAndItsExitCode() {
+        refusal = RpcStatus.fail(Errno.ENOENT, "there is no disk 7");
+        assertThat(run("disk", "drain", "7")).isEqualTo(1);
+        refusal = RpcStatus.fail(Errno.ENOSPC, "pool data …: add a disk first");
+        assertThat(run("server", "drain", "1")).isEqualTo(1);
+        refusal = RpcStatus.fail(Errno.EOPNOTSUPP, "a metadata server has no method 100");
+        assertThat(run("server", "can-stop", "1")).isEqualTo(1);
+        assertThat(run("balance", "--plan")).isEqualTo(1);
+        assertThat(server.err.toString().lines())
+                .containsExactly(
+                        "cairn: there is no disk 7; nothing was changed, see: cairn disk ls, cairn server ls",
+                        "cairn: pool data …: add a disk first; nothing was changed",
+                        "cairn: the leader of the metadata service is of a release without this command: upgrade it first",
+                        "cairn: the leader of the metadata service is of a release without this command: upgrade it first");
+        assertThat(server.out.toString()).isEmpty();
+    }
+
+    @Test
+    void badCommandLinesAreRefusedHere() {
+        assertThat(server.run("disk")).isEqualTo(2);
+        assertThat(run("disk", "drain")).isEqualTo(2);
+        assertThat(run("disk", "drain", "data-1")).isEqualTo(2);
+        assertThat(run("balance")).isEqualTo(2);
+        assertThat(asked).isEmpty();
+        assertThat(server.err.toString()).contains("ls or drain or restore or can-stop", "--plan");
+    }
+
+    // ---- stopping -------------------------------------------------------------------------------
+
+    @Test
+    void theExitCodeSaysWhetherServersCanStop() {
+        answers.put(Method.CAN_STOP, CanStopReply.newBuilder().setAllGroups(128).build());
+        assertThat(run("server", "can-stop", "1", "2")).isZero();
+        assertThat(asked)
+                .containsExactly(CanStopRequest.newBuilder().addServers(1).addServers(2).build());
+        assertThat(lines())
+                .containsExactly(
+                        "yes: all 128 placement groups take writes without data server 1, 2");
+        answers.put(
+                Method.CAN_STOP,
+                CanStopReply.newBuilder()
+                        .setAllGroups(128)
+                        .setStopping(12)
+                        .setStopped(3)
+                        .addSteps("data server 4 (h:4) is down: start it")
+                        .build());
+        assertThat(run("disk", "can-stop", "5")).isEqualTo(1);
+        assertThat(asked.getLast()).isEqualTo(CanStopRequest.newBuilder().addDisks(5).build());
+        assertThat(lines())
+                .containsExactly(
+                        "no: 12 of 128 placement groups would take no writes without disk 5, 3 of them take none now",
+                        "    data server 4 (h:4) is down: start it");
+        assertThat(run("disk", "can-stop", "5", "--json")).isEqualTo(1);
+        JsonNode json = json();
+        assertThat(json.at("/can_stop").asBoolean()).isFalse();
+        assertThat(json.at("/stopping").asInt()).isEqualTo(12);
+        assertThat(json.at("/wait_for/0").stringValue()).contains("start it");
+        assertThat(server.err.toString()).isEmpty();
+    }
+
+    // ---- the plan -------------------------------------------------------------------------------
+
+    private static DiskPlan.Builder plan(int disk, int now, int then, double share) {
+        return DiskPlan.newBuilder()
+                .setDisk(disk)
+                .setPlaceable(share > 0)
+                .setReplicasNow(now)
+                .setReplicasThen(then)
+                .setShare(share);
+    }
+
+    @Test
+    void thePlanShowsWhatMovesAndTheSpread() {
+        answers.put(
+                Method.BALANCE_PLAN,
+                BalancePlanReply.newBuilder()
+                        .setGroups(30)
+                        .setReplicas(32)
+                        .setBytes(3L << 30)
+                        .setPrimaries(2)
+                        .addDisks(plan(1, 60, 48, 48))
+                        .addDisks(plan(2, 0, 48, 48))
+                        .addDisks(plan(3, 36, 0, 0))
+                        .addHolds("norebalance is on")
+                        .build());
+        assertThat(run("balance", "--plan")).isZero();
+        assertThat(lines())
+                .containsExactly(
+                        "moves     30 placement groups, 32 replicas to copy, about 3.00 GiB; 2 only get another primary",
+                        "held      norebalance is on",
+                        "now       0 to 60 replicas per disk, 0 % to 125 % of its share by capacity",
+                        "then      48 to 48 replicas per disk, 100 % to 100 % of its share by capacity",
+                        "DISK         NOW      THEN     SHARE",
+                        "1             60        48      48.0",
+                        "2              0        48      48.0",
+                        "3             36         0      none");
+        assertThat(run("balance", "--plan", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.at("/replicas").asInt()).isEqualTo(32);
+        assertThat(json.at("/now/most_of_share").asDouble()).isEqualTo(1.25);
+        assertThat(json.at("/then/least").asInt()).isEqualTo(48);
+        assertThat(json.at("/disks/2/placeable").asBoolean()).isFalse();
+        answers.put(Method.BALANCE_PLAN, BalancePlanReply.getDefaultInstance());
+        assertThat(run("balance", "--plan")).isZero();
+        assertThat(lines().getFirst()).isEqualTo("moves     nothing");
+    }
+}

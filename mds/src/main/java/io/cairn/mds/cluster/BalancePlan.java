@@ -1,0 +1,103 @@
+package io.cairn.mds.cluster;
+
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.DiskLoads;
+import io.cairn.common.proto.BalancePlanReply;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskPlan;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * What moving all groups to where they are to be would copy, and how replicas are spread over disks
+ * before and after. Pure; one use by one thread.
+ */
+final class BalancePlan {
+    private final ClusterMap map;
+    private final Map<Integer, Long> usedBytes;
+    private final DiskLoads loads;
+    private final Map<Integer, Integer> then = new HashMap<>();
+    private final BalancePlanReply.Builder reply = BalancePlanReply.newBuilder();
+    private double bytes;
+
+    /**
+     * @param usedBytes of disks, as far as they are known
+     */
+    BalancePlan(ClusterMap map, Map<Integer, Long> usedBytes) {
+        this.map = map;
+        this.usedBytes = usedBytes;
+        this.loads = DiskLoads.of(map.pgs());
+    }
+
+    /**
+     * @param target the replicas that a group is to have
+     * @param holds why not all that could move does
+     */
+    BalancePlanReply reply(Function<PlacementGroup, List<Integer>> target, List<String> holds) {
+        for (PlacementGroup group : map.pgs()) {
+            add(group, target.apply(group));
+        }
+        for (Disk disk : map.disks()) {
+            reply.addDisks(
+                    DiskPlan.newBuilder()
+                            .setDisk(disk.getId())
+                            .setPlaceable(isPlaceable(disk))
+                            .setReplicasNow(loads.of(disk.getId()).replicas())
+                            .setReplicasThen(then.getOrDefault(disk.getId(), 0))
+                            .setShare(share(disk)));
+        }
+        return reply.setBytes((long) bytes).addAllHolds(holds).build();
+    }
+
+    private void add(PlacementGroup group, List<Integer> wanted) {
+        wanted.forEach(d -> then.merge(d, 1, Integer::sum));
+        List<Integer> come = new ArrayList<>(wanted);
+        come.removeAll(group.getReplicasList());
+        if (!come.isEmpty()) {
+            reply.setGroups(reply.getGroups() + 1);
+        } else if (!wanted.getFirst().equals(group.getReplicas(0))) {
+            reply.setPrimaries(reply.getPrimaries() + 1);
+        }
+        come.removeAll(group.getInSyncList());
+        reply.setReplicas(reply.getReplicas() + come.size());
+        bytes += come.size() * bytesPerReplica(group);
+    }
+
+    /** As its members have on average; 0 where nothing is known of any. */
+    private double bytesPerReplica(PlacementGroup group) {
+        return group.getInSyncList().stream()
+                .filter(usedBytes::containsKey)
+                .mapToDouble(d ->
+                        (double) usedBytes.getOrDefault(d, 0L) / Math.max(1, loads.of(d).groups()))
+                .average()
+                .orElse(0);
+    }
+
+    private double share(Disk disk) {
+        if (!isPlaceable(disk)) {
+            return 0;
+        }
+        long replicas = 0;
+        for (Pool pool : map.pools()) {
+            if (map.pg(PgHash.pg(pool.getId(), 0)) != null) {
+                replicas += (long) pool.getPgCount() * pool.getSize();
+            }
+        }
+        double capacity =
+                map.disks().stream()
+                        .filter(BalancePlan::isPlaceable)
+                        .mapToDouble(Disk::getCapacityBytes)
+                        .sum();
+        return replicas * (disk.getCapacityBytes() / capacity);
+    }
+
+    private static boolean isPlaceable(Disk disk) {
+        return !disk.getOut() && !disk.getAbsent() && disk.getCapacityBytes() > 0;
+    }
+}

@@ -1,0 +1,118 @@
+package io.cairn.mds.leader;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.mds.proto.ClusterSettings;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/** What {@code cairn set} can set: how a value is written, and what it does. */
+enum LiveSetting {
+    REAPER_RATE(
+            "reaper.rate",
+            "a whole number, 0 to " + LiveSetting.MAX_REAPER_RATE,
+            "Deleted files whose data is removed per second, at most; 0: no limit. Once set, it"
+                    + " replaces background.reaper_inodes_per_second."),
+    NO_OUT(
+            "noout",
+            LiveSetting.ON_OR_OFF,
+            "While on, what a disk has is not placed elsewhere, however long it is away."),
+    NO_REBALANCE(
+            "norebalance",
+            LiveSetting.ON_OR_OFF,
+            "While on, placement groups stay where they are, but for those on a drained or absent"
+                    + " disk.");
+
+    private static final long MAX_REAPER_RATE = 1_000_000;
+    private static final String ON_OR_OFF = "on or off";
+
+    private final String title;
+    private final String allowed;
+    private final String meaning;
+
+    LiveSetting(String title, String allowed, String meaning) {
+        this.title = title;
+        this.allowed = allowed;
+        this.meaning = meaning;
+    }
+
+    /** EINVAL, naming those there are, where there is none of this name. */
+    static LiveSetting of(String title) {
+        return Arrays.stream(values())
+                .filter(s -> s.title.equals(title))
+                .findFirst()
+                .orElseThrow(() ->
+                        new FsException(
+                                Errno.EINVAL,
+                                "there is no setting of this name, only "
+                                        + Arrays.stream(values())
+                                                .map(LiveSetting::title)
+                                                .collect(Collectors.joining(", "))));
+    }
+
+    /** By which the administrator names it. */
+    String title() {
+        return title;
+    }
+
+    /** Which values, in words. */
+    String allowed() {
+        return allowed;
+    }
+
+    String meaning() {
+        return meaning;
+    }
+
+    /** Whether no configuration says what counts before it is set. */
+    boolean isBuiltIn() {
+        return this != REAPER_RATE;
+    }
+
+    /** EINVAL where the value is none. */
+    ClusterSettings change(String value) {
+        ClusterSettings.Builder change = ClusterSettings.newBuilder();
+        return switch (this) {
+            case REAPER_RATE -> change.setReaperInodesPerSecond(rate(value)).build();
+            case NO_OUT -> change.setNoOut(isOn(value)).build();
+            case NO_REBALANCE -> change.setNoRebalance(isOn(value)).build();
+        };
+    }
+
+    boolean isSet(ClusterSettings settings) {
+        return switch (this) {
+            case REAPER_RATE -> settings.hasReaperInodesPerSecond();
+            case NO_OUT -> settings.hasNoOut();
+            case NO_REBALANCE -> settings.hasNoRebalance();
+        };
+    }
+
+    /** What counts now. */
+    String value(ClusterSettings settings, long configuredReaperRate) {
+        return switch (this) {
+            case REAPER_RATE ->
+                    Long.toString(
+                            isSet(settings)
+                                    ? settings.getReaperInodesPerSecond()
+                                    : configuredReaperRate);
+            case NO_OUT -> settings.getNoOut() ? "on" : "off";
+            case NO_REBALANCE -> settings.getNoRebalance() ? "on" : "off";
+        };
+    }
+
+    private long rate(String value) {
+        if (!value.matches("[0-9]{1,7}") || Long.parseLong(value) > MAX_REAPER_RATE) {
+            throw new FsException(
+                    Errno.EINVAL, title + " is " + allowed + " (files per second; 0: no limit)");
+        }
+        return Long.parseLong(value);
+    }
+
+    private boolean isOn(String value) {
+        return switch (value) {
+            case "on" -> true;
+            case "off" -> false;
+            default -> throw new FsException(Errno.EINVAL, title + " is " + allowed);
+        };
+    }
+}

@@ -1,0 +1,51 @@
+package io.cairn.mds.server;
+
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.DiskLoads;
+import io.cairn.common.proto.Disk;
+import io.cairn.mds.cluster.Placement;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What the administrator should know of drained disks, and of what is held back of placement. */
+final class PlacementRemarks {
+    private PlacementRemarks() {}
+
+    static List<String> warnings(Placement.Flags held) {
+        List<String> warnings = new ArrayList<>();
+        if (held.noOut()) {
+            warnings.add(
+                    "noout is on: what a disk has is not placed elsewhere, however long it is away; 'cairn set noout off' ends that");
+        }
+        if (held.noRebalance()) {
+            warnings.add(
+                    "norebalance is on: placement groups move off drained and absent disks only; 'cairn set norebalance off' ends that");
+        }
+        return warnings;
+    }
+
+    static List<String> notes(ClusterMap map) {
+        DiskLoads loads = DiskLoads.of(map.pgs());
+        List<String> notes = new ArrayList<>();
+        for (Disk disk : map.disks()) {
+            String name = "disk %d of data server %d".formatted(disk.getId(), disk.getServer());
+            int left = loads.of(disk.getId()).groups();
+            if (loads.isDrained(disk)) {
+                notes.add(name + " is drained: no placement group has it, it can be removed");
+            } else if (disk.getOut()) {
+                notes.add(name + " is being drained: it has " + count(left) + " yet");
+            } else if (disk.getAbsent()) {
+                notes.add(
+                        "%s is away for long: what it had is placed elsewhere%s"
+                                .formatted(
+                                        name,
+                                        left == 0 ? "" : ", but for " + count(left) + " yet"));
+            }
+        }
+        return notes;
+    }
+
+    private static String count(int groups) {
+        return groups + " placement group" + (groups == 1 ? "" : "s");
+    }
+}
