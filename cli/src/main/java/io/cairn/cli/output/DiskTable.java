@@ -36,6 +36,11 @@ public final class DiskTable {
 
     // ---- disks ----------------------------------------------------------------------------------
 
+    /** What it has of the placement groups. */
+    Load load(Disk disk) {
+        return loads.of(disk.getId());
+    }
+
     DiskState state(Disk disk) {
         if (loads.isDrained(disk)) {
             return DiskState.DRAINED;
@@ -93,7 +98,7 @@ public final class DiskTable {
                 "PRIMARIES",
                 "DATA");
         for (Disk disk : status.getMap().getDisksList()) {
-            Load load = loads.of(disk.getId());
+            Load load = load(disk);
             out.printf(
                     row,
                     disk.getId(),
@@ -120,7 +125,7 @@ public final class DiskTable {
         List<Map<String, Object>> disks = new ArrayList<>();
         for (Disk disk : status.getMap().getDisksList()) {
             Server server = server(disk.getServer());
-            Load load = loads.of(disk.getId());
+            Load load = load(disk);
             Map<String, Object> json = new LinkedHashMap<>();
             json.put("id", disk.getId());
             json.put("server", disk.getServer());

@@ -8,7 +8,6 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberStatus;
 import io.cairn.common.proto.PgProblem;
-import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
@@ -19,7 +18,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** What {@code cairn status} shows, as text or as JSON. */
@@ -268,15 +266,11 @@ public final class StatusReport {
             json.put("free_bytes", d.getFreeBytes());
             json.put("wal_used_bytes", d.getWalUsedBytes());
             json.put("wal_capacity_bytes", d.getWalCapacityBytes());
-            json.put("replicas", groupsWith(pg -> pg.getReplicasList().contains(disk.getId())));
-            json.put("in_sync", groupsWith(pg -> pg.getInSyncList().contains(disk.getId())));
+            json.put("replicas", this.disks.load(disk).replicas());
+            json.put("in_sync", this.disks.load(disk).inSync());
             disks.add(json);
         }
         return disks;
-    }
-
-    private long groupsWith(Predicate<PlacementGroup> which) {
-        return status.getMap().getPgsList().stream().filter(which).count();
     }
 
     private String mark(Disk disk, DiskStatus now) {
