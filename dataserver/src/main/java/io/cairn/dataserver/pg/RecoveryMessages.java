@@ -20,6 +20,7 @@ import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -160,18 +161,18 @@ public final class RecoveryMessages {
         int at = piece.content().readerIndex();
         int block = 0;
         for (Run run : piece.runs()) {
-            for (int from = 0; from < run.length(); from += BlockCrc.BLOCK_BYTES) {
-                int length = Math.min(BlockCrc.BLOCK_BYTES, run.length() - from);
-                int crc = BlockCrc.of(piece.content().nioBuffer(at, length));
-                if (crc != piece.blockCrcs()[block]) {
-                    throw new FsException(
-                            Errno.EBADMSG,
-                            "block at %d of a copy does not match its checksum"
-                                    .formatted(run.offset() + from));
-                }
-                at += length;
-                block++;
+            int count = BlockCrc.count(run.offset(), run.length());
+            int[] crcs = Arrays.copyOfRange(piece.blockCrcs(), block, block + count);
+            ByteBuf bytes = piece.content().slice(at, run.length());
+            int wrong = BlockCrc.firstMismatch(bytes, run.offset(), crcs);
+            if (wrong >= 0) {
+                throw new FsException(
+                        Errno.EBADMSG,
+                        "block at %d of a copy does not match its checksum"
+                                .formatted(run.offset() + wrong * BlockCrc.BLOCK_BYTES));
             }
+            at += run.length();
+            block += count;
         }
     }
 }
