@@ -153,9 +153,7 @@ final class ClusterSim {
 
     /** Who has a placement group. */
     static PgMembers members(PlacementGroup group) {
-        List<Integer> learners = new ArrayList<>(group.getReplicasList());
-        learners.removeAll(group.getInSyncList());
-        return new PgMembers(group.getInSyncList(), learners, MIN_SIZE);
+        return new PgMembers(group.getInSyncList(), ClusterMap.learnersOf(group), MIN_SIZE);
     }
 
     /** Servers that are down have no lease. */

@@ -9,6 +9,7 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
@@ -124,6 +125,13 @@ public final class ClusterMap {
     /** The disk that is the primary of a PG of some map; 0 if it has none. */
     public static int primaryOf(PlacementGroup pg) {
         return pg.getInSyncCount() == 0 ? 0 : pg.getInSync(0);
+    }
+
+    /** The replicas of a PG of some map that are not in sync: they learn. */
+    public static List<Integer> learnersOf(PlacementGroup pg) {
+        List<Integer> learners = new ArrayList<>(pg.getReplicasList());
+        learners.removeAll(pg.getInSyncList());
+        return learners;
     }
 
     /** Where requests for this PG go; null: not known or nobody's. */

@@ -204,9 +204,10 @@ public final class PgLoop {
     /** Replicas that are not in sync learn. */
     private PgMembers membersOf(PlacementGroup group) {
         Pool pool = map.pool(PgHash.poolOf(group.getPg()));
-        List<Integer> learners = new ArrayList<>(group.getReplicasList());
-        learners.removeAll(group.getInSyncList());
-        return new PgMembers(group.getInSyncList(), learners, pool == null ? 1 : pool.getMinSize());
+        return new PgMembers(
+                group.getInSyncList(),
+                ClusterMap.learnersOf(group),
+                pool == null ? 1 : pool.getMinSize());
     }
 
     /** The in-sync members, the primary first. */

@@ -262,8 +262,7 @@ public final class Placement {
     private Map<Integer, Integer> busy(ClusterMap map, long nowNanos) {
         Map<Integer, Integer> busy = new HashMap<>();
         for (PlacementGroup group : map.pgs()) {
-            List<Integer> learners = new ArrayList<>(group.getReplicasList());
-            learners.removeAll(group.getInSyncList());
+            List<Integer> learners = ClusterMap.learnersOf(group);
             learners.removeIf(d -> !sets.serves(map, d, nowNanos));
             count(busy, group, learners);
         }
