@@ -6,6 +6,7 @@ import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.output.DiskTable;
 import java.io.IOException;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 
 /** {@code cairn disk}. */
 @Command(
@@ -15,14 +16,16 @@ import picocli.CommandLine.Command;
             DiskCommand.Ls.class,
             DiskCommand.Drain.class,
             DiskCommand.Restore.class,
-            DiskCommand.CanStop.class
+            DiskCommand.CanStop.class,
+            DiskCommand.Reweight.class,
+            DiskCommand.Remove.class
         })
 final class DiskCommand extends CommandGroup {
     /** {@code cairn disk ls}. */
     @Command(
             name = "ls",
             description = {
-                "List disks: data server, host and rack, state, size, and how many replicas of placement",
+                "List disks: data server, host and rack, state, size, weight, and how many replicas of placement",
                 "groups they have, in sync, and lead. States: serving; out of service, away (its data server",
                 "is down) and unknown, with the cause; absent (away for long, what it had is placed",
                 "elsewhere); draining; drained (it can be removed)."
@@ -49,12 +52,15 @@ final class DiskCommand extends CommandGroup {
             description = {
                 "Take disks out of placement: what they have is copied to others, and they serve until",
                 "that is done. All or none: refused where a pool would be left with fewer failure domains",
-                "than it has replicas."
+                "than it has replicas, or the other disks with more than they have room for."
             })
     static final class Drain extends IdsCommand {
+        @Option(names = "--force", description = "Also where the others may have too little room.")
+        private boolean force;
+
         @Override
         public ExitCode call() throws IOException {
-            return drain(Kind.DISK, false);
+            return drain(Kind.DISK, false, force);
         }
     }
 
@@ -65,7 +71,7 @@ final class DiskCommand extends CommandGroup {
     static final class Restore extends IdsCommand {
         @Override
         public ExitCode call() throws IOException {
-            return drain(Kind.DISK, true);
+            return drain(Kind.DISK, true, false);
         }
     }
 
@@ -80,6 +86,34 @@ final class DiskCommand extends CommandGroup {
         @Override
         public ExitCode call() throws IOException {
             return canStop(Kind.DISK);
+        }
+    }
+
+    /** {@code cairn disk reweight}. */
+    @Command(
+            name = "reweight",
+            description = {
+                "Give a disk another weight: its share of the replicas is by capacity times weight. What is",
+                "more or less than its share then moves by itself."
+            })
+    static final class Reweight extends ReweightCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return reweight(IdsCommand.Kind.DISK);
+        }
+    }
+
+    /** {@code cairn disk remove}. */
+    @Command(
+            name = "remove",
+            description = {
+                "Forget disks that are drained or absent, have no placement groups left, and do not serve: all",
+                "or none. One that comes back is refused; without its files it is a new disk."
+            })
+    static final class Remove extends IdsCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return remove(Kind.DISK);
         }
     }
 }

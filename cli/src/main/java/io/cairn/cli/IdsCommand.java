@@ -12,6 +12,8 @@ import io.cairn.common.proto.DrainReply;
 import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.DrainedDisk;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.RemoveReply;
+import io.cairn.common.proto.RemoveRequest;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
@@ -44,9 +46,11 @@ abstract class IdsCommand extends ClusterCommand {
 
     /**
      * @param restore back into placement
+     * @param force also where the others may have too little room
      */
-    final ExitCode drain(Kind kind, boolean restore) throws IOException {
-        DrainRequest.Builder request = DrainRequest.newBuilder().setRestore(restore);
+    final ExitCode drain(Kind kind, boolean restore, boolean force) throws IOException {
+        DrainRequest.Builder request =
+                DrainRequest.newBuilder().setRestore(restore).setForce(force);
         ids().forEach(kind == Kind.DISK ? request::addDisks : request::addServers);
         DrainReply reply =
                 ask(Method.DRAIN, request.build(), DrainReply.parser(), "; nothing was changed");
@@ -85,6 +89,27 @@ abstract class IdsCommand extends ClusterCommand {
         json.put("pgs", disk.getReplicas());
         json.put("can_be_removed", !restore && disk.getReplicas() == 0);
         return json;
+    }
+
+    // ---- removal --------------------------------------------------------------------------------
+
+    final ExitCode remove(Kind kind) throws IOException {
+        RemoveRequest.Builder request = RemoveRequest.newBuilder();
+        ids().forEach(kind == Kind.DISK ? request::addDisks : request::addServers);
+        RemoveReply reply =
+                ask(Method.REMOVE, request.build(), RemoveReply.parser(), "; nothing was changed");
+        if (json()) {
+            Map<String, Object> json = new LinkedHashMap<>();
+            json.put("disks", reply.getDisksList());
+            json.put("data_servers", reply.getServersList());
+            printJson(json);
+            return ExitCode.SUCCESS;
+        }
+        PrintWriter out = out();
+        reply.getServersList().forEach(id -> out.println("data server " + id + " is removed"));
+        reply.getDisksList().forEach(id -> out.println("disk " + id + " is removed"));
+        out.flush();
+        return ExitCode.SUCCESS;
     }
 
     // ---- stopping -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.output.DiskTable;
 import java.io.IOException;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
 
 /** {@code cairn server}. */
 @Command(
@@ -16,7 +17,9 @@ import picocli.CommandLine.Command;
             ServerCommand.Ls.class,
             ServerCommand.Drain.class,
             ServerCommand.Restore.class,
-            ServerCommand.CanStop.class
+            ServerCommand.CanStop.class,
+            ServerCommand.Reweight.class,
+            ServerCommand.Remove.class
         })
 final class ServerCommand extends CommandGroup {
     /** {@code cairn server ls}. */
@@ -48,12 +51,15 @@ final class ServerCommand extends CommandGroup {
             description = {
                 "Take all disks of data servers out of placement: what they have is copied to others, and",
                 "they serve until that is done. All or none: refused where a pool would be left with fewer",
-                "failure domains than it has replicas."
+                "failure domains than it has replicas, or the other disks with more than they have room for."
             })
     static final class Drain extends IdsCommand {
+        @Option(names = "--force", description = "Also where the others may have too little room.")
+        private boolean force;
+
         @Override
         public ExitCode call() throws IOException {
-            return drain(Kind.SERVER, false);
+            return drain(Kind.SERVER, false, force);
         }
     }
 
@@ -64,7 +70,7 @@ final class ServerCommand extends CommandGroup {
     static final class Restore extends IdsCommand {
         @Override
         public ExitCode call() throws IOException {
-            return drain(Kind.SERVER, true);
+            return drain(Kind.SERVER, true, false);
         }
     }
 
@@ -79,6 +85,34 @@ final class ServerCommand extends CommandGroup {
         @Override
         public ExitCode call() throws IOException {
             return canStop(Kind.SERVER);
+        }
+    }
+
+    /** {@code cairn server reweight}. */
+    @Command(
+            name = "reweight",
+            description = {
+                "Give all disks of a data server another weight: their share of the replicas is by capacity",
+                "times weight. What is more or less than that then moves by itself."
+            })
+    static final class Reweight extends ReweightCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return reweight(IdsCommand.Kind.SERVER);
+        }
+    }
+
+    /** {@code cairn server remove}. */
+    @Command(
+            name = "remove",
+            description = {
+                "Forget data servers that are down, and their disks, which are drained or absent and have no",
+                "placement groups left: all or none. The disks are refused when they come back."
+            })
+    static final class Remove extends IdsCommand {
+        @Override
+        public ExitCode call() throws IOException {
+            return remove(Kind.SERVER);
         }
     }
 }

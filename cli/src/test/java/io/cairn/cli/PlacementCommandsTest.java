@@ -17,6 +17,10 @@ import io.cairn.common.proto.DrainedDisk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.RemoveReply;
+import io.cairn.common.proto.RemoveRequest;
+import io.cairn.common.proto.ReweightReply;
+import io.cairn.common.proto.ReweightRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.StatusReply;
@@ -52,6 +56,8 @@ final class PlacementCommandsTest {
         Method method = Method.forNumber(request.method());
         switch (method) {
             case DRAIN -> asked.add(Heads.parse(DrainRequest.parser(), request.head()));
+            case REMOVE -> asked.add(Heads.parse(RemoveRequest.parser(), request.head()));
+            case REWEIGHT -> asked.add(Heads.parse(ReweightRequest.parser(), request.head()));
             case CAN_STOP -> asked.add(Heads.parse(CanStopRequest.parser(), request.head()));
             case null, default -> {}
         }
@@ -112,7 +118,7 @@ final class PlacementCommandsTest {
                         .addDisks(disk(5, 1).setOut(true))
                         .addDisks(disk(6, 4).setOut(true))
                         .addDisks(disk(7, 2).setAbsent(true))
-                        .addDisks(disk(8, 3))
+                        .addDisks(disk(8, 3).setWeightPermille(50))
                         .addPgs(
                                 PlacementGroup.newBuilder()
                                         .setPg(1 << 16)
@@ -141,10 +147,10 @@ final class PlacementCommandsTest {
         List<String> lines = lines();
         assertThat(lines.getFirst())
                 .isEqualTo(
-                        "DISK   SERVER  HOST/RACK          STATE             CAPACITY       USED REPLICAS  IN SYNC PRIMARIES  DATA");
+                        "DISK   SERVER  HOST/RACK          STATE             CAPACITY       USED WEIGHT REPLICAS  IN SYNC PRIMARIES  DATA");
         assertThat(lines.get(1))
                 .isEqualTo(
-                        "1      1       data1/r1           serving           1.00 GiB   1.00 MiB        1        1         1  /disk/1");
+                        "1      1       data1/r1           serving           1.00 GiB   1.00 MiB      1        1        1         1  /disk/1");
         assertThat(lines.stream().map(String::strip))
                 .contains(
                         "Input/output error; check it",
@@ -169,6 +175,8 @@ final class PlacementCommandsTest {
         assertThat(json.at("/5/can_be_removed").asBoolean()).isTrue();
         assertThat(json.at("/1/cause").stringValue()).isEqualTo("Input/output error; check it");
         assertThat(json.at("/0/used_bytes").asLong()).isEqualTo(1 << 20);
+        assertThat(json.at("/0/weight").asDouble()).isEqualTo(1);
+        assertThat(json.at("/7/weight").asDouble()).isEqualTo(0.05);
     }
 
     @Test
@@ -239,6 +247,59 @@ final class PlacementCommandsTest {
         assertThat(json.at("/2/can_be_removed").asBoolean()).isTrue();
         assertThat(run("disk", "restore", "3", "--json")).isZero();
         assertThat(json().at("/2/can_be_removed").asBoolean()).isFalse();
+    }
+
+    @Test
+    void whatHasNoRoomIsDrainedByForce() {
+        answers.put(Method.DRAIN, DrainReply.getDefaultInstance());
+        assertThat(run("disk", "drain", "3", "--force")).isZero();
+        assertThat(asked.getLast())
+                .isEqualTo(DrainRequest.newBuilder().addDisks(3).setForce(true).build());
+    }
+
+    @Test
+    void disksAndServersGetWeights() {
+        answers.put(
+                Method.REWEIGHT,
+                ReweightReply.newBuilder()
+                        .addDisks(drained(3, true, 40))
+                        .addDisks(drained(4, false, 2))
+                        .build());
+        assertThat(run("server", "reweight", "2", "0.05")).isZero();
+        assertThat(asked)
+                .containsExactly(
+                        ReweightRequest.newBuilder().addServers(2).setWeightPermille(50).build());
+        assertThat(lines())
+                .containsExactly(
+                        "disk 3 has weight 0.05: 'cairn balance --plan' says what moves",
+                        "disk 4 had weight 0.05 already");
+        assertThat(run("disk", "reweight", "3", "100", "--json")).isZero();
+        assertThat(asked.getLast())
+                .isEqualTo(
+                        ReweightRequest.newBuilder()
+                                .addDisks(3)
+                                .setWeightPermille(100_000)
+                                .build());
+        assertThat(json().at("/1/changed").asBoolean()).isFalse();
+        for (String wrong : List.of("100.001", "1.2345", ".5", "half", "-1")) {
+            assertThat(run("disk", "reweight", "3", wrong)).as(wrong).isEqualTo(2);
+        }
+        assertThat(asked).hasSize(2);
+    }
+
+    @Test
+    void whatIsRemovedIsNamed() {
+        answers.put(Method.REMOVE, RemoveReply.newBuilder().addServers(2).addDisks(3).build());
+        assertThat(run("server", "remove", "2")).isZero();
+        assertThat(asked).containsExactly(RemoveRequest.newBuilder().addServers(2).build());
+        assertThat(lines()).containsExactly("data server 2 is removed", "disk 3 is removed");
+        assertThat(run("disk", "remove", "3", "--json")).isZero();
+        assertThat(asked.getLast()).isEqualTo(RemoveRequest.newBuilder().addDisks(3).build());
+        assertThat(json().at("/disks/0").asInt()).isEqualTo(3);
+        refusal = RpcStatus.fail(Errno.EBUSY, "disk 3 is in placement: drain it first");
+        assertThat(run("disk", "remove", "3")).isEqualTo(1);
+        assertThat(server.err.toString().strip())
+                .isEqualTo("cairn: disk 3 is in placement: drain it first; nothing was changed");
     }
 
     @Test

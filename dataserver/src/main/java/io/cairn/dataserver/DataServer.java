@@ -126,7 +126,8 @@ public final class DataServer implements AutoCloseable {
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         }
         registration =
-                new ServerRegistration(config, identity, disks.all(), parts, maps, this::address);
+                new ServerRegistration(
+                        config, identity, disks.all(), parts, maps, disks::removed, this::address);
         mds =
                 new MdsLink(
                         loops.owned().getFirst(),

@@ -29,6 +29,10 @@ final class Disks implements AutoCloseable {
     private static final String RESTART =
             "the others serve; when it is mended, restart this data server to have it back";
 
+    private static final String AGAIN =
+            "take it out of the configuration, or delete its files (data, wal and index) to have it"
+                    + " formatted and registered as a new disk, and restart this data server";
+
     private final List<ConfiguredDisk> all = new ArrayList<>();
     private final Set<UUID> opened = new HashSet<>();
     private final FatalHandler nothingLeft;
@@ -105,24 +109,51 @@ final class Disks implements AutoCloseable {
     /** On a thread of the disk, or one that asked it. */
     private void failed(ConfiguredDisk disk, String what, Throwable cause) {
         String why = what + ": " + cause.getMessage();
-        String next = "check the device (kernel log, SMART); " + RESTART;
-        if (!disk.out(why, next)) {
-            LOG.debug("Disk {} is out already", disk.data(), cause);
+        if (!takeOut(disk, why, "check the device (kernel log, SMART); " + RESTART, cause)) {
             return;
         }
-        @Nullable LocalDisk local = disk.disk();
-        if (local == null) {
-            LOG.error("Disk {} failed while it was opened: {}", disk.data(), why, cause);
-            return;
-        }
-        local.markOut();
         if (!anyServes()) {
             nothingLeft.fatal(why + "; no disk is left", cause);
             return;
         }
+        tell(disk);
+    }
+
+    /**
+     * The cluster has removed it, and takes nothing that it holds. Any thread.
+     *
+     * @throws DataServerException when it is the last disk
+     */
+    void removed(ConfiguredDisk disk) throws DataServerException {
+        DataServerException refusal =
+                new DataServerException(disk.data() + " was removed from the cluster; " + AGAIN);
+        if (!takeOut(disk, "it was removed from the cluster", AGAIN, refusal)) {
+            return;
+        }
+        if (!anyServes()) {
+            throw refusal;
+        }
+        tell(disk);
+    }
+
+    /** False if it is out already. */
+    private boolean takeOut(ConfiguredDisk disk, String why, String next, Throwable cause) {
+        if (!disk.out(why, next)) {
+            LOG.debug("Disk {} is out already", disk.data(), cause);
+            return false;
+        }
+        @Nullable LocalDisk local = disk.disk();
+        if (local != null) {
+            local.markOut();
+        }
         LOG.error("Disk {} is out: {}; {}", disk.data(), why, next, cause);
-        Consumer<LocalDisk> told = listener;
-        if (told != null) {
+        return true;
+    }
+
+    private void tell(ConfiguredDisk disk) {
+        @Nullable LocalDisk local = disk.disk();
+        @Nullable Consumer<LocalDisk> told = listener;
+        if (local != null && told != null) {
             told.accept(local);
         }
     }

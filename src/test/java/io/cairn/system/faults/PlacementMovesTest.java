@@ -18,6 +18,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * A fourth data server is added to three, one is lost for good and comes back after all: the data
@@ -120,6 +121,68 @@ class PlacementMovesTest {
             Cluster.kill9(List.of(cluster.process("data-1").orElseThrow()));
             checkAll(); // also from the one that was away
             Shell.run("ls", "-lR", cluster.mnt().toString()).ok();
+        }
+    }
+
+    private static Shell.Result ask(Cluster cluster, String... words) {
+        List<String> all = new ArrayList<>(List.of(words));
+        all.addAll(List.of("--mds", cluster.mds()));
+        return Cluster.cairn(all);
+    }
+
+    /** The data files of all disks, by the number of their data server. */
+    private static Map<String, String> disks(Cluster cluster) {
+        Map<String, String> disks = new TreeMap<>();
+        for (JsonNode disk :
+                JsonMapper.shared().readTree(ask(cluster, "disk", "ls", "--json").ok().out())) {
+            disks.put(disk.path("server").asString(), disk.path("data").asString());
+        }
+        return disks;
+    }
+
+    /** Drained, stopped and removed under load; what comes back with what it held is refused. */
+    @Test
+    void whatIsRemovedIsForgottenAndRefusedWithWhatItHolds() throws Exception {
+        try (Cluster cluster = Cluster.temporary("--processes").layOut()) {
+            cluster.up();
+            for (int i = 0; i < FILES; i++) {
+                files.add(new MarkedFile(cluster, cluster.mnt().resolve("f" + i)));
+            }
+            awaitSpread(cluster, 3);
+            try (Mount second = cluster.mount("second");
+                    Load load = new Load(second)) {
+                addServer(cluster);
+                awaitSpread(cluster, 4);
+                writeAll();
+                String id =
+                        disks(cluster).entrySet().stream()
+                                .filter(d -> d.getValue().contains("/data-2/"))
+                                .findAny()
+                                .orElseThrow()
+                                .getKey();
+                ask(cluster, "server", "drain", id).ok();
+                awaitSpread(cluster, 3);
+                ask(cluster, "server", "remove", id)
+                        .saysOneLine(1, "data server " + id + " is up: stop it first");
+
+                ProcessHandle server = cluster.process("data-2").orElseThrow();
+                Cluster.kill9(List.of(server));
+                Awaitility.await("it is down and can be removed")
+                        .atMost(PATIENCE)
+                        .until(() -> ask(cluster, "server", "remove", id).exitCode() == 0);
+                assertThat(disks(cluster)).hasSize(3).doesNotContainKey(id);
+                checkAll();
+                writeAll();
+
+                cluster.start("data-2", "dataserver");
+                Awaitility.await("it ends, refused")
+                        .atMost(PATIENCE)
+                        .until(() -> cluster.process("data-2").isEmpty());
+                assertThat(cluster.logs()).contains("was removed from the cluster");
+                assertThat(disks(cluster)).hasSize(3);
+                checkAll();
+                assertThat(load.isAlive()).as("the load beside it").isTrue();
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ public final class DiskTable {
     }
 
     public void printDisks(PrintWriter out) {
-        String row = "%-6s %-7s %-18s %-15s %10s %10s %8s %8s %9s  %s%n";
+        String row = "%-6s %-7s %-18s %-15s %10s %10s %6s %8s %8s %9s  %s%n";
         out.printf(
                 row,
                 "DISK",
@@ -93,6 +93,7 @@ public final class DiskTable {
                 "STATE",
                 "CAPACITY",
                 "USED",
+                "WEIGHT",
                 "REPLICAS",
                 "IN SYNC",
                 "PRIMARIES",
@@ -107,6 +108,7 @@ public final class DiskTable {
                     state(disk).text(),
                     Sizes.text(disk.getCapacityBytes()),
                     Sizes.text(reported(disk).getUsedBytes()),
+                    Weights.text(permille(disk)),
                     load.replicas(),
                     load.inSync(),
                     load.primaries(),
@@ -119,6 +121,10 @@ public final class DiskTable {
             }
         }
         out.flush();
+    }
+
+    private static int permille(Disk disk) {
+        return disk.hasWeightPermille() ? disk.getWeightPermille() : 1000;
     }
 
     public List<Map<String, Object>> disksAsList() {
@@ -137,6 +143,7 @@ public final class DiskTable {
             json.put("can_be_removed", state(disk) == DiskState.DRAINED);
             json.put("capacity_bytes", disk.getCapacityBytes());
             json.put("used_bytes", reported(disk).getUsedBytes());
+            json.put("weight", permille(disk) / 1000.0);
             json.put("replicas", load.replicas());
             json.put("in_sync", load.inSync());
             json.put("primaries", load.primaries());

@@ -171,18 +171,21 @@ public final class ClusterMap {
         return pools.get(id);
     }
 
+    /** Null also if it was removed, as for disks. */
     public @Nullable Server server(int id) {
-        return servers.get(id);
+        @Nullable Server server = servers.get(id);
+        return server == null || server.getRemoved() ? null : server;
     }
 
     public @Nullable Disk disk(int id) {
-        return disks.get(id);
+        @Nullable Disk disk = disks.get(id);
+        return disk == null || disk.getRemoved() ? null : disk;
     }
 
     /** The server a disk is in; null when either is unknown. */
     public @Nullable Server serverOfDisk(int disk) {
-        @Nullable Disk known = disks.get(disk);
-        return known == null ? null : servers.get(known.getServer());
+        @Nullable Disk known = disk(disk);
+        return known == null ? null : server(known.getServer());
     }
 
     /** Whether requests of the session are to be refused. Allocates nothing. */
@@ -203,11 +206,21 @@ public final class ClusterMap {
         return refused.clone();
     }
 
-    public Collection<Server> servers() {
+    public List<Server> servers() {
+        return servers.values().stream().filter(s -> !s.getRemoved()).toList();
+    }
+
+    public List<Disk> disks() {
+        return disks.values().stream().filter(d -> !d.getRemoved()).toList();
+    }
+
+    /** Also those that were removed: their ids and identities are not used again. */
+    public Collection<Server> serversEver() {
         return Collections.unmodifiableCollection(servers.values());
     }
 
-    public Collection<Disk> disks() {
+    /** As {@link #serversEver}. */
+    public Collection<Disk> disksEver() {
         return Collections.unmodifiableCollection(disks.values());
     }
 
@@ -229,6 +242,16 @@ public final class ClusterMap {
     }
 
     // ---- as messages
+
+    /** The whole map, without what was removed: for people. */
+    public MapUpdate present() {
+        return toUpdate().toBuilder()
+                .clearServers()
+                .addAllServers(servers())
+                .clearDisks()
+                .addAllDisks(disks())
+                .build();
+    }
 
     /** The whole map; {@code of(m.toUpdate())} equals m in every answer. */
     public MapUpdate toUpdate() {

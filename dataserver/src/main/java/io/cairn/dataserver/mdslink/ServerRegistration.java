@@ -32,12 +32,23 @@ public final class ServerRegistration implements MdsLink.Reporter {
     private final List<LocalDisk> disks;
     private final ServerParts parts;
     private final MapFollower maps;
+    private final Removed removed;
     private final Supplier<HostPort> address;
     private final CompletableFuture<Void> registered = new CompletableFuture<>();
     private final CompletableFuture<DataServerException> failure = new CompletableFuture<>();
 
+    /** What becomes of a disk that the cluster has removed. */
+    @FunctionalInterface
+    public interface Removed {
+        /**
+         * @throws DataServerException when it was the last disk that served
+         */
+        void refuse(ConfiguredDisk disk) throws DataServerException;
+    }
+
     /**
      * @param configured all disks, opened or not, in the order of the configuration
+     * @param removed takes out a disk that the cluster has removed
      * @param address where this server listens
      */
     public ServerRegistration(
@@ -46,6 +57,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
             List<ConfiguredDisk> configured,
             ServerParts parts,
             MapFollower maps,
+            Removed removed,
             Supplier<HostPort> address) {
         this.config = config;
         this.identity = identity;
@@ -53,6 +65,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
         this.disks = ConfiguredDisk.opened(configured);
         this.parts = parts;
         this.maps = maps;
+        this.removed = removed;
         this.address = address;
     }
 
@@ -105,18 +118,32 @@ public final class ServerRegistration implements MdsLink.Reporter {
         identity.join(reply.getMap().getClusterId());
         identity.registered(reply.getServer());
         for (int i = 0; i < disks.size(); i++) {
-            disks.get(i).registered(reply.getDisks(i));
-            parts.disks().put(reply.getDisks(i), disks.get(i));
+            registered(disks.get(i), reply.getDisks(i));
         }
         configured.forEach(d -> d.registered(reply.getMap()));
         for (Disk disk : reply.getMap().getDisksList()) {
-            if (disk.getServer() == reply.getServer() && !parts.disks().containsKey(disk.getId())) {
+            if (!disk.getRemoved()
+                    && disk.getServer() == reply.getServer()
+                    && !parts.disks().containsKey(disk.getId())) {
                 parts.lost().put(disk.getId(), reply.getServer());
             }
         }
         maps.update(reply.getMap());
         if (registered.complete(null)) {
             LOG.info("Registered as server {}, disks {}", reply.getServer(), reply.getDisksList());
+        }
+    }
+
+    private void registered(LocalDisk disk, int id) throws DataServerException {
+        if (id == 0) {
+            for (ConfiguredDisk refused : configured) {
+                if (refused.disk() == disk) {
+                    removed.refuse(refused);
+                }
+            }
+        } else {
+            disk.registered(id);
+            parts.disks().put(id, disk);
         }
     }
 

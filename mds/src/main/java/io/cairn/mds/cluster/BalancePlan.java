@@ -6,8 +6,10 @@ import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.BalancePlanReply;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskPlan;
+import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
+import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -20,19 +22,19 @@ import java.util.function.Function;
  */
 final class BalancePlan {
     private final ClusterMap map;
-    private final Map<Integer, Long> usedBytes;
     private final DiskLoads loads;
+    private final ReplicaBytes bytesOf;
     private final Map<Integer, Integer> then = new HashMap<>();
     private final BalancePlanReply.Builder reply = BalancePlanReply.newBuilder();
     private double bytes;
 
     /**
-     * @param usedBytes of disks, as far as they are known
+     * @param reported what disks say of themselves, as far as it is known
      */
-    BalancePlan(ClusterMap map, Map<Integer, Long> usedBytes) {
+    BalancePlan(ClusterMap map, Map<Integer, DiskStatus> reported) {
         this.map = map;
-        this.usedBytes = usedBytes;
         this.loads = DiskLoads.of(map.pgs());
+        this.bytesOf = new ReplicaBytes(loads, reported);
     }
 
     /**
@@ -47,7 +49,7 @@ final class BalancePlan {
             reply.addDisks(
                     DiskPlan.newBuilder()
                             .setDisk(disk.getId())
-                            .setPlaceable(isPlaceable(disk))
+                            .setPlaceable(PgPlanner.isPlaceable(disk))
                             .setReplicasNow(loads.of(disk.getId()).replicas())
                             .setReplicasThen(then.getOrDefault(disk.getId(), 0))
                             .setShare(share(disk)));
@@ -66,21 +68,11 @@ final class BalancePlan {
         }
         come.removeAll(group.getInSyncList());
         reply.setReplicas(reply.getReplicas() + come.size());
-        bytes += come.size() * bytesPerReplica(group);
-    }
-
-    /** As its members have on average; 0 where nothing is known of any. */
-    private double bytesPerReplica(PlacementGroup group) {
-        return group.getInSyncList().stream()
-                .filter(usedBytes::containsKey)
-                .mapToDouble(d ->
-                        (double) usedBytes.getOrDefault(d, 0L) / Math.max(1, loads.of(d).groups()))
-                .average()
-                .orElse(0);
+        bytes += come.size() * bytesOf.replicaOf(group);
     }
 
     private double share(Disk disk) {
-        if (!isPlaceable(disk)) {
+        if (!PgPlanner.isPlaceable(disk)) {
             return 0;
         }
         long replicas = 0;
@@ -89,15 +81,11 @@ final class BalancePlan {
                 replicas += (long) pool.getPgCount() * pool.getSize();
             }
         }
-        double capacity =
+        double all =
                 map.disks().stream()
-                        .filter(BalancePlan::isPlaceable)
-                        .mapToDouble(Disk::getCapacityBytes)
+                        .filter(PgPlanner::isPlaceable)
+                        .mapToDouble(PgPlanner::weight)
                         .sum();
-        return replicas * (disk.getCapacityBytes() / capacity);
-    }
-
-    private static boolean isPlaceable(Disk disk) {
-        return !disk.getOut() && !disk.getAbsent() && disk.getCapacityBytes() > 0;
+        return replicas * (PgPlanner.weight(disk) / all);
     }
 }

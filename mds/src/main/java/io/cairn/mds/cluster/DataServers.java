@@ -86,7 +86,15 @@ public final class DataServers {
         this.inSync = new InSyncChanges(sets, placement, isPlacing, map, changes, clock);
         this.placementRequests =
                 new PlacementRequests(
-                        leadership, map, changes, servers, sets, placement, held, isPlacing, clock);
+                        leadership,
+                        map,
+                        changes,
+                        servers,
+                        sets,
+                        placement,
+                        held,
+                        featureLevel,
+                        clock);
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */

@@ -7,6 +7,7 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.ReweightRequest;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
@@ -16,10 +17,13 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes disks out of placement, or back into it, in the cluster map: all that are named, or none.
- * {@link Placement} then moves what they have. Pure; any thread.
+ * Takes disks out of placement, back into it, or gives them another weight in the cluster map: all
+ * that are named, or none. {@link Placement} then moves what they have. Pure; any thread.
  */
 final class Drains {
+    /** The largest weight, in thousandths. */
+    static final int MAX_PERMILLE = 100_000;
+
     private Drains() {}
 
     /**
@@ -55,10 +59,7 @@ final class Drains {
      * meant, and ENOSPC where a pool would be left with too few failure domains for its replicas.
      */
     static MapUpdate.@Nullable Builder update(ClusterMap base, DrainRequest wanted) {
-        Set<Integer> meant = meant(base, wanted.getDisksList(), wanted.getServersList());
-        if (meant.isEmpty()) {
-            throw new FsException(Errno.EINVAL, "no disk is meant: these data servers have none");
-        }
+        Set<Integer> meant = meantDisks(base, wanted.getDisksList(), wanted.getServersList());
         boolean out = !wanted.getRestore();
         MapUpdate.Builder update = MapUpdate.newBuilder();
         for (Disk disk : base.disks()) {
@@ -69,15 +70,57 @@ final class Drains {
         if (update.getDisksCount() == 0) {
             return null;
         }
+        checkDomains(base, update.build());
+        return update;
+    }
+
+    /**
+     * Null where all is so already.
+     *
+     * @throws FsException as {@link #update}; EINVAL for a weight above {@link #MAX_PERMILLE}
+     */
+    static MapUpdate.@Nullable Builder update(ClusterMap base, ReweightRequest wanted) {
+        int permille = wanted.getWeightPermille();
+        if (permille < 0 || permille > MAX_PERMILLE) {
+            throw new FsException(Errno.EINVAL, "weights are 0 to " + MAX_PERMILLE / 1000);
+        }
+        Set<Integer> meant = meantDisks(base, wanted.getDisksList(), wanted.getServersList());
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        for (Disk disk : base.disks()) {
+            if (meant.contains(disk.getId()) && permille(disk) != permille) {
+                update.addDisks(disk.toBuilder().setWeightPermille(permille));
+            }
+        }
+        if (update.getDisksCount() == 0) {
+            return null;
+        }
+        checkDomains(base, update.build());
+        return update;
+    }
+
+    /** Of a disk's weight. */
+    static int permille(Disk disk) {
+        return disk.hasWeightPermille() ? disk.getWeightPermille() : 1000;
+    }
+
+    private static Set<Integer> meantDisks(
+            ClusterMap map, List<Integer> disks, List<Integer> servers) {
+        Set<Integer> meant = meant(map, disks, servers);
+        if (meant.isEmpty()) {
+            throw new FsException(Errno.EINVAL, "no disk is meant: these data servers have none");
+        }
+        return meant;
+    }
+
+    private static void checkDomains(ClusterMap base, MapUpdate update) {
         MapState now = MapState.of(base.toUpdate());
-        MapState then = now.with(update.build());
+        MapState then = now.with(update);
         for (Pool pool : base.pools()) {
             int left = PgPlanner.domainCount(then, pool);
             if (left < pool.getSize() && left < PgPlanner.domainCount(now, pool)) {
                 throw new FsException(Errno.ENOSPC, tooFew(pool, left));
             }
         }
-        return update;
     }
 
     private static String tooFew(Pool pool, int left) {

@@ -119,7 +119,7 @@ public final class PgTables {
         }
         if (!used.isEmpty()) {
             for (Disk disk : map.disks()) {
-                if (!used.contains(disk.getId()) && !disk.getOut() && !disk.getAbsent()) {
+                if (!used.contains(disk.getId()) && PgPlanner.isPlaceable(disk)) {
                     warnings.add(
                             "disk %d of data server %d has no placement groups yet: 'cairn balance --plan' says how many move to it, or what holds them"
                                     .formatted(disk.getId(), disk.getServer()));

@@ -108,7 +108,7 @@ public final class Placement {
     /** Whether a disk is to be absent, or to be so no more. */
     public boolean isAnyToChange(ClusterMap map, long nowNanos) {
         for (Disk disk : map.disks()) {
-            if (!isAway(map, disk)) {
+            if (!isAway(sets, map, disk)) {
                 awaySince.remove(disk.getId());
             } else {
                 awaySince.putIfAbsent(disk.getId(), nowNanos);
@@ -124,7 +124,7 @@ public final class Placement {
         Set<Integer> absent = new HashSet<>();
         base.disks().stream().filter(Disk::getAbsent).forEach(d -> absent.add(d.getId()));
         for (Disk disk : base.disks()) {
-            boolean away = isAway(base, disk);
+            boolean away = isAway(sets, base, disk);
             if (disk.getAbsent() && !away) {
                 absent.remove(disk.getId());
                 update.addDisks(disk.toBuilder().setAbsent(false));
@@ -147,7 +147,8 @@ public final class Placement {
         return said.isEmpty() ? null : new InSyncSets.Change(update, String.join("; ", said));
     }
 
-    private boolean isAway(ClusterMap map, Disk disk) {
+    /** Whether nothing on the disk is served or acknowledged. */
+    static boolean isAway(InSyncSets sets, ClusterMap map, Disk disk) {
         @Nullable Server server = map.server(disk.getServer());
         return server == null || !server.getUp() || sets.isReleased(map, disk.getId());
     }
@@ -288,7 +289,7 @@ public final class Placement {
 
     private static boolean isPlaceable(ClusterMap map, int id) {
         @Nullable Disk disk = map.disk(id);
-        return disk != null && !disk.getOut() && !disk.getAbsent();
+        return disk != null && PgPlanner.isPlaceable(disk);
     }
 
     /** The replicas that every group is to have; computed when disks, servers or pools change. */

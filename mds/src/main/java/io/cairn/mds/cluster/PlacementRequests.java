@@ -1,15 +1,20 @@
 package io.cairn.mds.cluster;
 
+import com.google.protobuf.MessageLite;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.BalancePlanReply;
 import io.cairn.common.proto.CanStopRequest;
-import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DrainReply;
 import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.DrainedDisk;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.RemoveReply;
+import io.cairn.common.proto.RemoveRequest;
+import io.cairn.common.proto.ReweightReply;
+import io.cairn.common.proto.ReweightRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
@@ -17,12 +22,15 @@ import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.namespace.Features;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
+import java.util.TreeSet;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,6 +43,12 @@ import org.slf4j.LoggerFactory;
 public final class PlacementRequests {
     private static final Logger LOG = LoggerFactory.getLogger(PlacementRequests.class);
 
+    private static final String LATER =
+            " once every metadata server has said that it knows that: start those that are down, and"
+                    + " upgrade those of an older release ('cairn status' names both)";
+    private static final String MOVES_LATER = "placement groups move" + LATER;
+    private static final String KNOWN_LATER = "this can be done" + LATER;
+
     private final Leadership leadership;
     private final CurrentMap map;
     private final MapChanges changes;
@@ -42,11 +56,11 @@ public final class PlacementRequests {
     private final InSyncSets sets;
     private final Placement placement;
     private final Supplier<Placement.Flags> flags;
-    private final BooleanSupplier isPlacing;
+    private final IntSupplier featureLevel;
     private final NanoClock clock;
 
     /**
-     * @param isPlacing whether all members know maps in which groups move
+     * @param featureLevel of the group: what all members know
      */
     PlacementRequests(
             Leadership leadership,
@@ -56,7 +70,7 @@ public final class PlacementRequests {
             InSyncSets sets,
             Placement placement,
             Supplier<Placement.Flags> flags,
-            BooleanSupplier isPlacing,
+            IntSupplier featureLevel,
             NanoClock clock) {
         this.leadership = leadership;
         this.map = map;
@@ -65,7 +79,7 @@ public final class PlacementRequests {
         this.sets = sets;
         this.placement = placement;
         this.flags = flags;
-        this.isPlacing = isPlacing;
+        this.featureLevel = featureLevel;
         this.clock = clock;
     }
 
@@ -75,33 +89,122 @@ public final class PlacementRequests {
                 request,
                 () -> {
                     DrainRequest wanted = Heads.parse(DrainRequest.parser(), request.head());
-                    if (!isPlacing.getAsBoolean()) {
-                        throw new FsException(Errno.EAGAIN, levelTooLow());
-                    }
-                    LOG.info(
-                            "an administrator at {} {} disks {} and data servers {}",
-                            RpcAddress.format(request.peer().address()),
+                    require(Features.RECOVERY);
+                    said(
+                            request,
                             wanted.getRestore() ? "restores" : "drains",
                             wanted.getDisksList(),
                             wanted.getServersList());
-                    drain(request, wanted);
+                    change(
+                            request,
+                            base -> drained(base, wanted),
+                            (before, now) ->
+                                    DrainReply.newBuilder()
+                                            .addAllDisks(
+                                                    changed(
+                                                            before,
+                                                            now,
+                                                            wanted.getDisksList(),
+                                                            wanted.getServersList()))
+                                            .build());
                 });
     }
 
-    private static String levelTooLow() {
-        return "placement groups move once every metadata server has said that it knows that: start"
-                + " those that are down, and upgrade those of an older release ('cairn status' names"
-                + " both)";
+    private MapUpdate.@Nullable Builder drained(ClusterMap base, DrainRequest wanted) {
+        MapUpdate.@Nullable Builder update = Drains.update(base, wanted);
+        if (update != null && !wanted.getRestore() && !wanted.getForce()) {
+            new DrainRoom(base, servers.disks()).check(update.build());
+        }
+        return update;
     }
 
-    private void drain(RpcRequest request, DrainRequest wanted) {
+    /** Sets the weight of disks. */
+    public void reweight(RpcRequest request) {
+        answered(
+                request,
+                () -> {
+                    ReweightRequest wanted = Heads.parse(ReweightRequest.parser(), request.head());
+                    require(Features.ELASTIC);
+                    said(
+                            request,
+                            "gives a weight of %s thousandths to"
+                                    .formatted(wanted.getWeightPermille()),
+                            wanted.getDisksList(),
+                            wanted.getServersList());
+                    change(
+                            request,
+                            base -> Drains.update(base, wanted),
+                            (before, now) ->
+                                    ReweightReply.newBuilder()
+                                            .addAllDisks(
+                                                    changed(
+                                                            before,
+                                                            now,
+                                                            wanted.getDisksList(),
+                                                            wanted.getServersList()))
+                                            .build());
+                });
+    }
+
+    /** Forgets disks and data servers. */
+    public void remove(RpcRequest request) {
+        answered(
+                request,
+                () -> {
+                    RemoveRequest wanted = Heads.parse(RemoveRequest.parser(), request.head());
+                    require(Features.ELASTIC);
+                    said(request, "removes", wanted.getDisksList(), wanted.getServersList());
+                    change(
+                            request,
+                            base ->
+                                    Removals.update(
+                                            base, wanted, d -> Placement.isAway(sets, base, d)),
+                            (before, _) ->
+                                    RemoveReply.newBuilder()
+                                            .addAllDisks(
+                                                    Drains.meant(
+                                                            before,
+                                                            wanted.getDisksList(),
+                                                            wanted.getServersList()))
+                                            .addAllServers(new TreeSet<>(wanted.getServersList()))
+                                            .build());
+                });
+    }
+
+    private static void said(
+            RpcRequest request, String what, List<Integer> disks, List<Integer> servers) {
+        LOG.info(
+                "an administrator at {} {} disks {} and data servers {}",
+                RpcAddress.format(request.peer().address()),
+                what,
+                disks,
+                servers);
+    }
+
+    /** EAGAIN while some member of the group is of a release that does not know such maps. */
+    private void require(int level) {
+        if (featureLevel.getAsInt() < level) {
+            throw new FsException(
+                    Errno.EAGAIN, level == Features.RECOVERY ? MOVES_LATER : KNOWN_LATER);
+        }
+    }
+
+    /**
+     * Changes the map and answers.
+     *
+     * @param reply from the map before and after
+     */
+    private void change(
+            RpcRequest request,
+            Function<ClusterMap, MapUpdate.@Nullable Builder> edit,
+            BiFunction<ClusterMap, ClusterMap, MessageLite> reply) {
         List<ClusterMap> before = new ArrayList<>();
         var _ =
                 changes.change(
                                 base -> {
                                     before.clear();
                                     before.add(base);
-                                    return Drains.update(base, wanted);
+                                    return edit.apply(base);
                                 })
                         .whenComplete((now, failure) -> {
                             if (failure instanceof FsException e && e.errno() != Errno.EAGAIN) {
@@ -109,23 +212,24 @@ public final class PlacementRequests {
                             } else if (failure != null) {
                                 request.fail(leadership.unavailable(failure));
                             } else {
-                                request.reply(drained(before.getLast(), now, wanted));
+                                request.reply(reply.apply(before.getLast(), now));
                             }
                         });
     }
 
-    private static DrainReply drained(ClusterMap before, ClusterMap now, DrainRequest wanted) {
+    private static List<DrainedDisk> changed(
+            ClusterMap before, ClusterMap now, List<Integer> disks, List<Integer> servers) {
         DiskLoads loads = DiskLoads.of(now.pgs());
-        DrainReply.Builder reply = DrainReply.newBuilder();
-        for (int id : Drains.meant(before, wanted.getDisksList(), wanted.getServersList())) {
-            @Nullable Disk was = before.disk(id);
-            reply.addDisks(
+        List<DrainedDisk> all = new ArrayList<>();
+        for (int id : Drains.meant(before, disks, servers)) {
+            all.add(
                     DrainedDisk.newBuilder()
                             .setDisk(id)
-                            .setChanged(was != null && was.getOut() == wanted.getRestore())
-                            .setReplicas(loads.of(id).groups()));
+                            .setChanged(!Objects.equals(before.disk(id), now.disk(id)))
+                            .setReplicas(loads.of(id).groups())
+                            .build());
         }
-        return reply.build();
+        return all;
     }
 
     /** Whether all placement groups would take writes without some disks. */
@@ -154,24 +258,21 @@ public final class PlacementRequests {
     }
 
     private BalancePlanReply balancePlan(ClusterMap present) {
-        boolean moves = isPlacing.getAsBoolean() && Placement.isAnyAbleToMove(present);
-        Map<Integer, Long> used = new HashMap<>();
-        servers.all()
-                .values()
-                .forEach(known ->
-                        known.report()
-                                .disks()
-                                .forEach(d -> used.put(d.getDisk(), d.getUsedBytes())));
-        return new BalancePlan(present, used)
+        boolean moves = isPlacing() && Placement.isAnyAbleToMove(present);
+        return new BalancePlan(present, servers.disks())
                 .reply(
                         group -> moves ? placement.target(present, group) : group.getReplicasList(),
                         holds(present));
     }
 
+    private boolean isPlacing() {
+        return featureLevel.getAsInt() >= Features.RECOVERY;
+    }
+
     private List<String> holds(ClusterMap present) {
         List<String> holds = new ArrayList<>();
-        if (!isPlacing.getAsBoolean()) {
-            holds.add(levelTooLow());
+        if (!isPlacing()) {
+            holds.add(MOVES_LATER);
         }
         for (Server server : present.servers()) {
             if (!server.getRecovers()) {

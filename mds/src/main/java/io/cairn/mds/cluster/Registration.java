@@ -73,8 +73,9 @@ public final class Registration {
         }
     }
 
+    /** Also if it was removed: it gets its id back. */
     public static @Nullable Server find(ClusterMap map, ByteString uuid) {
-        for (Server server : map.servers()) {
+        for (Server server : map.serversEver()) {
             if (server.getUuid().equals(uuid)) {
                 return server;
             }
@@ -133,17 +134,23 @@ public final class Registration {
                 : update;
     }
 
-    /** Adds the disks that are new or have changed; returns those that came from elsewhere. */
+    /**
+     * Adds the disks that are new or have changed, none that was removed; returns those that came
+     * from elsewhere.
+     */
     private Set<Integer> disks(int server, MapUpdate.Builder update) {
         Map<ByteString, Disk> known = new HashMap<>();
         int highest = 0;
-        for (Disk disk : base.disks()) {
+        for (Disk disk : base.disksEver()) {
             known.put(disk.getUuid(), disk);
             highest = Math.max(highest, disk.getId());
         }
         Set<Integer> moved = new HashSet<>();
         for (DiskReport report : wanted.getDisksList()) {
             @Nullable Disk before = known.get(report.getUuid());
+            if (before != null && before.getRemoved()) {
+                continue; // what it holds may be old, and would be taken for the present
+            }
             Disk.Builder now =
                     before != null
                             ? before.toBuilder()
@@ -160,6 +167,6 @@ public final class Registration {
     }
 
     private int highestServer() {
-        return base.servers().stream().mapToInt(Server::getId).max().orElse(0);
+        return base.serversEver().stream().mapToInt(Server::getId).max().orElse(0);
     }
 }

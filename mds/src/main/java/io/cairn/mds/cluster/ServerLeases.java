@@ -84,6 +84,13 @@ public final class ServerLeases {
         publish();
     }
 
+    /** What disks were last said to be, by their ids. Any thread. */
+    public Map<Integer, DiskStatus> disks() {
+        Map<Integer, DiskStatus> disks = new HashMap<>();
+        published.values().forEach(k -> k.report.disks().forEach(d -> disks.put(d.getDisk(), d)));
+        return disks;
+    }
+
     /** Whether a heartbeat was answered after that moment. */
     public boolean heardSince(int server, long nanos) {
         @Nullable Known known = servers.get(server);

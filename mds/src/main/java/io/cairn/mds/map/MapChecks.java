@@ -21,13 +21,18 @@ public final class MapChecks {
     /** Why the map cannot change this way, as a sentence; null if it can. */
     public static @Nullable String objection(MapState base, MapUpdate update) {
         MapState next = base.with(update);
+        String removal = objectionToRemoval(next, update);
+        if (removal != null) {
+            return removal;
+        }
         for (Server server : update.getServersList()) {
             if (server.getId() == 0) {
                 return "a server without an id";
             }
         }
         for (Disk disk : update.getDisksList()) {
-            if (disk.getId() == 0 || next.server(disk.getServer()) == null) {
+            if (disk.getId() == 0
+                    || (!disk.getRemoved() && next.server(disk.getServer()) == null)) {
                 return "disk " + disk.getId() + " of unknown server " + disk.getServer();
             }
         }
@@ -41,6 +46,30 @@ public final class MapChecks {
             String objection = objection(base, next, pg);
             if (objection != null) {
                 return objection;
+            }
+        }
+        return null;
+    }
+
+    /** What is removed is nobody's. */
+    private static @Nullable String objectionToRemoval(MapState next, MapUpdate update) {
+        if (update.getDisksList().stream().anyMatch(Disk::getRemoved)) {
+            for (PlacementGroup pg : next.toUpdate().getPgsList()) {
+                for (Disk disk : update.getDisksList()) {
+                    if (disk.getRemoved()
+                            && (pg.getReplicasList().contains(disk.getId())
+                                    || pg.getInSyncList().contains(disk.getId()))) {
+                        return "disk %d is removed, and PG %x has it"
+                                .formatted(disk.getId(), pg.getPg());
+                    }
+                }
+            }
+        }
+        for (Server server : update.getServersList()) {
+            if (server.getRemoved()
+                    && next.toUpdate().getDisksList().stream()
+                            .anyMatch(d -> !d.getRemoved() && d.getServer() == server.getId())) {
+                return "server %d is removed, and has disks".formatted(server.getId());
             }
         }
         return null;

@@ -72,12 +72,15 @@ public final class MapState {
         return epoch;
     }
 
+    /** Null also if it was removed, as for disks. */
     public @Nullable Server server(int id) {
-        return servers.get(id);
+        @Nullable Server server = servers.get(id);
+        return server == null || server.getRemoved() ? null : server;
     }
 
     public @Nullable Disk disk(int id) {
-        return disks.get(id);
+        @Nullable Disk disk = disks.get(id);
+        return disk == null || disk.getRemoved() ? null : disk;
     }
 
     public @Nullable Pool pool(int id) {
@@ -104,7 +107,7 @@ public final class MapState {
         return sessionFloor;
     }
 
-    /** The whole map, base_epoch 0. */
+    /** The whole map, base_epoch 0, with what was removed. */
     public MapUpdate toUpdate() {
         return full;
     }

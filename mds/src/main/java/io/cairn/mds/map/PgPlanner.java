@@ -32,7 +32,7 @@ public final class PgPlanner {
     public static List<List<Integer>> plan(MapState map, Pool pool) {
         List<Disk> disks = placeable(map);
         int[] domains = domains(map, disks, pool);
-        double[] weights = disks.stream().mapToDouble(Disk::getCapacityBytes).toArray();
+        double[] weights = disks.stream().mapToDouble(PgPlanner::weight).toArray();
         int pgs = pool.getPgCount();
         int[][] present = present(map, pool, disks);
         int[] quotas = new DiskQuotas(weights, domains, pgs, pool.getSize()).quotas(present);
@@ -57,10 +57,20 @@ public final class PgPlanner {
         return labels(map, placeable(map), pool).size();
     }
 
+    /** Whether a disk may have replicas. */
+    public static boolean isPlaceable(Disk disk) {
+        return !disk.getRemoved() && !disk.getOut() && !disk.getAbsent() && weight(disk) > 0;
+    }
+
+    /** By which a disk gets its share: its capacity, times what an administrator has set. */
+    public static double weight(Disk disk) {
+        return disk.hasWeightPermille()
+                ? disk.getCapacityBytes() / 1000.0 * disk.getWeightPermille()
+                : disk.getCapacityBytes();
+    }
+
     private static List<Disk> placeable(MapState map) {
-        return map.toUpdate().getDisksList().stream()
-                .filter(d -> !d.getOut() && !d.getAbsent() && d.getCapacityBytes() > 0)
-                .toList();
+        return map.toUpdate().getDisksList().stream().filter(PgPlanner::isPlaceable).toList();
     }
 
     /** Of each disk the number of its domain, from 0. */

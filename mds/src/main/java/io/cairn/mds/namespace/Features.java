@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 4;
+    public static final int CURRENT = 5;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -35,21 +35,21 @@ public final class Features {
     /** From this level on the map says of each data server whether it recovers learners. */
     public static final int RECOVERY = 4;
 
+    /** From this level on disks have weights, and what the map has can be removed from it. */
+    public static final int ELASTIC = 5;
+
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
-            Map.of(
-                    "cairn.ClusterSettings.reaper_inodes_per_second",
-                    2,
-                    "cairn.ClusterSettings.no_out",
-                    RECOVERY,
-                    "cairn.ClusterSettings.no_rebalance",
-                    RECOVERY,
-                    "cairn.Server.lease_millis",
-                    SERVER_LEASES,
-                    "cairn.Server.recovers",
-                    RECOVERY,
-                    "cairn.Disk.absent",
-                    RECOVERY);
+            Map.ofEntries(
+                    Map.entry("cairn.ClusterSettings.reaper_inodes_per_second", 2),
+                    Map.entry("cairn.ClusterSettings.no_out", RECOVERY),
+                    Map.entry("cairn.ClusterSettings.no_rebalance", RECOVERY),
+                    Map.entry("cairn.Server.lease_millis", SERVER_LEASES),
+                    Map.entry("cairn.Server.recovers", RECOVERY),
+                    Map.entry("cairn.Server.removed", ELASTIC),
+                    Map.entry("cairn.Disk.absent", RECOVERY),
+                    Map.entry("cairn.Disk.weight_permille", ELASTIC),
+                    Map.entry("cairn.Disk.removed", ELASTIC));
 
     private final Map<String, Integer> since;
 

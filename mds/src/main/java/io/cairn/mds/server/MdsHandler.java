@@ -123,6 +123,8 @@ final class MdsHandler implements RpcHandler {
             }
             case SETTINGS -> control(method, request, start, settings::handle);
             case DRAIN -> control(method, request, start, placement::drain);
+            case REMOVE -> control(method, request, start, placement::remove);
+            case REWEIGHT -> control(method, request, start, placement::reweight);
             case CAN_STOP -> control(method, request, start, placement::canStop);
             case BALANCE_PLAN -> control(method, request, start, placement::balancePlan);
             case STATUS -> status(method, request, start);

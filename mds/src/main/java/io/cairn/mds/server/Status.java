@@ -178,7 +178,7 @@ final class Status {
                                 TimeUnit.NANOSECONDS.toMillis(
                                         state.settings().getLeaderLeaseNanos()))
                         .setFeatureLevel(Features.level(state.settings()))
-                        .setMap(present.toUpdate())
+                        .setMap(present.present())
                         .setDeletionBacklogInodes(counters.deletionInodes())
                         .setDeletionBacklogBytes(counters.deletionBytes())
                         .setDeletionRate(reaper.rate())
@@ -193,23 +193,26 @@ final class Status {
         }
         dataServers
                 .all()
-                .forEach((id, known) ->
-                        reply.addServers(server(present.server(id), id, known, now)));
+                .forEach((id, known) -> {
+                    @Nullable Server server = present.server(id);
+                    if (server != null) {
+                        reply.addServers(server(server, known, now));
+                    }
+                });
         return reply.addAllWarnings(warnings(present)).addAllNotes(notes()).build();
     }
 
-    private static ServerStatus server(
-            @Nullable Server server, int id, ServerLeases.Known known, long now) {
+    private static ServerStatus server(Server server, ServerLeases.Known known, long now) {
         ServerStatus.Builder status =
                 ServerStatus.newBuilder()
-                        .setServer(id)
+                        .setServer(server.getId())
                         .setSinceHeartbeatMillis(
                                 TimeUnit.NANOSECONDS.toMillis(
                                         Math.max(0, now - known.answeredNanos())))
                         .addAllDisks(known.report().disks())
                         .setRelease(known.report().release());
         @Nullable PgReport pgs = known.report().pgs();
-        if (pgs != null && server != null && server.getUp()) {
+        if (pgs != null && server.getUp()) {
             status.setPgs(pgs); // of a server that is down it does not hold any more
         }
         return status.build();

@@ -10,14 +10,21 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.BalancePlanReply;
 import io.cairn.common.proto.CanStopReply;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.RemoveRequest;
+import io.cairn.common.proto.ReweightRequest;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.map.MapChecks;
+import io.cairn.mds.map.MapState;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -133,6 +140,137 @@ class DrainsTest {
         assertThat(changed(drain(30, 31, 10).setRestore(true))).isEmpty();
     }
 
+    // ---- room ---------------------------------------------------------------
+
+    private static DiskStatus uses(long used, long free) {
+        return DiskStatus.newBuilder().setUsedBytes(used).setFreeBytes(free).build();
+    }
+
+    private void checkRoom(Map<Integer, DiskStatus> reported, Integer... disks) {
+        MapUpdate.Builder drain =
+                Objects.requireNonNull(Drains.update(map(), drain(disks).build()));
+        new DrainRoom(map(), reported).check(drain.setEpoch(2).build());
+    }
+
+    @Test
+    void whatIsDrainedHasRoomElsewhere() {
+        update.getPoolsBuilder(0).setSize(1).setMinSize(1).setPgCount(8);
+        for (int i = 0; i < 8; i++) {
+            update.addPgs(group(i, 10 * (1 + i / 2) + i % 2));
+        }
+        long gib = 1L << 30;
+        Map<Integer, DiskStatus> reported = new HashMap<>();
+        update.getDisksList().forEach(d -> reported.put(d.getId(), uses(gib, 2 * gib)));
+        checkRoom(reported, 10, 11);
+        update.getDisksList().forEach(d -> reported.put(d.getId(), uses(gib, gib / 2)));
+        assertThatThrownBy(() -> checkRoom(reported, 10, 11))
+                .isInstanceOfSatisfying(
+                        FsException.class,
+                        e -> {
+                            assertThat(e.errno()).isEqualTo(Errno.ENOSPC);
+                            assertThat(e.detail())
+                                    .contains("would get 2.00 GiB and has room for 1.50 GiB")
+                                    .contains("--force");
+                        });
+        reported.keySet().removeIf(d -> d >= 20); // nothing is known of them
+        checkRoom(reported, 10, 11);
+    }
+
+    // ---- weights ------------------------------------------------------------
+
+    @Test
+    void weightsAreSetAndPoolsKeepTheirFailureDomains() {
+        ReweightRequest.Builder half = ReweightRequest.newBuilder().setWeightPermille(500);
+        MapUpdate.Builder change =
+                Objects.requireNonNull(Drains.update(map(), half.addServers(1).build()));
+        assertThat(change.getDisksList())
+                .extracting(Disk::getWeightPermille)
+                .containsExactly(500, 500);
+        update.setDisks(0, change.getDisks(0)).setDisks(1, change.getDisks(1));
+        assertThat(Drains.update(map(), half.build())).isNull();
+        ReweightRequest none = ReweightRequest.newBuilder().addServers(1).addServers(2).build();
+        assertThatThrownBy(() -> Drains.update(map(), none))
+                .isInstanceOf(FsException.class)
+                .hasMessageContaining("and 2 would be left");
+        assertThatThrownBy(() ->
+                        Drains.update(map(), none.toBuilder().setWeightPermille(100_001).build()))
+                .isInstanceOf(FsException.class)
+                .hasMessageContaining("weights are 0 to 100");
+    }
+
+    // ---- removal ------------------------------------------------------------
+
+    private MapUpdate removed(RemoveRequest.Builder wanted, Integer... away) {
+        List<Integer> all = List.of(away);
+        return Removals.update(map(), wanted.build(), d -> all.contains(d.getId())).build();
+    }
+
+    private void notRemoved(RemoveRequest.Builder wanted, String message, Integer... away) {
+        assertThatThrownBy(() -> removed(wanted, away))
+                .isInstanceOfSatisfying(
+                        FsException.class,
+                        e -> {
+                            assertThat(e.errno()).isEqualTo(Errno.EBUSY);
+                            assertThat(e.detail()).isEqualTo(message);
+                        });
+    }
+
+    @Test
+    void whatIsNeededOrUpIsNotRemoved() {
+        update.addPgs(group(0, 10, 20, 30)).addPgs(group(1, 20, 30, 40).addInSync(11));
+        RemoveRequest.Builder disk = RemoveRequest.newBuilder().addDisks(11);
+        notRemoved(disk, "disk 11 is in placement: drain it first", 11);
+        update.getDisksBuilder(1).setOut(true);
+        notRemoved(
+                disk,
+                "disk 11 has 1 placement groups yet: wait until they are elsewhere, see 'cairn disk ls'",
+                11);
+        update.setPgs(1, group(1, 20, 30, 40));
+        notRemoved(
+                disk,
+                "disk 11 is in service: stop data server 1, or start it again without this disk");
+        assertThat(removed(disk, 11).getDisksList())
+                .containsExactly(update.getDisks(1).toBuilder().setRemoved(true).build());
+
+        RemoveRequest.Builder server = RemoveRequest.newBuilder().addServers(1);
+        notRemoved(
+                server,
+                "data server 1 is up: stop it first; disk 10 is in placement: drain it first",
+                10,
+                11);
+        update.getDisksBuilder(0).setAbsent(true);
+        update.setPgs(0, group(0, 20, 30, 40)).setServers(1, server(1).toBuilder().setUp(false));
+        MapUpdate gone = removed(server, 10, 11);
+        assertThat(gone.getServersList()).extracting(Server::getRemoved).containsExactly(true);
+        assertThat(gone.getDisksList()).extracting(Disk::getId).containsExactly(10, 11);
+        assertThatThrownBy(() -> removed(RemoveRequest.newBuilder().addDisks(99)))
+                .hasMessageContaining("there is no disk 99");
+    }
+
+    @Test
+    void theMapRefusesToLoseWhatAGroupHas() {
+        update.addPgs(group(0, 10, 20, 30)).addPgs(group(1, 20, 30, 40).addInSync(11));
+        MapState base = MapState.of(update.build());
+        for (int disk : List.of(10, 11)) {
+            MapUpdate wrong =
+                    MapUpdate.newBuilder()
+                            .setEpoch(2)
+                            .addDisks(
+                                    Objects.requireNonNull(base.disk(disk)).toBuilder()
+                                            .setRemoved(true))
+                            .build();
+            assertThat(MapChecks.objection(base, wrong)).startsWith("disk " + disk + " is removed");
+        }
+        MapUpdate server =
+                MapUpdate.newBuilder()
+                        .setEpoch(2)
+                        .addServers(server(1).toBuilder().setRemoved(true))
+                        .build();
+        assertThat(MapChecks.objection(base, server))
+                .isEqualTo("server 1 is removed, and has disks");
+        assertThat(base.with(server).server(1)).isNull();
+    }
+
     // ---- stopping -----------------------------------------------------------
 
     private CanStopReply stop(Set<Integer> disks, Integer... notServing) {
@@ -202,7 +340,7 @@ class DrainsTest {
                 Map.of(
                         PgHash.pg(1, 0), List.of(20, 10, 30),
                         PgHash.pg(1, 1), List.of(31, 21, 40));
-        Map<Integer, Long> used = Map.of(30, 4000L, 40, 1000L);
+        Map<Integer, DiskStatus> used = Map.of(30, uses(4000, 0), 40, uses(1000, 0));
         BalancePlanReply plan =
                 new BalancePlan(map(), used)
                         .reply(g -> targets.getOrDefault(g.getPg(), List.of()), List.of("held"));

@@ -120,11 +120,11 @@ class PgPlannerTest {
         Map<Integer, String> domainOf = t.domains();
         Map<String, Double> weights = new HashMap<>();
         t.disks.stream()
-                .filter(d -> !d.getOut())
+                .filter(PgPlanner::isPlaceable)
                 .forEach(d ->
                         weights.merge(
                                 domainOf.getOrDefault(d.getId(), ""),
-                                (double) d.getCapacityBytes(),
+                                PgPlanner.weight(d),
                                 Double::sum));
         double low = 0;
         double high = 1;
@@ -145,9 +145,9 @@ class PgPlannerTest {
             double domain = weights.getOrDefault(domainOf.getOrDefault(d.getId(), ""), 1.0);
             ideals.put(
                     d.getId(),
-                    d.getOut()
+                    !PgPlanner.isPlaceable(d)
                             ? 0
-                            : d.getCapacityBytes()
+                            : PgPlanner.weight(d)
                                     / domain
                                     * Math.min(t.pool.getPgCount(), domain * high));
         }
@@ -221,7 +221,7 @@ class PgPlannerTest {
 
     private static void change(Topology t, Random random) {
         int disk = random.nextInt(t.disks.size());
-        switch (random.nextInt(3)) {
+        switch (random.nextInt(4)) {
             case 0 ->
                     t.disks.set(
                             disk,
@@ -233,6 +233,12 @@ class PgPlannerTest {
                 t.disk(t.servers.size(), 1L << 40);
                 t.disk(t.servers.size(), 1L << 39);
             }
+            case 2 ->
+                    t.disks.set(
+                            disk,
+                            t.disks.get(disk).toBuilder()
+                                    .setWeightPermille(250 * random.nextInt(9))
+                                    .build());
             default ->
                     t.disks.set(
                             disk,

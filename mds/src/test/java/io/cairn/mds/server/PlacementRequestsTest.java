@@ -13,9 +13,15 @@ import io.cairn.common.proto.DrainReply;
 import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.DrainedDisk;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.RemoveReply;
+import io.cairn.common.proto.RemoveRequest;
+import io.cairn.common.proto.ReweightReply;
+import io.cairn.common.proto.ReweightRequest;
+import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.Setting;
 import io.cairn.common.proto.SettingsReply;
 import io.cairn.common.proto.SettingsRequest;
+import io.cairn.common.proto.StatusReply;
 import io.cairn.common.rpc.RpcStatus;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -112,6 +118,83 @@ final class PlacementRequestsTest {
             assertThat(drain(group, back).get().getDisks(0).getChanged()).isTrue();
             assertThat(isOut(group, first.disk)).isFalse();
             assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    private static TestGroup.Answer<RemoveReply> remove(TestGroup group, FakeDataServer server) {
+        return group.call(
+                Method.REMOVE,
+                RemoveRequest.newBuilder().addServers(server.id).build(),
+                RemoveReply.parser());
+    }
+
+    @Test
+    void aRemovedDiskIsRefusedForGoodAndItsServerGetsItsIdBack() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+                FakeDataServers three = new FakeDataServers(group, 3);
+                FakeDataServer fourth = new FakeDataServer(group);
+                FakeDataServer fifth = new FakeDataServer(group)) {
+            three.registered(PGS);
+            fourth.register();
+            int server = fourth.id;
+            int disk = fourth.disk;
+            assertThat(remove(group, fourth).status().detail())
+                    .isEqualTo(
+                            "data server %d is up: stop it first; disk %d is in placement: drain it first"
+                                    .formatted(server, disk));
+            drain(group, DrainRequest.newBuilder().addServers(server)).get();
+            group.advance(1, Duration.ofMinutes(1).toNanos());
+            await("it is down").atMost(PATIENCE).until(() -> remove(group, fourth).status().ok());
+            StatusReply status = group.status();
+            assertThat(status.getMap().getDisksList()).extracting(Disk::getId).doesNotContain(disk);
+            assertThat(status.getServersList())
+                    .extracting(ServerStatus::getServer)
+                    .doesNotContain(server);
+            assertThat(remove(group, fourth).status().errno()).isEqualTo(Errno.ENOENT);
+
+            group.stop(1);
+            group.start(1);
+            group.awaitServing();
+            fifth.register();
+            assertThat(fifth.disk).as("no id is used again").isGreaterThan(disk);
+            assertThat(fifth.id).isGreaterThan(server);
+            assertThat(fourth.restart().getDisks(0)).as("refused").isZero();
+            assertThat(fourth.id).isEqualTo(server);
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void theWeightOfADiskIsItsPartOfTheShare() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+                FakeDataServers three = new FakeDataServers(group, 3);
+                FakeDataServer fourth = new FakeDataServer(group)) {
+            three.servers().forEach(s -> s.recovers = true);
+            fourth.recovers = true;
+            three.registered(PGS);
+            fourth.register();
+            ReweightRequest half =
+                    ReweightRequest.newBuilder()
+                            .addDisks(fourth.disk)
+                            .setWeightPermille(500)
+                            .build();
+            assertThat(
+                            group.call(Method.REWEIGHT, half, ReweightReply.parser())
+                                    .get()
+                                    .getDisks(0)
+                                    .getChanged())
+                    .isTrue();
+            BalancePlanReply plan =
+                    group.call(
+                                    Method.BALANCE_PLAN,
+                                    BalancePlanRequest.getDefaultInstance(),
+                                    BalancePlanReply.parser())
+                            .get();
+            assertThat(plan.getDisks(3).getReplicasThen()).isBetween(6, 7);
+            fourth.restart();
+            assertThat(group.status().getMap().getDisks(3).getWeightPermille())
+                    .as("kept")
+                    .isEqualTo(500);
         }
     }
 
