@@ -52,7 +52,7 @@ final class SimMdsMember extends SimMachine {
         final long term;
         final LeaderLease lease;
         final ServerLeases servers = new ServerLeases(ClusterSim.SERVER_LEASE);
-        final InSyncSets inSync = new InSyncSets(servers);
+        final InSyncSets inSync = new InSyncSets(servers, () -> false);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
 
         Office(long term) {

@@ -25,6 +25,7 @@ import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.mdslink.MdsLink;
 import io.cairn.dataserver.mdslink.ServerIdentity;
 import io.cairn.dataserver.mdslink.ServerRegistration;
+import io.cairn.dataserver.pg.Holds;
 import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.Membership;
@@ -93,6 +94,7 @@ public final class DataServer implements AutoCloseable {
                         peers,
                         new SpaceLedger(config.reserve().bytes(), config.maxInFlight().bytes()),
                         new Lease(BootClock.INSTANCE),
+                        new Holds(),
                         PgLimits.DEFAULT,
                         membership(),
                         repairs,

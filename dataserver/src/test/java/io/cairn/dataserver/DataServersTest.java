@@ -88,6 +88,30 @@ class DataServersTest {
     }
 
     @Test
+    void pausedClientsAreSentAwayAndGoOnLater() throws Exception {
+        int pg = TestCluster.pg(0);
+        byte[] data = bytes(1, 5000);
+        write(pg, 1, 0, data);
+        cluster.mds.clientsPaused = true;
+        DataOp again = cluster.write(pg, SESSION, 2, 0, bytes(2, 5000));
+        await().atMost(TestCluster.PATIENCE)
+                .until(() ->
+                        cluster.send(again, bytes(2, 5000))
+                                .get(30, TimeUnit.SECONDS)
+                                .status()
+                                .detail()
+                                .contains("cairn set pause off"));
+        RpcStatus read =
+                cluster.send(cluster.read(pg, SESSION, 0, 5000), new byte[0])
+                        .get(30, TimeUnit.SECONDS)
+                        .status();
+        assertThat(read.advice()).isEqualTo(Advice.RETRY);
+        cluster.mds.clientsPaused = false;
+        write(pg, 2, 0, bytes(2, 5000));
+        assertThat(read(pg, 0, 5000)).isEqualTo(bytes(2, 5000));
+    }
+
+    @Test
     void everyReplicaCountsWhatItStores() {
         int pg = TestCluster.pg(0);
         write(pg, 1, 0, bytes(1, 5000));

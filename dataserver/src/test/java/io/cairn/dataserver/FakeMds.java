@@ -56,6 +56,9 @@ final class FakeMds implements AutoCloseable {
     private ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable String leader;
     private volatile boolean silent;
+    private long heartbeats;
+    volatile boolean clientsPaused;
+    volatile boolean recoveryPaused;
     private volatile int leaseMillis = 10_000;
 
     FakeMds(ByteString clusterId) throws IOException {
@@ -87,6 +90,11 @@ final class FakeMds implements AutoCloseable {
 
     void leaseMillis(int millis) {
         leaseMillis = millis;
+    }
+
+    /** Answered so far. */
+    synchronized long heartbeats() {
+        return heartbeats;
     }
 
     synchronized ClusterMap map() {
@@ -207,12 +215,17 @@ final class FakeMds implements AutoCloseable {
     }
 
     private synchronized HeartbeatReply heartbeat(HeartbeatRequest r) {
+        heartbeats++;
         confirmed.put(r.getServer(), r.getMapEpoch());
         reported.put(r.getServer(), r.getDisksList());
         if (r.hasPgs()) {
             pgs.put(r.getServer(), r.getPgs());
         }
-        return HeartbeatReply.newBuilder().setMapEpoch(map.epoch()).build();
+        return HeartbeatReply.newBuilder()
+                .setMapEpoch(map.epoch())
+                .setClientsPaused(clientsPaused)
+                .setRecoveryPaused(recoveryPaused)
+                .build();
     }
 
     private synchronized RegisterServerReply register(RegisterServerRequest r) {

@@ -89,6 +89,31 @@ class ReplicaRecoveryTest {
     }
 
     @Test
+    void nothingIsCopiedWhileRecoveryIsPaused(@TempDir Path directory) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onRealDisks().startAll()) {
+            write(cluster, 10);
+            cluster.kill(2);
+            cluster.mds.takeOut(3);
+            write(cluster, 10);
+            awaitFlushed(cluster);
+            cluster.mds.recoveryPaused = true;
+            long told = cluster.mds.heartbeats();
+            await().atMost(TestCluster.PATIENCE)
+                    .until(() -> cluster.mds.heartbeats() >= told + 3 * TestCluster.SERVERS);
+            cluster.start(2);
+            write(cluster, 5);
+            long before = cluster.mds.heartbeats();
+            await().atMost(TestCluster.PATIENCE)
+                    .until(() -> cluster.mds.heartbeats() >= before + 10 * TestCluster.SERVERS);
+            assertThat(copied(cluster)).isZero();
+            assertThat(cluster.mds.isWhole()).isFalse();
+            cluster.mds.recoveryPaused = false;
+            awaitWhole(cluster);
+            readFrom(cluster, 2);
+        }
+    }
+
+    @Test
     void whatWasDeletedMeanwhileDoesNotComeBack(@TempDir Path directory) throws Exception {
         try (TestCluster cluster = new TestCluster(directory).onRealDisks().startAll()) {
             write(cluster, 3);

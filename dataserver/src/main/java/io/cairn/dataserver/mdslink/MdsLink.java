@@ -60,6 +60,9 @@ public final class MdsLink {
 
     /** What the server says, and what it does with the answers. Called on the loop. */
     public interface Reporter {
+        /** A heartbeat was answered. */
+        void answered(HeartbeatReply reply);
+
         RegisterServerRequest request();
 
         /** Throws when this server cannot be part of that cluster. */
@@ -285,6 +288,7 @@ public final class MdsLink {
             return;
         }
         found(member);
+        reporter.answered(reply);
         if (reply.getRegisterAgain()) {
             LOG.warn("The metadata service does not know this server's start; registering again");
             register();

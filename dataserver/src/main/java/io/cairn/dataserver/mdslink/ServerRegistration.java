@@ -3,6 +3,7 @@ package io.cairn.dataserver.mdslink;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
+import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.RegisterServerReply;
@@ -160,6 +161,11 @@ public final class ServerRegistration implements MdsLink.Reporter {
             beat.setPgs(pgs);
         }
         return beat.build();
+    }
+
+    @Override
+    public void answered(HeartbeatReply reply) {
+        parts.holds().said(reply.getClientsPaused(), reply.getRecoveryPaused());
     }
 
     @Override

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  *     server: its id by theirs
  * @param peers makes channels to other data servers
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
+ * @param holds what an administrator holds back
  * @param membership the way to the metadata service, for primaries
  * @param damaged told of damaged blocks
  * @param needMap called when a request or a member shows that a newer map exists
@@ -27,6 +28,7 @@ public record ServerParts(
         RpcClient peers,
         SpaceLedger ledger,
         Lease lease,
+        Holds holds,
         PgLimits limits,
         Membership membership,
         DamagedBlocks damaged,

@@ -36,6 +36,8 @@ final class SlotRecovery implements RecoveryOutputs {
     static final long STEP_NANOS = 2_000_000_000L;
 
     private static final long READ_AGAIN_NANOS = 1_000_000_000L;
+    private static final RpcStatus RECOVERY_PAUSED =
+            RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "recovery is paused");
     private static final int FETCH_BYTES = 4 << 20;
 
     private final PgLoop owner;
@@ -88,7 +90,7 @@ final class SlotRecovery implements RecoveryOutputs {
 
     @Override
     public void sendAsk(int to, long pgEpoch, long number) {
-        if (!owner.isUp(to)) {
+        if (!owner.isUp(to) || parts.holds().recoveryPaused()) {
             return; // it is asked again soon
         }
         call(
@@ -173,6 +175,10 @@ final class SlotRecovery implements RecoveryOutputs {
 
     @Override
     public void copy(int to, long pgEpoch, Copy copy, Step step) {
+        if (parts.holds().recoveryPaused()) {
+            ended(RECOVERY_PAUSED, step); // it is tried again
+            return;
+        }
         CopyCall.Target target = new CopyCall.Target(to, pgEpoch);
         new CopyCall(owner, this, disk, replica, target, copy, parts, step).start();
     }

@@ -15,6 +15,7 @@ import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.ground.DataServerMeters;
+import io.cairn.dataserver.pg.Holds;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
@@ -31,6 +32,7 @@ import java.util.function.Supplier;
 public final class DataService implements RpcHandler {
     private final PgLoops loops;
     private final Runnable needMap;
+    private final Holds holds;
     private final Supplier<DataServerStatusReply> status;
     private final DatabaseService databases;
     private final Repairs repairs;
@@ -54,6 +56,7 @@ public final class DataService implements RpcHandler {
             DataServerMeters meters) {
         this.loops = loops;
         this.needMap = parts.needMap();
+        this.holds = parts.holds();
         this.status = status;
         this.databases = databases;
         this.repairs = repairs;
@@ -126,6 +129,10 @@ public final class DataService implements RpcHandler {
     private void write(RpcRequest request) {
         DataOp op = DataOpFormat.decode(request.head().duplicate());
         Requests.checkClient(op, DataOpType.WRITE);
+        if (holds.clientsPaused()) {
+            request.fail(Holds.PAUSED);
+            return;
+        }
         ByteBuf payload = request.payload();
         Requests.checkPayload(op, payload);
         int bytes = payload.readableBytes();
@@ -147,6 +154,10 @@ public final class DataService implements RpcHandler {
     private void read(RpcRequest request) {
         DataOp op = DataOpFormat.decode(request.head().duplicate());
         Requests.checkClient(op, DataOpType.READ);
+        if (holds.clientsPaused()) {
+            request.fail(Holds.PAUSED);
+            return;
+        }
         PgLoop owner = loops.owner(op.pg());
         owner.runOrExecute(new ReadCall(request, op, owner, needMap, meters, corruptReads));
     }

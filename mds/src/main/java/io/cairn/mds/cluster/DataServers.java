@@ -20,6 +20,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.Features;
 import java.time.Duration;
@@ -49,6 +50,7 @@ public final class DataServers {
     private final NanoClock clock;
     private final int leaseMillis;
     private final IntSupplier featureLevel;
+    private final Supplier<Held> held;
     private final ServerLeases servers;
     private final InSyncChanges inSync;
     private final PlacementRequests placementRequests;
@@ -59,7 +61,7 @@ public final class DataServers {
     /**
      * @param lease of a data server that registers
      * @param absence when what a disk has is placed elsewhere
-     * @param held what an administrator holds back of placement
+     * @param held what an administrator holds back
      * @param featureLevel of the group: by it, the map has what all members know
      */
     public DataServers(
@@ -70,7 +72,7 @@ public final class DataServers {
             NanoClock clock,
             Duration lease,
             Placement.Times absence,
-            Supplier<Placement.Flags> held,
+            Supplier<Held> held,
             IntSupplier featureLevel) {
         this.leadership = leadership;
         this.map = map;
@@ -79,8 +81,9 @@ public final class DataServers {
         this.clock = clock;
         this.leaseMillis = (int) lease.toMillis();
         this.featureLevel = featureLevel;
+        this.held = held;
         this.servers = new ServerLeases(lease.toNanos());
-        InSyncSets sets = new InSyncSets(servers);
+        InSyncSets sets = new InSyncSets(servers, () -> held.get().noDown());
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         this.inSync = new InSyncChanges(sets, placement, isPlacing, map, changes, clock);
@@ -221,7 +224,11 @@ public final class DataServers {
                         && server.getUp()
                         && !servers.isCondemned(server.getId())
                         && server.getIncarnation().equals(beat.getIncarnation());
-        HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
+        HeartbeatReply.Builder reply =
+                HeartbeatReply.newBuilder()
+                        .setMapEpoch(map.get().epoch())
+                        .setClientsPaused(held.get().pause())
+                        .setRecoveryPaused(held.get().noRecover());
         if (server != null && known && isDescribed(server)) {
             servers.heard(
                     beat.getServer(),
@@ -293,19 +300,24 @@ public final class DataServers {
     /** Marks down who has been silent for too long, and sees to the in-sync sets. */
     public void tick() {
         long now = clock.nanos();
-        for (int id : servers.silent(map.get(), now)) {
-            if (servers.condemn(id)) {
-                var _ =
-                        changes.change(base -> servers.down(base, id, now))
-                                .whenComplete((after, failure) -> {
-                                    servers.decided(id);
-                                    if (failure == null) {
-                                        LOG.warn("data server {} is silent: marked down", id);
-                                    }
-                                });
-            }
+        List<Integer> silent = servers.silent(map.get(), now);
+        if (!held.get().noDown()) {
+            silent.forEach(id -> markDown(id, now));
         }
         inSync.tick();
+    }
+
+    private void markDown(int id, long now) {
+        if (servers.condemn(id)) {
+            var _ =
+                    changes.change(base -> servers.down(base, id, now))
+                            .whenComplete((_, failure) -> {
+                                servers.decided(id);
+                                if (failure == null) {
+                                    LOG.warn("data server {} is silent: marked down", id);
+                                }
+                            });
+        }
     }
 
     /**

@@ -9,6 +9,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.leader.Held;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +48,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>Once all replicas of a group are in sync, its first replica becomes the primary, and then
  *       members that are no replicas leave: those whose server has confirmed an epoch in which they
  *       are not the primary.
+ *   <li>Nobody leaves for being silent while an administrator holds that back ({@link Held}).
  *   <li>Nobody leaves while a server that has placement groups does not recover learners: as
  *       primary it could never bring back who left.
  * </ul>
@@ -65,6 +68,7 @@ public final class InSyncSets {
     static final int MOVES = 16;
 
     private final ServerLeases servers;
+    private final BooleanSupplier noDown;
 
     /** When the process of a member was started anew, until it has left or the wait is over. */
     private final Map<Member, Long> restarts = new HashMap<>();
@@ -85,7 +89,8 @@ public final class InSyncSets {
      *
      * @param unsure servers that are up and do not surely serve, with the epoch they have confirmed
      */
-    private record Situation(long mapEpoch, Map<Integer, Long> unsure, Set<Integer> released) {}
+    private record Situation(
+            long mapEpoch, Map<Integer, Long> unsure, Set<Integer> released, boolean noDown) {}
 
     /**
      * A change of the map.
@@ -94,8 +99,12 @@ public final class InSyncSets {
      */
     public record Change(MapUpdate.Builder update, String summary) {}
 
-    public InSyncSets(ServerLeases servers) {
+    /**
+     * @param noDown whether nobody leaves for being silent, as it is whenever it is asked
+     */
+    public InSyncSets(ServerLeases servers, BooleanSupplier noDown) {
         this.servers = servers;
+        this.noDown = noDown;
     }
 
     /**
@@ -177,7 +186,7 @@ public final class InSyncSets {
                 released.add(disk.getId());
             }
         }
-        return new Situation(map.epoch(), unsure, released);
+        return new Situation(map.epoch(), unsure, released, noDown.getAsBoolean());
     }
 
     /** Takes out who is to leave; null if nobody is. */
@@ -216,7 +225,9 @@ public final class InSyncSets {
     /** Backups of which the primary, which serves, has told that they say nothing to it. */
     private List<Integer> silent(ClusterMap base, PlacementGroup group, long nowNanos) {
         List<Integer> silent = new ArrayList<>();
-        if (told.isEmpty() || !serves(base, ClusterMap.primaryOf(group), nowNanos)) {
+        if (noDown.getAsBoolean()
+                || told.isEmpty()
+                || !serves(base, ClusterMap.primaryOf(group), nowNanos)) {
             return silent;
         }
         for (int disk : group.getInSyncList()) {
@@ -282,7 +293,8 @@ public final class InSyncSets {
             return " (started anew)";
         }
         boolean leaves =
-                disk != ClusterMap.primaryOf(group)
+                !noDown.getAsBoolean()
+                        && disk != ClusterMap.primaryOf(group)
                         && isSilent(server, nowNanos)
                         && confirmedEpoch(server) >= group.getEpoch();
         return leaves ? " (silent)" : null;

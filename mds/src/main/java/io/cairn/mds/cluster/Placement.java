@@ -8,6 +8,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.time.Duration;
@@ -34,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * interval: what it had is placed elsewhere then. It is no more when it is back. No disk becomes
  * absent when a pool would have too few failure domains left, or when a quarter of all disks is:
  * then it is rather a network or a rack that failed, and copying everything would make it worse.
- * What an administrator holds back ({@link Flags}) counts from the next tick on.
+ * What an administrator holds back ({@link Held}) counts from the next tick on.
  *
  * <p>Nothing moves while a server does not recover learners: as primary it could never end a move.
  *
@@ -42,15 +43,12 @@ import org.jspecify.annotations.Nullable;
  * new leader counts anew.
  */
 public final class Placement {
-    /** Of groups that move to or from a disk at once: the others serve clients meanwhile. */
-    static final int MOVES_PER_DISK = 4;
-
     /** Disks that may be absent, as a part of those that are not drained. */
     private static final double MOST_ABSENT = 0.25;
 
     private final InSyncSets sets;
     private final Times times;
-    private final Supplier<Flags> flags;
+    private final Supplier<Held> held;
 
     /** Of disks that do not serve: since when this leader knows. */
     private final Map<Integer, Long> awaySince = new HashMap<>();
@@ -69,17 +67,7 @@ public final class Placement {
      */
     public record Times(Duration down, Duration failed) {}
 
-    /**
-     * What an administrator holds back.
-     *
-     * @param noOut no disk becomes absent
-     * @param noRebalance no group moves unless a replica of it is on a drained or absent disk
-     */
-    public record Flags(boolean noOut, boolean noRebalance) {
-        public static final Flags NONE = new Flags(false, false);
-    }
-
-    private record Settled(long mapEpoch, Flags flags) {}
+    private record Settled(long mapEpoch, Held held) {}
 
     /**
      * @param table the replicas of each group
@@ -87,12 +75,12 @@ public final class Placement {
     private record Plan(List<Object> inputs, Map<Integer, List<Integer>> table) {}
 
     /**
-     * @param flags as they are whenever it is asked
+     * @param held as it is whenever it is asked
      */
-    public Placement(InSyncSets sets, Times times, Supplier<Flags> flags) {
+    public Placement(InSyncSets sets, Times times, Supplier<Held> held) {
         this.sets = sets;
         this.times = times;
-        this.flags = flags;
+        this.held = held;
     }
 
     /** On becoming leader. */
@@ -131,7 +119,7 @@ public final class Placement {
                 said.add("disk " + disk.getId() + " is back, and is given placement groups again");
             } else if (!disk.getAbsent()
                     && away
-                    && !flags.get().noOut()
+                    && !held.get().noOut()
                     && isLate(base, disk, nowNanos)) {
                 absent.add(disk.getId());
                 if (mayBe(base, absent)) {
@@ -179,7 +167,7 @@ public final class Placement {
 
     /** Whether some group can move now. */
     public boolean isMoving(ClusterMap map, long nowNanos) {
-        Settled now = new Settled(map.epoch(), flags.get());
+        Settled now = new Settled(map.epoch(), held.get());
         if (now.equals(settled)) {
             return false;
         }
@@ -222,13 +210,14 @@ public final class Placement {
     }
 
     private boolean mayMove(ClusterMap map, PlacementGroup group) {
-        return !flags.get().noRebalance()
+        return !held.get().noRebalance()
                 || group.getReplicasList().stream().anyMatch(d -> !isPlaceable(map, d));
     }
 
     /** Gives some groups their new replicas; null if none can move now. */
     public InSyncSets.@Nullable Change moving(ClusterMap base, long nowNanos) {
         Map<Integer, Integer> busy = busy(base, nowNanos);
+        int most = held.get().movesPerDisk();
         MapUpdate.Builder update = MapUpdate.newBuilder();
         List<PlacementGroup> byNeed =
                 base.pgs().stream()
@@ -240,10 +229,9 @@ public final class Placement {
             List<Integer> learners = new ArrayList<>(wanted);
             learners.removeAll(group.getInSyncList());
             boolean free =
-                    learners.stream().allMatch(d -> busy.getOrDefault(d, 0) < MOVES_PER_DISK)
+                    learners.stream().allMatch(d -> busy.getOrDefault(d, 0) < most)
                             && (learners.isEmpty()
-                                    || busy.getOrDefault(ClusterMap.primaryOf(group), 0)
-                                            < MOVES_PER_DISK);
+                                    || busy.getOrDefault(ClusterMap.primaryOf(group), 0) < most);
             if (free && !isLearning(base, group, nowNanos)) {
                 count(busy, group, learners);
                 update.addPgs(

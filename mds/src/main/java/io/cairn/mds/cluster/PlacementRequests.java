@@ -21,6 +21,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.Features;
 import java.util.ArrayList;
@@ -55,7 +56,7 @@ public final class PlacementRequests {
     private final ServerLeases servers;
     private final InSyncSets sets;
     private final Placement placement;
-    private final Supplier<Placement.Flags> flags;
+    private final Supplier<Held> held;
     private final IntSupplier featureLevel;
     private final NanoClock clock;
 
@@ -69,7 +70,7 @@ public final class PlacementRequests {
             ServerLeases servers,
             InSyncSets sets,
             Placement placement,
-            Supplier<Placement.Flags> flags,
+            Supplier<Held> held,
             IntSupplier featureLevel,
             NanoClock clock) {
         this.leadership = leadership;
@@ -78,7 +79,7 @@ public final class PlacementRequests {
         this.servers = servers;
         this.sets = sets;
         this.placement = placement;
-        this.flags = flags;
+        this.held = held;
         this.featureLevel = featureLevel;
         this.clock = clock;
     }
@@ -281,11 +282,14 @@ public final class PlacementRequests {
                                 .formatted(server.getId(), server.getAddress()));
             }
         }
-        if (flags.get().noRebalance()) {
+        if (held.get().noRebalance()) {
             holds.add("norebalance is on: groups move off drained and absent disks only");
         }
-        if (flags.get().noOut()) {
+        if (held.get().noOut()) {
             holds.add("noout is on: no disk becomes absent");
+        }
+        if (held.get().noRecover()) {
+            holds.add("norecover is on: replicas that groups get are not brought up to date");
         }
         return holds;
     }

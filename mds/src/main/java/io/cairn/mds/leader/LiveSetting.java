@@ -21,7 +21,23 @@ enum LiveSetting {
             "norebalance",
             LiveSetting.ON_OR_OFF,
             "While on, placement groups stay where they are, but for those on a drained or absent"
-                    + " disk.");
+                    + " disk."),
+    NO_DOWN(
+            "nodown",
+            LiveSetting.ON_OR_OFF,
+            "While on, placement groups wait for data servers that are silent: nobody is marked down"
+                    + " or leaves an in-sync set for that."),
+    NO_RECOVER(
+            "norecover",
+            LiveSetting.ON_OR_OFF,
+            "While on, no replica is brought up to date; what is missing, or moves, waits."),
+    PAUSE("pause", LiveSetting.ON_OR_OFF, "While on, what clients read and write waits."),
+    MOVES_PER_DISK(
+            "moves.per_disk",
+            "a whole number, 1 to " + LiveSetting.MAX_MOVES,
+            "Placement groups that move to or from each disk at once.");
+
+    private static final int MAX_MOVES = 64;
 
     private static final long MAX_REAPER_RATE = 1_000_000;
     private static final String ON_OR_OFF = "on or off";
@@ -76,6 +92,10 @@ enum LiveSetting {
             case REAPER_RATE -> change.setReaperInodesPerSecond(rate(value)).build();
             case NO_OUT -> change.setNoOut(isOn(value)).build();
             case NO_REBALANCE -> change.setNoRebalance(isOn(value)).build();
+            case NO_DOWN -> change.setNoDown(isOn(value)).build();
+            case NO_RECOVER -> change.setNoRecover(isOn(value)).build();
+            case PAUSE -> change.setPause(isOn(value)).build();
+            case MOVES_PER_DISK -> change.setMovesPerDisk(moves(value)).build();
         };
     }
 
@@ -84,6 +104,10 @@ enum LiveSetting {
             case REAPER_RATE -> settings.hasReaperInodesPerSecond();
             case NO_OUT -> settings.hasNoOut();
             case NO_REBALANCE -> settings.hasNoRebalance();
+            case NO_DOWN -> settings.hasNoDown();
+            case NO_RECOVER -> settings.hasNoRecover();
+            case PAUSE -> settings.hasPause();
+            case MOVES_PER_DISK -> settings.hasMovesPerDisk();
         };
     }
 
@@ -95,8 +119,12 @@ enum LiveSetting {
                             isSet(settings)
                                     ? settings.getReaperInodesPerSecond()
                                     : configuredReaperRate);
-            case NO_OUT -> settings.getNoOut() ? "on" : "off";
-            case NO_REBALANCE -> settings.getNoRebalance() ? "on" : "off";
+            case NO_OUT -> onOrOff(settings.getNoOut());
+            case NO_REBALANCE -> onOrOff(settings.getNoRebalance());
+            case NO_DOWN -> onOrOff(settings.getNoDown());
+            case NO_RECOVER -> onOrOff(settings.getNoRecover());
+            case PAUSE -> onOrOff(settings.getPause());
+            case MOVES_PER_DISK -> Integer.toString(Held.of(settings).movesPerDisk());
         };
     }
 
@@ -106,6 +134,17 @@ enum LiveSetting {
                     Errno.EINVAL, title + " is " + allowed + " (files per second; 0: no limit)");
         }
         return Long.parseLong(value);
+    }
+
+    private static String onOrOff(boolean on) {
+        return on ? "on" : "off";
+    }
+
+    private int moves(String value) {
+        if (!value.matches("[1-9][0-9]?") || Integer.parseInt(value) > MAX_MOVES) {
+            throw new FsException(Errno.EINVAL, title + " is " + allowed);
+        }
+        return Integer.parseInt(value);
     }
 
     private boolean isOn(String value) {

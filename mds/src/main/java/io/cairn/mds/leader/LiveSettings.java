@@ -58,16 +58,6 @@ public final class LiveSettings {
                 : configuredReaperRate;
     }
 
-    /** Whether disks stay in placement however long they are away. Any thread. */
-    public boolean isNoOut() {
-        return state.settings().getNoOut();
-    }
-
-    /** Whether groups move off drained and absent disks only. Any thread. */
-    public boolean isNoRebalance() {
-        return state.settings().getNoRebalance();
-    }
-
     /** Changes one, or none; answers all that there are. */
     public void handle(RpcRequest request) {
         ClusterSettings change;

@@ -19,6 +19,7 @@ import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.LeaderEntries;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseKeeper;
@@ -188,9 +189,9 @@ final class LeaderDuties implements Leadership.Duties {
         }
     }
 
-    /** What an administrator holds back of placement. Any thread. */
-    Placement.Flags held() {
-        return new Placement.Flags(liveSettings.isNoOut(), liveSettings.isNoRebalance());
+    /** What an administrator holds back. Any thread. */
+    Held held() {
+        return Held.of(state.settings());
     }
 
     /** Of members that answer and data servers that are up. */

@@ -3,15 +3,15 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.Disk;
-import io.cairn.mds.cluster.Placement;
+import io.cairn.mds.leader.Held;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the administrator should know of drained disks, and of what is held back of placement. */
+/** What the administrator should know of drained disks, and of what is held back. */
 final class PlacementRemarks {
     private PlacementRemarks() {}
 
-    static List<String> warnings(Placement.Flags held) {
+    static List<String> warnings(Held held) {
         List<String> warnings = new ArrayList<>();
         if (held.noOut()) {
             warnings.add(
@@ -20,6 +20,18 @@ final class PlacementRemarks {
         if (held.noRebalance()) {
             warnings.add(
                     "norebalance is on: placement groups move off drained and absent disks only; 'cairn set norebalance off' ends that");
+        }
+        if (held.noDown()) {
+            warnings.add(
+                    "nodown is on: placement groups wait for data servers that are silent, and are not served without them; 'cairn set nodown off' ends that");
+        }
+        if (held.noRecover()) {
+            warnings.add(
+                    "norecover is on: no replica is brought up to date; 'cairn set norecover off' ends that");
+        }
+        if (held.pause()) {
+            warnings.add(
+                    "pause is on: what clients read and write waits; 'cairn set pause off' ends that");
         }
         return warnings;
     }

@@ -20,10 +20,10 @@ import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgTables;
-import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
@@ -58,7 +58,7 @@ final class Status {
     private final SessionTable sessions;
     private final CurrentMap map;
     private final DataServers dataServers;
-    private final Supplier<Placement.Flags> held;
+    private final Supplier<Held> held;
     private final Reaper reaper;
     private final MixedReleases releases;
     private final Control control;
@@ -67,7 +67,7 @@ final class Status {
     private final Supplier<Remarks> own;
 
     /**
-     * @param held what an administrator holds back of placement
+     * @param held what an administrator holds back
      * @param bootstrapDisks as configured: so many must register before a PG table is made
      * @param own what the administrator should know of this member
      */
@@ -80,7 +80,7 @@ final class Status {
             SessionTable sessions,
             CurrentMap map,
             DataServers dataServers,
-            Supplier<Placement.Flags> held,
+            Supplier<Held> held,
             Reaper reaper,
             MixedReleases releases,
             Control control,

@@ -27,7 +27,8 @@ class InSyncSetsTest {
     private static final int PG = 0x10000;
 
     private final ServerLeases servers = new ServerLeases(60 * SECOND);
-    private final InSyncSets sets = new InSyncSets(servers);
+    private boolean noDown;
+    private final InSyncSets sets = new InSyncSets(servers, () -> noDown);
     private final MapUpdate.Builder state =
             MapUpdate.newBuilder()
                     .setEpoch(7)
@@ -493,5 +494,22 @@ class InSyncSetsTest {
                 .isEqualTo(
                         "left in-sync sets: disk 10 of data server 1 (down): 100 placement groups;"
                                 + " disk 30 of data server 3 (out of service): 100 placement groups");
+    }
+
+    /** The primary tells of disk 20, and server 3 says nothing to the leader. */
+    @Test
+    void underNodownNobodyLeavesForBeingSilent() {
+        noDown = true;
+        later(InSyncSets.SILENCE_NANOS + 1);
+        heard(1, 2, 4);
+        told(20);
+        assertThat(sets.isLeaving(map(), now)).isFalse();
+        assertThat(sets.leaving(map(), now)).isNull();
+        heardOf(2, disk(20, true));
+        assertThat(stay()).as("who is out of service leaves").containsExactly(10, 30);
+        heardOf(2, disk(20, false));
+        assertThat(sets.leaving(map(), now)).isNull();
+        noDown = false;
+        assertThat(stay()).isNotEqualTo(List.of(10, 20, 30)).contains(10);
     }
 }

@@ -12,8 +12,10 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
+import io.cairn.mds.proto.ClusterSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -41,13 +43,13 @@ class PlacementTest {
                     .build();
 
     private final ServerLeases servers = new ServerLeases(60 * SECOND);
-    private final InSyncSets sets = new InSyncSets(servers);
-    private Placement.Flags flags = Placement.Flags.NONE;
+    private final InSyncSets sets = new InSyncSets(servers, () -> false);
+    private Held held = Held.NONE;
     private final Placement placement =
             new Placement(
                     sets,
                     new Placement.Times(Duration.ofMinutes(10), Duration.ofMinutes(1)),
-                    () -> flags);
+                    () -> held);
     private ClusterMap map = ClusterMap.EMPTY;
     private long now = 100 * SECOND;
 
@@ -154,7 +156,7 @@ class PlacementTest {
                 }
             }
         }
-        assertThat(learners.values()).allMatch(n -> n <= Placement.MOVES_PER_DISK);
+        assertThat(learners.values()).allMatch(n -> n <= held.movesPerDisk());
     }
 
     /** Until nothing is to be done; no group ever has fewer members in sync than that. */
@@ -261,13 +263,13 @@ class PlacementTest {
     @Test
     void underNooutNothingIsPlacedElsewhere() {
         cluster(4);
-        flags = new Placement.Flags(true, false);
+        held = Held.of(ClusterSettings.newBuilder().setNoOut(true).build());
         up(2, false);
         while (step()) {}
         later(TimeUnit.MINUTES.toNanos(30));
         while (step()) {}
         assertThat(replicas()).containsOnlyKeys(10, 20, 30, 40);
-        flags = Placement.Flags.NONE;
+        held = Held.NONE;
         settle(SIZE - 1);
         assertThat(replicas()).containsOnlyKeys(10, 30, 40);
     }
@@ -275,7 +277,7 @@ class PlacementTest {
     @Test
     void underNorebalanceGroupsOnlyLeaveDrainedAndAbsentDisks() {
         cluster(4);
-        flags = new Placement.Flags(false, true);
+        held = Held.of(ClusterSettings.newBuilder().setNoRebalance(true).build());
         change(MapUpdate.newBuilder().addServers(server(5)).addDisks(disk(5)));
         List<PlacementGroup> before = map.pgs();
         assertThat(step()).isFalse();
@@ -290,7 +292,7 @@ class PlacementTest {
         }
         change(MapUpdate.newBuilder().addDisks(disk(2)));
         assertThat(step()).isFalse();
-        flags = Placement.Flags.NONE;
+        held = Held.NONE;
         assertThat(placement.toCopy(map, true, now)).isPositive();
         assertThat(placement.toCopy(map, false, now)).isZero();
         settle(SIZE);

@@ -17,6 +17,7 @@ import io.cairn.common.proto.RemoveReply;
 import io.cairn.common.proto.RemoveRequest;
 import io.cairn.common.proto.ReweightReply;
 import io.cairn.common.proto.ReweightRequest;
+import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.Setting;
 import io.cairn.common.proto.SettingsReply;
@@ -237,7 +238,14 @@ final class PlacementRequestsTest {
             List<Setting> before = set(group, "", "").getSettingsList();
             assertThat(before)
                     .extracting(Setting::getName)
-                    .containsExactly("reaper.rate", "noout", "norebalance");
+                    .containsExactly(
+                            "reaper.rate",
+                            "noout",
+                            "norebalance",
+                            "nodown",
+                            "norecover",
+                            "pause",
+                            "moves.per_disk");
             assertThat(before.get(1).getValue()).isEqualTo("off");
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
@@ -263,6 +271,57 @@ final class PlacementRequestsTest {
                             .status();
             assertThat(refused.errno()).isEqualTo(Errno.EINVAL);
             assertThat(refused.detail()).isEqualTo("noout is on or off");
+        }
+    }
+
+    private static int moves(TestGroup group, String number) {
+        set(group, "moves.per_disk", number);
+        return Integer.parseInt(set(group, "", "").getSettings(6).getValue());
+    }
+
+    @Test
+    void whatIsHeldBackReachesDataServersWithTheirNextHeartbeat() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            three.servers().forEach(s -> s.recovers = true);
+            FakeDataServer first = three.registered(PGS).getFirst();
+            assertThat(first.heartbeat(1).getClientsPaused()).isFalse();
+            set(group, "pause", "on");
+            set(group, "norecover", "on");
+            assertThat(first.heartbeat(1).getClientsPaused()).isTrue();
+            assertThat(first.heartbeat(1).getRecoveryPaused()).isTrue();
+            assertThat(group.status().getWarningsList())
+                    .anyMatch(w -> w.startsWith("pause is on"))
+                    .anyMatch(w -> w.startsWith("norecover is on"));
+            set(group, "pause", "off");
+            assertThat(first.heartbeat(1).getClientsPaused()).isFalse();
+
+            set(group, "nodown", "on");
+            group.advance(1, Duration.ofMinutes(2).toNanos());
+            assertThat(first.heartbeat(1).getRegisterAgain()).isFalse();
+            assertThat(group.status().getMap().getServersList()).allMatch(Server::getUp);
+            set(group, "nodown", "off");
+            await("who is silent is down")
+                    .atMost(PATIENCE)
+                    .until(() ->
+                            group.status().getMap().getServersList().stream()
+                                            .filter(Server::getUp)
+                                            .count()
+                                    == 1);
+
+            assertThat(moves(group, "64")).isEqualTo(64);
+            for (String wrong : List.of("0", "65", "-1", "many")) {
+                RpcStatus refused =
+                        group.call(
+                                        Method.SETTINGS,
+                                        SettingsRequest.newBuilder()
+                                                .setName("moves.per_disk")
+                                                .setValue(wrong)
+                                                .build(),
+                                        SettingsReply.parser())
+                                .status();
+                assertThat(refused.errno()).as(wrong).isEqualTo(Errno.EINVAL);
+            }
         }
     }
 }
