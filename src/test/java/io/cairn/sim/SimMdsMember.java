@@ -158,7 +158,7 @@ final class SimMdsMember extends SimMachine {
         @Nullable Server before = Registration.find(raft.map(), wanted.getServerUuid());
         boolean anew = before != null && !before.getIncarnation().equals(wanted.getIncarnation());
         leading.change(
-                base -> new Registration(base, wanted, lease, true).update(),
+                base -> new Registration(base, wanted, lease, true, true).update(),
                 () -> {
                     @Nullable Server server = Registration.find(raft.map(), wanted.getServerUuid());
                     if (server == null || !leading.serves()) {

@@ -27,6 +27,7 @@ import picocli.CommandLine.Command;
             StatusCommand.class,
             DiskCommand.class,
             ServerCommand.class,
+            PoolCommand.class,
             BalanceCommand.class,
             SessionCommand.class,
             InfoCommand.class,

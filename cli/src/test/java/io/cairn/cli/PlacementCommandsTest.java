@@ -147,10 +147,10 @@ final class PlacementCommandsTest {
         List<String> lines = lines();
         assertThat(lines.getFirst())
                 .isEqualTo(
-                        "DISK   SERVER  HOST/RACK          STATE             CAPACITY       USED WEIGHT REPLICAS  IN SYNC PRIMARIES  DATA");
+                        "DISK   SERVER  HOST/RACK          CLASS STATE             CAPACITY       USED WEIGHT REPLICAS  IN SYNC PRIMARIES  DATA");
         assertThat(lines.get(1))
                 .isEqualTo(
-                        "1      1       data1/r1           serving           1.00 GiB   1.00 MiB      1        1        1         1  /disk/1");
+                        "1      1       data1/r1           -     serving           1.00 GiB   1.00 MiB      1        1        1         1  /disk/1");
         assertThat(lines.stream().map(String::strip))
                 .contains(
                         "Input/output error; check it",

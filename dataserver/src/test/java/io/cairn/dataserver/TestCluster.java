@@ -137,7 +137,8 @@ final class TestCluster implements AutoCloseable {
                 ByteSize.ofMiB(0),
                 Duration.ofSeconds(1),
                 1,
-                ByteSize.parse("64KiB"));
+                ByteSize.parse("64KiB"),
+                DataServerConfig.DiskClass.AUTO);
     }
 
     private static RocksConfig rocks() {

@@ -84,12 +84,13 @@ public final class DiskTable {
     }
 
     public void printDisks(PrintWriter out) {
-        String row = "%-6s %-7s %-18s %-15s %10s %10s %6s %8s %8s %9s  %s%n";
+        String row = "%-6s %-7s %-18s %-5s %-15s %10s %10s %6s %8s %8s %9s  %s%n";
         out.printf(
                 row,
                 "DISK",
                 "SERVER",
                 "HOST/RACK",
+                "CLASS",
                 "STATE",
                 "CAPACITY",
                 "USED",
@@ -105,6 +106,7 @@ public final class DiskTable {
                     disk.getId(),
                     disk.getServer(),
                     place(server(disk.getServer())),
+                    DeviceClassNames.text(disk.getDeviceClass()),
                     state(disk).text(),
                     Sizes.text(disk.getCapacityBytes()),
                     Sizes.text(reported(disk).getUsedBytes()),
@@ -138,6 +140,7 @@ public final class DiskTable {
             json.put("host", server.getHost());
             json.put("rack", server.getRack());
             json.put("data", reported(disk).getData());
+            json.put("device_class", DeviceClassNames.text(disk.getDeviceClass()));
             json.put("state", state(disk).json());
             json.put("cause", cause(disk));
             json.put("can_be_removed", state(disk) == DiskState.DRAINED);

@@ -52,7 +52,7 @@ public final class ClusterMap {
         refused = from.refused.stream().mapToLong(Long::longValue).toArray();
         int lastPool = pools.isEmpty() ? 0 : pools.lastKey();
         tables = new @Nullable PoolTable[lastPool + 1];
-        for (Pool pool : pools.values()) {
+        for (Pool pool : pools()) {
             tables[pool.getId()] =
                     new PoolTable(
                             new @Nullable PlacementGroup[pool.getPgCount()],
@@ -168,7 +168,14 @@ public final class ClusterMap {
     }
 
     public @Nullable Pool pool(int id) {
-        return pools.get(id);
+        @Nullable Pool pool = pools.get(id);
+        return pool == null || pool.getRemoved() ? null : pool;
+    }
+
+    /** Whether a pool was there and was removed, with its placement groups. */
+    public boolean isPoolRemoved(int id) {
+        @Nullable Pool pool = pools.get(id);
+        return pool != null && pool.getRemoved();
     }
 
     /** Null also if it was removed, as for disks. */
@@ -224,7 +231,12 @@ public final class ClusterMap {
         return Collections.unmodifiableCollection(disks.values());
     }
 
-    public Collection<Pool> pools() {
+    public List<Pool> pools() {
+        return pools.values().stream().filter(p -> !p.getRemoved()).toList();
+    }
+
+    /** As {@link #serversEver}. */
+    public Collection<Pool> poolsEver() {
         return Collections.unmodifiableCollection(pools.values());
     }
 
@@ -250,6 +262,8 @@ public final class ClusterMap {
                 .addAllServers(servers())
                 .clearDisks()
                 .addAllDisks(disks())
+                .clearPools()
+                .addAllPools(pools())
                 .build();
     }
 

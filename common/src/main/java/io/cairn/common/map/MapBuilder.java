@@ -67,5 +67,8 @@ final class MapBuilder {
             throw new IllegalArgumentException("pool of " + pool.getPgCount() + " PGs");
         }
         pools.put(pool.getId(), pool);
+        if (pool.getRemoved()) {
+            pgs.keySet().removeIf(pg -> PgHash.poolOf(pg) == pool.getId());
+        }
     }
 }

@@ -109,6 +109,13 @@ public record DataServerConfig(
         }
     }
 
+    /** Of a disk. */
+    public enum DiskClass {
+        AUTO,
+        SSD,
+        HDD
+    }
+
     /** What the chunk index of each disk is opened with: its share of the fast device. */
     public RocksConfig rocksdbOfEachDisk() {
         return rocksdb.sharedBy(disk.size());
@@ -183,7 +190,13 @@ public record DataServerConfig(
                             defaultValue = "256KiB",
                             min = "0B",
                             max = "1GiB")
-                    ByteSize directWrite) {
+                    ByteSize directWrite,
+            @Key(
+                            value =
+                                    "What it is to pools that ask for disks of one kind: ssd, hdd, or auto,"
+                                            + " which asks the kernel what the data file is on.",
+                            defaultValue = "auto")
+                    DiskClass deviceClass) {
         private static final int PAGE = BlockCrc.BLOCK_BYTES;
 
         public DiskTable {

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.mdslink;
 
 import io.cairn.common.config.HostPort;
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.HeartbeatReply;
@@ -8,12 +9,15 @@ import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.dataserver.disk.DeviceClasses;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -31,6 +35,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
     private final ServerIdentity identity;
     private final List<ConfiguredDisk> configured;
     private final List<LocalDisk> disks;
+    private final Map<LocalDisk, DeviceClass> classes = new IdentityHashMap<>();
     private final ServerParts parts;
     private final MapFollower maps;
     private final Removed removed;
@@ -68,6 +73,20 @@ public final class ServerRegistration implements MdsLink.Reporter {
         this.maps = maps;
         this.removed = removed;
         this.address = address;
+        for (int i = 0; i < configured.size(); i++) {
+            LocalDisk disk = configured.get(i).disk();
+            if (disk != null) {
+                classes.put(disk, deviceClass(config.disk().get(i)));
+            }
+        }
+    }
+
+    private static DeviceClass deviceClass(DataServerConfig.DiskTable table) {
+        return switch (table.deviceClass()) {
+            case AUTO -> DeviceClasses.of(table.data());
+            case SSD -> DeviceClass.DEVICE_CLASS_SSD;
+            case HDD -> DeviceClass.DEVICE_CLASS_HDD;
+        };
     }
 
     /**
@@ -104,7 +123,9 @@ public final class ServerRegistration implements MdsLink.Reporter {
             request.addDisks(
                     DiskReport.newBuilder()
                             .setUuid(disk.uuid())
-                            .setCapacityBytes(disk.store().usage().capacityBytes()));
+                            .setCapacityBytes(disk.store().usage().capacityBytes())
+                            .setDeviceClass(
+                                    classes.getOrDefault(disk, DeviceClass.DEVICE_CLASS_UNKNOWN)));
         }
         return request.build();
     }

@@ -30,6 +30,8 @@ import org.slf4j.LoggerFactory;
  * that loop, unless a method says otherwise.
  */
 public final class PgLoop {
+    private static final PgMembers NOBODY = new PgMembers(List.of(), List.of(), 1);
+
     private static final Logger LOG = LoggerFactory.getLogger(PgLoop.class);
 
     private static final long TICK_NANOS = 20_000_000;
@@ -152,6 +154,12 @@ public final class PgLoop {
         for (PlacementGroup group : newer.pgs()) {
             if (mine.test(group.getPg())) {
                 place(group);
+            }
+        }
+        for (PgSlot slot : slots.values()) {
+            PgReplica replica = slot.replica();
+            if (newer.pg(replica.pg()) == null) {
+                replica.onMap(newer.epoch(), newer.epoch(), NOBODY); // its pool was removed
             }
         }
         for (long session : forgotten) {

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.ContentHead;
@@ -16,7 +17,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Removes what disks of this server have of placement groups that live elsewhere now. Only where
  * the map, under a valid lease, names neither as replica nor as member, and all replicas that it
- * names are in sync: then nobody can need what is here. One at a time, a few inodes at a time.
+ * names are in sync, or says that the pool was removed: then nobody can need what is here. One at a
+ * time, a few inodes at a time.
  *
  * <p>A crash leaves a part, which is found again. What stays for good is the group's state, some
  * hundred bytes. Called on the loop that owns the groups.
@@ -92,11 +94,14 @@ final class StrayReplicas {
     }
 
     private boolean livesElsewhere(int pg, LocalDisk disk) {
+        if (disk.isOut() || !parts.lease().valid()) {
+            return false;
+        }
         PlacementGroup group = owner.map().pg(pg);
-        return group != null
-                && !disk.isOut()
-                && parts.lease().valid()
-                && !group.getReplicasList().contains(disk.id())
+        if (group == null) {
+            return owner.map().isPoolRemoved(PgHash.poolOf(pg));
+        }
+        return !group.getReplicasList().contains(disk.id())
                 && !group.getInSyncList().contains(disk.id())
                 && group.getInSyncList().containsAll(group.getReplicasList());
     }

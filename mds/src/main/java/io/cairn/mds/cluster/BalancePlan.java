@@ -72,20 +72,12 @@ final class BalancePlan {
     }
 
     private double share(Disk disk) {
-        if (!PgPlanner.isPlaceable(disk)) {
-            return 0;
-        }
-        long replicas = 0;
+        double share = 0;
         for (Pool pool : map.pools()) {
             if (map.pg(PgHash.pg(pool.getId(), 0)) != null) {
-                replicas += (long) pool.getPgCount() * pool.getSize();
+                share += PgPlanner.share(map.disks(), pool, disk);
             }
         }
-        double all =
-                map.disks().stream()
-                        .filter(PgPlanner::isPlaceable)
-                        .mapToDouble(PgPlanner::weight)
-                        .sum();
-        return replicas * (PgPlanner.weight(disk) / all);
+        return share;
     }
 }

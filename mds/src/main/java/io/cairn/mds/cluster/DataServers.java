@@ -22,6 +22,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
 import java.time.Duration;
 import java.util.HashSet;
@@ -54,6 +55,7 @@ public final class DataServers {
     private final ServerLeases servers;
     private final InSyncChanges inSync;
     private final PlacementRequests placementRequests;
+    private final PoolRequests poolRequests;
 
     /** Servers of which the map says what they can do, or that were asked to register again. */
     private final Set<Integer> described = new HashSet<>();
@@ -63,6 +65,7 @@ public final class DataServers {
      * @param absence when what a disk has is placed elsewhere
      * @param held what an administrator holds back
      * @param featureLevel of the group: by it, the map has what all members know
+     * @param state knows who names a pool
      */
     public DataServers(
             Leadership leadership,
@@ -73,7 +76,8 @@ public final class DataServers {
             Duration lease,
             Placement.Times absence,
             Supplier<Held> held,
-            IntSupplier featureLevel) {
+            IntSupplier featureLevel,
+            ControlReader state) {
         this.leadership = leadership;
         this.map = map;
         this.changes = changes;
@@ -87,17 +91,10 @@ public final class DataServers {
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         this.inSync = new InSyncChanges(sets, placement, isPlacing, map, changes, clock);
+        AdminChanges administration = new AdminChanges(leadership, changes, featureLevel);
         this.placementRequests =
-                new PlacementRequests(
-                        leadership,
-                        map,
-                        changes,
-                        servers,
-                        sets,
-                        placement,
-                        held,
-                        featureLevel,
-                        clock);
+                new PlacementRequests(administration, map, servers, sets, placement, held, clock);
+        this.poolRequests = new PoolRequests(administration, map, state, pgTables);
     }
 
     /** An earlier leader may have answered anybody until its own lease ended. */
@@ -147,7 +144,8 @@ public final class DataServers {
                 base,
                 wanted,
                 level >= Features.SERVER_LEASES ? leaseMillis : 0,
-                level >= Features.RECOVERY);
+                level >= Features.RECOVERY,
+                level >= Features.ELASTIC);
     }
 
     private void registered(
@@ -331,6 +329,11 @@ public final class DataServers {
     /** What administrators ask of placement. */
     public PlacementRequests placementRequests() {
         return placementRequests;
+    }
+
+    /** What administrators ask of pools. */
+    public PoolRequests poolRequests() {
+        return poolRequests;
     }
 
     /** What is still to be copied. Any thread. */

@@ -206,6 +206,7 @@ public final class Placement {
     private boolean isPlaced(ClusterMap map, PlacementGroup group) {
         List<Integer> target = target(map, group);
         return target.getFirst() == group.getReplicas(0)
+                && target.size() == group.getReplicasCount()
                 && group.getReplicasList().containsAll(target);
     }
 

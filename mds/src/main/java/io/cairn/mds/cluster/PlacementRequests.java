@@ -1,8 +1,5 @@
 package io.cairn.mds.cluster;
 
-import com.google.protobuf.MessageLite;
-import io.cairn.common.errno.Errno;
-import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.BalancePlanReply;
@@ -19,19 +16,13 @@ import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcRequest;
-import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Held;
-import io.cairn.mds.leader.Leadership;
-import io.cairn.mds.namespace.Features;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.BiFunction;
-import java.util.function.Function;
-import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,59 +35,44 @@ import org.slf4j.LoggerFactory;
 public final class PlacementRequests {
     private static final Logger LOG = LoggerFactory.getLogger(PlacementRequests.class);
 
-    private static final String LATER =
-            " once every metadata server has said that it knows that: start those that are down, and"
-                    + " upgrade those of an older release ('cairn status' names both)";
-    private static final String MOVES_LATER = "placement groups move" + LATER;
-    private static final String KNOWN_LATER = "this can be done" + LATER;
-
-    private final Leadership leadership;
+    private final AdminChanges administration;
     private final CurrentMap map;
-    private final MapChanges changes;
     private final ServerLeases servers;
     private final InSyncSets sets;
     private final Placement placement;
     private final Supplier<Held> held;
-    private final IntSupplier featureLevel;
     private final NanoClock clock;
 
-    /**
-     * @param featureLevel of the group: what all members know
-     */
     PlacementRequests(
-            Leadership leadership,
+            AdminChanges administration,
             CurrentMap map,
-            MapChanges changes,
             ServerLeases servers,
             InSyncSets sets,
             Placement placement,
             Supplier<Held> held,
-            IntSupplier featureLevel,
             NanoClock clock) {
-        this.leadership = leadership;
+        this.administration = administration;
         this.map = map;
-        this.changes = changes;
         this.servers = servers;
         this.sets = sets;
         this.placement = placement;
         this.held = held;
-        this.featureLevel = featureLevel;
         this.clock = clock;
     }
 
     /** Takes disks out of placement, or back into it. */
     public void drain(RpcRequest request) {
-        answered(
+        administration.answered(
                 request,
                 () -> {
                     DrainRequest wanted = Heads.parse(DrainRequest.parser(), request.head());
-                    require(Features.RECOVERY);
+                    administration.requireMoving();
                     said(
                             request,
                             wanted.getRestore() ? "restores" : "drains",
                             wanted.getDisksList(),
                             wanted.getServersList());
-                    change(
+                    administration.change(
                             request,
                             base -> drained(base, wanted),
                             (before, now) ->
@@ -121,18 +97,18 @@ public final class PlacementRequests {
 
     /** Sets the weight of disks. */
     public void reweight(RpcRequest request) {
-        answered(
+        administration.answered(
                 request,
                 () -> {
                     ReweightRequest wanted = Heads.parse(ReweightRequest.parser(), request.head());
-                    require(Features.ELASTIC);
+                    administration.requireElastic();
                     said(
                             request,
                             "gives a weight of %s thousandths to"
                                     .formatted(wanted.getWeightPermille()),
                             wanted.getDisksList(),
                             wanted.getServersList());
-                    change(
+                    administration.change(
                             request,
                             base -> Drains.update(base, wanted),
                             (before, now) ->
@@ -149,13 +125,13 @@ public final class PlacementRequests {
 
     /** Forgets disks and data servers. */
     public void remove(RpcRequest request) {
-        answered(
+        administration.answered(
                 request,
                 () -> {
                     RemoveRequest wanted = Heads.parse(RemoveRequest.parser(), request.head());
-                    require(Features.ELASTIC);
+                    administration.requireElastic();
                     said(request, "removes", wanted.getDisksList(), wanted.getServersList());
-                    change(
+                    administration.change(
                             request,
                             base ->
                                     Removals.update(
@@ -182,42 +158,6 @@ public final class PlacementRequests {
                 servers);
     }
 
-    /** EAGAIN while some member of the group is of a release that does not know such maps. */
-    private void require(int level) {
-        if (featureLevel.getAsInt() < level) {
-            throw new FsException(
-                    Errno.EAGAIN, level == Features.RECOVERY ? MOVES_LATER : KNOWN_LATER);
-        }
-    }
-
-    /**
-     * Changes the map and answers.
-     *
-     * @param reply from the map before and after
-     */
-    private void change(
-            RpcRequest request,
-            Function<ClusterMap, MapUpdate.@Nullable Builder> edit,
-            BiFunction<ClusterMap, ClusterMap, MessageLite> reply) {
-        List<ClusterMap> before = new ArrayList<>();
-        var _ =
-                changes.change(
-                                base -> {
-                                    before.clear();
-                                    before.add(base);
-                                    return edit.apply(base);
-                                })
-                        .whenComplete((now, failure) -> {
-                            if (failure instanceof FsException e && e.errno() != Errno.EAGAIN) {
-                                request.fail(RpcStatus.fail(e.errno(), e.detail()));
-                            } else if (failure != null) {
-                                request.fail(leadership.unavailable(failure));
-                            } else {
-                                request.reply(reply.apply(before.getLast(), now));
-                            }
-                        });
-    }
-
     private static List<DrainedDisk> changed(
             ClusterMap before, ClusterMap now, List<Integer> disks, List<Integer> servers) {
         DiskLoads loads = DiskLoads.of(now.pgs());
@@ -235,7 +175,7 @@ public final class PlacementRequests {
 
     /** Whether all placement groups would take writes without some disks. */
     public void canStop(RpcRequest request) {
-        answered(
+        administration.answered(
                 request,
                 () -> {
                     CanStopRequest wanted = Heads.parse(CanStopRequest.parser(), request.head());
@@ -255,25 +195,21 @@ public final class PlacementRequests {
 
     /** What placement would move now. */
     public void balancePlan(RpcRequest request) {
-        answered(request, () -> request.reply(balancePlan(map.get())));
+        administration.answered(request, () -> request.reply(balancePlan(map.get())));
     }
 
     private BalancePlanReply balancePlan(ClusterMap present) {
-        boolean moves = isPlacing() && Placement.isAnyAbleToMove(present);
+        boolean moves = administration.isPlacing() && Placement.isAnyAbleToMove(present);
         return new BalancePlan(present, servers.disks())
                 .reply(
                         group -> moves ? placement.target(present, group) : group.getReplicasList(),
                         holds(present));
     }
 
-    private boolean isPlacing() {
-        return featureLevel.getAsInt() >= Features.RECOVERY;
-    }
-
     private List<String> holds(ClusterMap present) {
         List<String> holds = new ArrayList<>();
-        if (!isPlacing()) {
-            holds.add(MOVES_LATER);
+        if (!administration.isPlacing()) {
+            holds.add(AdminChanges.MOVES_LATER);
         }
         for (Server server : present.servers()) {
             if (!server.getRecovers()) {
@@ -292,23 +228,5 @@ public final class PlacementRequests {
             holds.add("norecover is on: replicas that groups get are not brought up to date");
         }
         return holds;
-    }
-
-    private interface Step {
-        void run();
-    }
-
-    /** A leader that may answer does the step, and says what it throws. */
-    private void answered(RpcRequest request, Step step) {
-        @Nullable RpcStatus refusal = leadership.refusal();
-        if (refusal != null) {
-            request.fail(refusal);
-            return;
-        }
-        try {
-            step.run();
-        } catch (FsException e) {
-            request.fail(RpcStatus.fail(e.errno(), e.detail()));
-        }
     }
 }

@@ -31,17 +31,24 @@ public final class Registration {
     private final RegisterServerRequest wanted;
     private final int leaseMillis;
     private final boolean recoversInMap;
+    private final boolean classesInMap;
 
     /**
      * @param leaseMillis what a new process is told; 0 where the map cannot hold it yet
      * @param recoversInMap whether the map can say that a server recovers learners
+     * @param classesInMap whether the map can say of which device class a disk is
      */
     public Registration(
-            ClusterMap base, RegisterServerRequest wanted, int leaseMillis, boolean recoversInMap) {
+            ClusterMap base,
+            RegisterServerRequest wanted,
+            int leaseMillis,
+            boolean recoversInMap,
+            boolean classesInMap) {
         this.base = base;
         this.wanted = wanted;
         this.leaseMillis = leaseMillis;
         this.recoversInMap = recoversInMap;
+        this.classesInMap = classesInMap;
     }
 
     /** Refuses what no map can hold: EINVAL. */
@@ -156,6 +163,9 @@ public final class Registration {
                             ? before.toBuilder()
                             : Disk.newBuilder().setId(++highest).setUuid(report.getUuid());
             now.setServer(server).setCapacityBytes(report.getCapacityBytes());
+            if (classesInMap) {
+                now.setDeviceClass(report.getDeviceClass());
+            }
             if (before == null || !now.build().equals(before)) {
                 update.addDisks(now);
             }

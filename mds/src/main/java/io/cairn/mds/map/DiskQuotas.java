@@ -4,32 +4,32 @@ import java.util.Arrays;
 
 /**
  * How many replicas each disk is to hold. A disk's ideal is its share of all replicas by weight; a
- * domain whose disks' ideals sum to more than one replica of every PG is cut to that, and the rest
- * goes to the others by weight. The quota is the ideal rounded up or down, preferably to what the
- * disk holds now. One use by one thread.
+ * domain whose disks' ideals sum to more than it may hold, at most one replica of every PG, is cut
+ * to that, and the rest goes to the others by weight. The quota is the ideal rounded up or down,
+ * preferably to what the disk holds now. One use by one thread.
  */
 final class DiskQuotas {
     private static final double EPSILON = 1e-9;
 
     private final double[] weights;
     private final int[] domainOf;
-    private final int domains;
-    private final int pgs;
-    private final int size;
+    private final int[] caps;
+    private final int replicas;
 
     /**
      * @param weights of each disk, positive
-     * @param domainOf domain of each disk, from 0, at least {@code size} different ones
+     * @param domainOf domain of each disk, from 0
+     * @param caps of each domain, how many replicas it may hold
+     * @param replicas of all PGs together, at most the sum of the caps of the disks' domains
      */
-    DiskQuotas(double[] weights, int[] domainOf, int pgs, int size) {
+    DiskQuotas(double[] weights, int[] domainOf, int[] caps, int replicas) {
         this.weights = weights;
         this.domainOf = domainOf;
-        this.domains = Arrays.stream(domainOf).max().orElse(-1) + 1;
-        this.pgs = pgs;
-        this.size = size;
+        this.caps = caps;
+        this.replicas = replicas;
     }
 
-    /** Sums to pgs × size; no domain gets more than pgs. */
+    /** Sums to the replicas; no domain gets more than its cap. */
     int[] quotas(int[][] present) {
         double[] ideals = ideals();
         double[] held = new double[weights.length];
@@ -38,15 +38,15 @@ final class DiskQuotas {
                 held[disk]++;
             }
         }
-        double[] domainIdeals = new double[domains];
-        double[] domainHeld = new double[domains];
+        double[] domainIdeals = new double[caps.length];
+        double[] domainHeld = new double[caps.length];
         for (int disk = 0; disk < weights.length; disk++) {
             domainIdeals[domainOf[disk]] += ideals[disk];
             domainHeld[domainOf[disk]] += held[disk];
         }
-        int[] domainQuotas = rounded(domainIdeals, domainHeld, pgs * size);
+        int[] domainQuotas = rounded(domainIdeals, domainHeld, replicas);
         int[] quotas = new int[weights.length];
-        for (int domain = 0; domain < domains; domain++) {
+        for (int domain = 0; domain < caps.length; domain++) {
             int[] members = members(domain);
             int[] rounded =
                     rounded(pick(ideals, members), pick(held, members), domainQuotas[domain]);
@@ -59,19 +59,21 @@ final class DiskQuotas {
 
     /** Of each disk, not rounded. */
     double[] ideals() {
-        boolean[] full = new boolean[domains];
-        double[] domainWeights = new double[domains];
+        boolean[] full = new boolean[caps.length];
+        double[] domainWeights = new double[caps.length];
         for (int disk = 0; disk < weights.length; disk++) {
             domainWeights[domainOf[disk]] += weights[disk];
         }
-        double left = (double) pgs * size;
+        double left = replicas;
         double weightLeft = Arrays.stream(weights).sum();
         for (boolean found = true; found; ) {
             found = false;
-            for (int domain = 0; domain < domains; domain++) {
-                if (!full[domain] && left * domainWeights[domain] / weightLeft > pgs + EPSILON) {
+            for (int domain = 0; domain < caps.length; domain++) {
+                if (!full[domain]
+                        && domainWeights[domain] > 0
+                        && left * domainWeights[domain] / weightLeft > caps[domain] + EPSILON) {
                     full[domain] = true;
-                    left -= pgs;
+                    left -= caps[domain];
                     weightLeft -= domainWeights[domain];
                     found = true;
                 }
@@ -83,7 +85,7 @@ final class DiskQuotas {
             ideals[disk] =
                     snapped(
                             full[domain]
-                                    ? pgs * weights[disk] / domainWeights[domain]
+                                    ? caps[domain] * weights[disk] / domainWeights[domain]
                                     : left * weights[disk] / weightLeft);
         }
         return ideals;

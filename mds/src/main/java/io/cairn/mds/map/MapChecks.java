@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What every map holds to, checked on each change before it is applied: ids that are referred to
- * exist, a PG has as many different disks as its pool asks for, and its in-sync set is part of them
- * and never empty. Pure; any thread.
+ * exist, a PG has as many different disks as its pool asks for, or did, and its in-sync set is part
+ * of them and never empty. Pure; any thread.
  */
 public final class MapChecks {
     private MapChecks() {}
@@ -86,12 +86,16 @@ public final class MapChecks {
         if (pool.getPgCount() < 1 || pool.getPgCount() > PgHash.MAX_PGS) {
             return name + ": " + pool.getPgCount() + " PGs";
         }
+        int classes = pool.getReplicaClassesCount();
+        if (classes > 1 && classes != pool.getSize()) {
+            return name + ": " + classes + " device classes of " + pool.getSize() + " replicas";
+        }
         Pool present = base.pool(pool.getId());
         if (present != null && present.getPgCount() != pool.getPgCount()) {
             return name + ": the number of PGs cannot change";
         }
         Pool same = base.pool(pool.getName());
-        return same != null && same.getId() != pool.getId()
+        return same != null && !pool.getRemoved() && same.getId() != pool.getId()
                 ? name + ": name '" + pool.getName() + "' belongs to pool " + same.getId()
                 : null;
     }
@@ -103,8 +107,11 @@ public final class MapChecks {
             return name + " is of no pool";
         }
         List<Integer> replicas = pg.getReplicasList();
-        if (replicas.size() != pool.getSize()
-                || new HashSet<>(replicas).size() != replicas.size()) {
+        PlacementGroup present = base.pg(pg.getPg());
+        boolean isOfSize =
+                replicas.size() == pool.getSize()
+                        || (present != null && replicas.size() == present.getReplicasCount());
+        if (!isOfSize || new HashSet<>(replicas).size() != replicas.size()) {
             return name + ": " + replicas + " are not " + pool.getSize() + " different disks";
         }
         for (int disk : replicas) {
@@ -124,7 +131,6 @@ public final class MapChecks {
         if (pg.getEpoch() < 1 || pg.getEpoch() > next.epoch()) {
             return name + ": epoch " + pg.getEpoch() + " in map epoch " + next.epoch();
         }
-        PlacementGroup present = base.pg(pg.getPg());
         return present != null && pg.getEpoch() < present.getEpoch()
                 ? name + ": epoch " + pg.getEpoch() + " after " + present.getEpoch()
                 : null;

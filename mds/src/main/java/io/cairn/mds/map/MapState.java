@@ -1,6 +1,7 @@
 package io.cairn.mds.map;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
@@ -84,12 +85,13 @@ public final class MapState {
     }
 
     public @Nullable Pool pool(int id) {
-        return pools.get(id);
+        @Nullable Pool pool = pools.get(id);
+        return pool == null || pool.getRemoved() ? null : pool;
     }
 
     public @Nullable Pool pool(String name) {
         return pools.values().stream()
-                .filter(p -> p.getName().equals(name))
+                .filter(p -> !p.getRemoved() && p.getName().equals(name))
                 .findFirst()
                 .orElse(null);
     }
@@ -115,7 +117,12 @@ public final class MapState {
     private void merge(MapUpdate update) {
         update.getServersList().forEach(s -> servers.put(s.getId(), s));
         update.getDisksList().forEach(d -> disks.put(d.getId(), d));
-        update.getPoolsList().forEach(p -> pools.put(p.getId(), p));
+        for (Pool pool : update.getPoolsList()) {
+            pools.put(pool.getId(), pool);
+            if (pool.getRemoved()) {
+                pgs.keySet().removeIf(pg -> PgHash.poolOf(pg) == pool.getId());
+            }
+        }
         update.getPgsList().forEach(g -> pgs.put(g.getPg(), g));
         if (update.getMdsCount() > 0) {
             members.clear(); // all are named whenever any is

@@ -7,16 +7,23 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Computes the PG table of a pool: which disks hold each PG, the primary first. Every disk gets its
  * share by weight to within one PG, as far as failure domains allow (a domain holds at most one
  * replica of a PG, so a huge one cannot get more than all PGs once); primaries are spread likewise;
- * and what is in the right place already stays there.
+ * and what is in the right place already stays there. A pool that asks for disks of several device
+ * classes is planned class by class, the primary's first; the later ones keep out of the failure
+ * domains of the earlier ones.
  *
  * <p>Three steps, each exact: how many replicas each disk is to hold ({@link DiskQuotas}), which
  * PGs these are ({@link ReplicaAssignment}), which of them it leads ({@link PrimaryAssignment}). A
@@ -30,31 +37,102 @@ public final class PgPlanner {
      * with disks than replicas.
      */
     public static List<List<Integer>> plan(MapState map, Pool pool) {
-        List<Disk> disks = placeable(map);
-        int[] domains = domains(map, disks, pool);
-        double[] weights = disks.stream().mapToDouble(PgPlanner::weight).toArray();
-        int pgs = pool.getPgCount();
-        int[][] present = present(map, pool, disks);
-        int[] quotas = new DiskQuotas(weights, domains, pgs, pool.getSize()).quotas(present);
-        int[][] replicas = new ReplicaAssignment(quotas, domains, pool.getSize()).assign(present);
-        int[] primaries = new PrimaryAssignment(replicas, disks.size()).assign(present);
-        List<List<Integer>> table = new ArrayList<>(pgs);
-        for (int pg = 0; pg < pgs; pg++) {
-            List<Integer> ordered = new ArrayList<>(pool.getSize());
-            ordered.add(disks.get(primaries[pg]).getId());
-            for (int disk : replicas[pg]) {
-                if (disk != primaries[pg]) {
-                    ordered.add(disks.get(disk).getId());
-                }
-            }
-            table.add(List.copyOf(ordered));
+        requireDomains(map, pool);
+        Map<String, Integer> domains = domains(map, pool);
+        List<List<Integer>> table = new ArrayList<>();
+        BitSet[] taken = new BitSet[pool.getPgCount()];
+        for (int pg = 0; pg < taken.length; pg++) {
+            table.add(new ArrayList<>());
+            taken[pg] = new BitSet();
         }
-        return table;
+        for (ReplicaTier tier : ReplicaTier.of(pool)) {
+            add(map, pool, tier, domains, taken, table);
+        }
+        return table.stream().map(List::copyOf).toList();
     }
 
-    /** Failure domains that have disks to place on: a pool needs as many as it has replicas. */
+    /**
+     * @param domains their numbers, from 0, by label
+     * @param taken of each PG the domains of the tiers before; those of this tier are added
+     */
+    private static void add(
+            MapState map,
+            Pool pool,
+            ReplicaTier tier,
+            Map<String, Integer> domains,
+            BitSet[] taken,
+            List<List<Integer>> table) {
+        List<Disk> disks = placeable(map).stream().filter(tier::takes).toList();
+        double[] weights = disks.stream().mapToDouble(PgPlanner::weight).toArray();
+        int[] domainOf =
+                disks.stream()
+                        .mapToInt(d ->
+                                domains.getOrDefault(
+                                        FailureDomains.label(map, d, pool.getFailureDomain()), 0))
+                        .toArray();
+        int[] caps = new int[domains.size()];
+        Arrays.setAll(caps, d -> (int) Arrays.stream(taken).filter(t -> !t.get(d)).count());
+        int[][] present = present(map, pool, disks);
+        int[] quotas =
+                new DiskQuotas(weights, domainOf, caps, taken.length * tier.size()).quotas(present);
+        int[][] replicas =
+                new ReplicaAssignment(quotas, domainOf, tier.size(), taken).assign(present);
+        int[] first =
+                table.getFirst().isEmpty()
+                        ? new PrimaryAssignment(replicas, disks.size()).assign(present)
+                        : Arrays.stream(replicas).mapToInt(r -> r[0]).toArray();
+        for (int pg = 0; pg < taken.length; pg++) {
+            table.get(pg).add(disks.get(first[pg]).getId());
+            for (int disk : replicas[pg]) {
+                taken[pg].set(domainOf[disk]);
+                if (disk != first[pg]) {
+                    table.get(pg).add(disks.get(disk).getId());
+                }
+            }
+        }
+    }
+
+    /**
+     * Failure domains that have disks to place on: a pool needs as many as it has replicas. With
+     * several device classes, fewer than that where some choice of domains for the first class
+     * leaves too few for the second.
+     */
     public static int domainCount(MapState map, Pool pool) {
-        return labels(map, placeable(map), pool).size();
+        Set<String> before = new HashSet<>();
+        int chosen = 0;
+        int lacking = 0;
+        for (ReplicaTier tier : ReplicaTier.of(pool)) {
+            Set<String> mine = new HashSet<>();
+            for (Disk disk : placeable(map)) {
+                if (tier.takes(disk)) {
+                    mine.add(FailureDomains.label(map, disk, pool.getFailureDomain()));
+                }
+            }
+            Set<String> shared = new HashSet<>(mine);
+            shared.retainAll(before);
+            lacking =
+                    Math.max(
+                            lacking, tier.size() - (mine.size() - Math.min(chosen, shared.size())));
+            before.addAll(mine);
+            chosen += tier.size();
+        }
+        return lacking > 0 ? pool.getSize() - lacking : before.size();
+    }
+
+    /** How many replicas of the pool a disk is to hold by weight, whatever its failure domain. */
+    public static double share(Collection<Disk> disks, Pool pool, Disk disk) {
+        double share = 0;
+        for (ReplicaTier tier : ReplicaTier.of(pool)) {
+            if (isPlaceable(disk) && tier.takes(disk)) {
+                double all =
+                        disks.stream()
+                                .filter(d -> isPlaceable(d) && tier.takes(d))
+                                .mapToDouble(PgPlanner::weight)
+                                .sum();
+                share += (double) pool.getPgCount() * tier.size() * (weight(disk) / all);
+            }
+        }
+        return share;
     }
 
     /** Whether a disk may have replicas. */
@@ -73,10 +151,9 @@ public final class PgPlanner {
         return map.toUpdate().getDisksList().stream().filter(PgPlanner::isPlaceable).toList();
     }
 
-    /** Of each disk the number of its domain, from 0. */
-    private static int[] domains(MapState map, List<Disk> disks, Pool pool) {
-        Map<String, Integer> numbers = labels(map, disks, pool);
-        if (numbers.size() < pool.getSize()) {
+    private static void requireDomains(MapState map, Pool pool) {
+        int domains = domainCount(map, pool);
+        if (domains < pool.getSize()) {
             throw new FsException(
                     Errno.ENOSPC,
                     "pool "
@@ -86,18 +163,16 @@ public final class PgPlanner {
                             + " failure domains ("
                             + FailureDomains.name(pool.getFailureDomain())
                             + "), there are "
-                            + numbers.size());
+                            + domains
+                            + (pool.getReplicaClassesCount() == 0
+                                    ? ""
+                                    : " with the device classes it asks for"));
         }
-        return disks.stream()
-                .mapToInt(d ->
-                        numbers.getOrDefault(
-                                FailureDomains.label(map, d, pool.getFailureDomain()), 0))
-                .toArray();
     }
 
-    private static Map<String, Integer> labels(MapState map, List<Disk> disks, Pool pool) {
+    private static Map<String, Integer> domains(MapState map, Pool pool) {
         Map<String, Integer> numbers = new LinkedHashMap<>();
-        for (Disk disk : disks) {
+        for (Disk disk : placeable(map)) {
             String label = FailureDomains.label(map, disk, pool.getFailureDomain());
             numbers.putIfAbsent(label, numbers.size());
         }

@@ -8,8 +8,8 @@ import java.util.BitSet;
  * Which disks hold each PG, with every disk filled to its quota and a PG's replicas in different
  * domains. Keeps what is in place; each PG that lacks a replica, and each disk that holds too many,
  * then starts a search for the shortest chain in which one PG takes the disk the next one gives up,
- * the last one a disk with room (a flow's augmenting path; the quotas guarantee that there is one).
- * One use by one thread.
+ * the last one a disk with room (a flow's augmenting path; the quotas guarantee that there is one,
+ * unless domains are taken). One use by one thread.
  */
 final class ReplicaAssignment {
     private static final int NONE = -1;
@@ -18,12 +18,17 @@ final class ReplicaAssignment {
     private final int[] domainOf;
     private final int[] domainRoom;
     private final int size;
+    private final BitSet[] taken;
     private int[][] replicas = new int[0][];
 
     /** Of each disk the PGs it holds. */
     private final BitSet[] holds;
 
-    ReplicaAssignment(int[] quotas, int[] domainOf, int size) {
+    /**
+     * @param taken of each PG the domains that none of these replicas may be in
+     */
+    ReplicaAssignment(int[] quotas, int[] domainOf, int size, BitSet[] taken) {
+        this.taken = taken;
         this.room = quotas.clone();
         this.domainOf = domainOf;
         this.size = size;
@@ -54,15 +59,15 @@ final class ReplicaAssignment {
             }
         }
         for (int disk = 0; disk < room.length; disk++) {
-            while (room[disk] < 0) {
-                passOn(holds[disk], disk);
-            }
+            while (room[disk] < 0 && passOn(holds[disk], disk)) {}
         }
         for (int pg = 0; pg < replicas.length; pg++) {
             while (missing(pg)) {
                 BitSet start = new BitSet();
                 start.set(pg);
-                passOn(start, NONE);
+                if (!passOn(start, NONE)) {
+                    add(pg, leastOver(pg));
+                }
             }
         }
         return replicas;
@@ -89,8 +94,27 @@ final class ReplicaAssignment {
         return order != 0 ? order > 0 : hash(pg, disk) > hash(pg, other);
     }
 
-    /** One of the PGs, each giving up the disk (or none), takes another: breadth first. */
-    private void passOn(BitSet starts, int given) {
+    /**
+     * Where taken domains leave no way to meet the quotas, they are missed by as little as goes.
+     */
+    private int leastOver(int pg) {
+        int best = NONE;
+        for (int disk = 0; disk < room.length; disk++) {
+            if (mayTake(pg, NONE, disk) && (best == NONE || roomier(pg, disk, best))) {
+                best = disk;
+            }
+        }
+        if (best == NONE) {
+            throw new IllegalStateException("no failure domain is left for a replica");
+        }
+        return best;
+    }
+
+    /**
+     * One of the PGs, each giving up the disk (or none), takes another: breadth first. False if
+     * none can.
+     */
+    private boolean passOn(BitSet starts, int given) {
         int[] takesFrom = new int[replicas.length];
         int[] gives = new int[replicas.length];
         BitSet seen = (BitSet) starts.clone();
@@ -105,7 +129,7 @@ final class ReplicaAssignment {
             int free = roomiest(pg, gives[pg]);
             if (free != NONE) {
                 unwind(pg, free, takesFrom, gives);
-                return;
+                return true;
             }
             for (int disk = 0; disk < room.length; disk++) {
                 if (mayTake(pg, gives[pg], disk)) {
@@ -122,7 +146,7 @@ final class ReplicaAssignment {
                 }
             }
         }
-        throw new IllegalStateException("the quotas cannot be met");
+        return false;
     }
 
     /** The last PG of the chain takes the disk with room; each before it what the next gives. */
@@ -140,6 +164,9 @@ final class ReplicaAssignment {
 
     private boolean mayTake(int pg, int given, int disk) {
         int domain = domainOf[disk];
+        if (taken[pg].get(domain)) {
+            return false;
+        }
         if (given != NONE && domainOf[given] == domain) {
             return disk != given;
         }

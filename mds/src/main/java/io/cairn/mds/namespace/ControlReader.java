@@ -24,6 +24,9 @@ public interface ControlReader {
     /** The whole cluster map, base_epoch 0, lists ordered by id. Epoch 0 until formatted. */
     MapUpdate map();
 
+    /** How many files, directories and deleted files name a pool that is not the first one. */
+    long poolUsers(int pool);
+
     /** The settings that all members share; fields are 0 until they were first logged. */
     ClusterSettings settings();
 

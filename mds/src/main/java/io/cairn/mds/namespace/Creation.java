@@ -144,6 +144,7 @@ final class Creation {
         inode.atime = inode.mtime = inode.ctime = inode.btime = caller.time();
         if (inode.isRegular() || inode.isDirectory()) {
             inode.layout = parent.layout;
+            PoolUsers.more(tx, inode.layout);
         }
         if (inode.isRegular()) {
             inode.ceiling = firstCeiling(inode.layout);

@@ -48,6 +48,7 @@ final class DeletionQueue {
                 }
                 tx.tally.deletionInodes--;
                 tx.tally.deletionBytes -= parse(record).getSize();
+                PoolUsers.fewer(tx, parse(record).getLayout());
                 tx.delete(key);
                 tx.delete(MetaKeys.of(MetaKeys.DELETION_OF, inode));
             }

@@ -35,7 +35,10 @@ public final class Features {
     /** From this level on the map says of each data server whether it recovers learners. */
     public static final int RECOVERY = 4;
 
-    /** From this level on disks have weights, and what the map has can be removed from it. */
+    /**
+     * From this level on disks have weights and device classes, what the map has can be removed
+     * from it, and there may be several pools.
+     */
     public static final int ELASTIC = 5;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
@@ -53,7 +56,10 @@ public final class Features {
                     Map.entry("cairn.Server.removed", ELASTIC),
                     Map.entry("cairn.Disk.absent", RECOVERY),
                     Map.entry("cairn.Disk.weight_permille", ELASTIC),
-                    Map.entry("cairn.Disk.removed", ELASTIC));
+                    Map.entry("cairn.Disk.removed", ELASTIC),
+                    Map.entry("cairn.Disk.device_class", ELASTIC),
+                    Map.entry("cairn.Pool.replica_classes", ELASTIC),
+                    Map.entry("cairn.Pool.removed", ELASTIC));
 
     private final Map<String, Integer> since;
 

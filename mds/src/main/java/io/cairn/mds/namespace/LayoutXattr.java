@@ -62,6 +62,8 @@ final class LayoutXattr {
             checkEmpty(inode);
         }
         Inode changed = tx.edit(inode.id);
+        PoolUsers.fewer(tx, changed.layout);
+        PoolUsers.more(tx, layout);
         changed.layout = layout;
         if (changed.isRegular()) {
             changed.ceiling = Creation.firstCeiling(layout);

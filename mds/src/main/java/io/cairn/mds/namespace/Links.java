@@ -100,9 +100,11 @@ final class Links {
             if (!inode.truncations.isEmpty()) {
                 tx.delete(MetaKeys.of(MetaKeys.TRUNCATING, inode.id));
             }
-            if (inode.ceiling > 0) {
-                DeletionQueue.add(tx, inode);
-            }
+        }
+        if (inode.isRegular() && inode.ceiling > 0) {
+            DeletionQueue.add(tx, inode);
+        } else {
+            PoolUsers.fewer(tx, inode.layout);
         }
     }
 

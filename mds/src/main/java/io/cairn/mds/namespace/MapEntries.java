@@ -5,6 +5,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Pool;
 import io.cairn.mds.map.MapChecks;
 import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.ApplyReply;
@@ -76,6 +77,7 @@ final class MapEntries {
             floor = Math.max(floor, MetaKeys.longAt(refusedSince, 0) + 1);
         }
         check(MapChecks.objection(tx.map, update));
+        requireUnused(tx, update);
         change(
                 tx,
                 update.toBuilder()
@@ -83,6 +85,21 @@ final class MapEntries {
                         .setSessionFloor(floor > tx.map.sessionFloor() ? floor : 0)
                         .build());
         return ApplyReply.newBuilder();
+    }
+
+    /** EBUSY for a pool that is removed while something may be in it, or may get into it. */
+    private static void requireUnused(StateTx tx, MapUpdate update) {
+        for (Pool pool : update.getPoolsList()) {
+            long users = PoolUsers.of(tx, pool.getId());
+            if (pool.getRemoved() && (users > 0 || pool.getId() == PoolUsers.FIRST_POOL)) {
+                throw new FsException(
+                        Errno.EBUSY,
+                        users > 0
+                                ? "pool %s is named by the layouts of %d files and directories, deleted ones counted until their data is gone"
+                                        .formatted(pool.getName(), users)
+                                : "pool %s is the first one, and stays".formatted(pool.getName()));
+            }
+        }
     }
 
     /** Makes an increment that has been checked the present map. */

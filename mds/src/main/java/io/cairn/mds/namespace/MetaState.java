@@ -314,6 +314,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     }
 
     @Override
+    public long poolUsers(int pool) {
+        return read(s -> PoolUsers.count(s.get(PoolUsers.key(pool))));
+    }
+
+    @Override
     public ClusterSettings settings() {
         return store.settings();
     }

@@ -105,7 +105,8 @@ final class LeaderDuties implements Leadership.Duties {
                                 config.dataServers().downOutInterval(),
                                 config.dataServers().failedOutInterval()),
                         this::held,
-                        () -> Features.level(state.settings()));
+                        () -> Features.level(state.settings()),
+                        state);
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         long expiryNanos = config.sessions().expiry().toNanos();
         sessions =

@@ -14,6 +14,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.PlacementRequests;
+import io.cairn.mds.cluster.PoolRequests;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
@@ -36,6 +37,7 @@ final class MdsHandler implements RpcHandler {
     private final ClientSessions sessions;
     private final DataServers dataServers;
     private final PlacementRequests placement;
+    private final PoolRequests pools;
     private final LiveSettings settings;
     private final Status status;
     private final Control control;
@@ -63,6 +65,7 @@ final class MdsHandler implements RpcHandler {
         this.sessions = sessions;
         this.dataServers = dataServers;
         this.placement = dataServers.placementRequests();
+        this.pools = dataServers.poolRequests();
         this.settings = settings;
         this.status = status;
         this.control = control;
@@ -125,6 +128,10 @@ final class MdsHandler implements RpcHandler {
             case DRAIN -> control(method, request, start, placement::drain);
             case REMOVE -> control(method, request, start, placement::remove);
             case REWEIGHT -> control(method, request, start, placement::reweight);
+            case LIST_POOLS -> control(method, request, start, pools::list);
+            case CREATE_POOL -> control(method, request, start, pools::create);
+            case SET_POOL -> control(method, request, start, pools::set);
+            case REMOVE_POOL -> control(method, request, start, pools::remove);
             case CAN_STOP -> control(method, request, start, placement::canStop);
             case BALANCE_PLAN -> control(method, request, start, placement::balancePlan);
             case STATUS -> status(method, request, start);

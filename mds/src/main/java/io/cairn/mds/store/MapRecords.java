@@ -1,6 +1,7 @@
 package io.cairn.mds.store;
 
 import com.google.protobuf.Parser;
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
@@ -35,6 +36,9 @@ public final class MapRecords {
         }
         for (Pool p : update.getPoolsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_POOL, p.getId()), p.toByteArray());
+            if (p.getRemoved()) {
+                deletePgs(tx, p);
+            }
         }
         for (PlacementGroup pg : update.getPgsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()), pg.toByteArray());
@@ -61,6 +65,14 @@ public final class MapRecords {
             tx.put(
                     MetaKeys.prefix(MetaKeys.MAP_SESSION_FLOOR),
                     MetaKeys.longValue(update.getSessionFloor()));
+        }
+    }
+
+    private static void deletePgs(StateTx tx, Pool pool) {
+        for (PlacementGroup pg : tx.map.toUpdate().getPgsList()) {
+            if (PgHash.poolOf(pg.getPg()) == pool.getId()) {
+                tx.delete(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()));
+            }
         }
     }
 

@@ -30,6 +30,7 @@ import com.google.protobuf.ByteString;
  * 34 session:8                    map: refused session                 since which epoch:8
  * 35 id:4                         map: MDS member                      MdsMember
  * 36                              map: session floor                   epoch:8
+ * 37 id:4                         what names a pool, not the first one count:8
  * </pre>
  *
  * <p>Readdir goes over the 12-keys: a name keeps its sequence, which is its cursor, as long as it
@@ -60,6 +61,7 @@ public final class MetaKeys {
     public static final byte MAP_REFUSED = 0x34;
     public static final byte MAP_MDS = 0x35;
     public static final byte MAP_SESSION_FLOOR = 0x36;
+    public static final byte POOL_USERS = 0x37;
 
     private MetaKeys() {}
 
@@ -111,7 +113,7 @@ public final class MetaKeys {
     }
 
     /** A part of the cluster map: ids are 32 bits wide. */
-    static byte[] ofMap(byte kind, int id) {
+    public static byte[] ofMap(byte kind, int id) {
         return new byte[] {
             kind, (byte) (id >>> 24), (byte) (id >>> 16), (byte) (id >>> 8), (byte) id
         };

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.PgHash;
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.MapUpdate;
@@ -297,5 +298,119 @@ class PgPlannerTest {
         Set<Set<Integer>> pairs = new HashSet<>();
         PgPlanner.plan(t.map(), t.pool).forEach(pg -> pairs.add(Set.copyOf(pg)));
         assertThat(pairs).as("of 45 pairs").hasSizeGreaterThan(40);
+    }
+
+    // ---- device classes -------------------------------------------------------------------------
+
+    private static final DeviceClass SSD = DeviceClass.DEVICE_CLASS_SSD;
+    private static final DeviceClass HDD = DeviceClass.DEVICE_CLASS_HDD;
+
+    private static void classes(Topology t, DeviceClass... classes) {
+        t.pool = t.pool.toBuilder().addAllReplicaClasses(List.of(classes)).build();
+    }
+
+    private static void setClass(Topology t, int disk, DeviceClass deviceClass) {
+        t.disks.set(disk, t.disks.get(disk).toBuilder().setDeviceClass(deviceClass).build());
+    }
+
+    private static void checkClasses(Topology t, List<List<Integer>> table) {
+        Map<Integer, String> domainOf = t.domains();
+        for (List<Integer> pg : table) {
+            assertThat(pg).hasSize(t.pool.getSize());
+            Set<String> domains = new HashSet<>();
+            for (int i = 0; i < pg.size(); i++) {
+                int disk = pg.get(i);
+                domains.add(domainOf.getOrDefault(disk, ""));
+                List<DeviceClass> wanted = t.pool.getReplicaClassesList();
+                assertThat(t.disks.get(disk - 1).getDeviceClass())
+                        .isEqualTo(wanted.get(wanted.size() == 1 ? 0 : i));
+            }
+            assertThat(domains).hasSize(t.pool.getSize());
+        }
+    }
+
+    /** Every host has both: each disk gets its share of its class, within a few percent. */
+    @Test
+    void primariesAreOnOneClassAndTheOthersOnAnother() {
+        Topology t = new Topology();
+        for (int s = 1; s <= 6; s++) {
+            t.server("h" + s, "");
+            t.disk(s, 1L << 38);
+            t.disk(s, 1L << 40);
+            t.disk(s, 1L << 40);
+        }
+        for (int i = 0; i < t.disks.size(); i++) {
+            setClass(t, i, i % 3 == 0 ? SSD : HDD);
+        }
+        t.pool(3, 512, FailureDomain.FAILURE_DOMAIN_HOST);
+        classes(t, SSD, HDD, HDD);
+        t.table = PgPlanner.plan(t.map(), t.pool);
+        checkClasses(t, t.table);
+        t.counts(t.table)
+                .forEach((disk, count) ->
+                        assertThat((double) count)
+                                .as("disk %d", disk)
+                                .isBetween(0.97 * 512 / 6, 1.03 * 512 / 6));
+        assertThat(PgPlanner.plan(t.map(), t.pool)).as("nothing changed").isEqualTo(t.table);
+
+        t.server("h7", "");
+        t.disk(7, 1L << 40);
+        setClass(t, t.disks.size() - 1, HDD);
+        List<List<Integer>> next = PgPlanner.plan(t.map(), t.pool);
+        checkClasses(t, next);
+        int gained = t.counts(next).getOrDefault(19, 0);
+        assertThat(gained).isBetween(75, 82);
+        assertThat(moved(t.table, next)).as("only to the new disk").isEqualTo(gained);
+    }
+
+    @Test
+    void randomTopologiesHoldDeviceClasses() {
+        System.out.println("cairn.test.seed=" + SEED);
+        for (int i = 0; i < TOPOLOGIES; i++) {
+            Random random = new Random(SEED + i);
+            Topology t = random(random);
+            for (int d = 0; d < t.disks.size(); d++) {
+                setClass(t, d, random.nextBoolean() ? SSD : HDD);
+            }
+            int ssds = random.nextInt(t.pool.getSize() + 1);
+            for (int r = 0; r < t.pool.getSize(); r++) {
+                classes(t, r < ssds ? SSD : HDD);
+            }
+            for (int change = 0; change < 4; change++) {
+                if (PgPlanner.domainCount(t.map(), t.pool) < t.pool.getSize()) {
+                    Topology lacking = t;
+                    assertThatThrownBy(() -> PgPlanner.plan(lacking.map(), lacking.pool))
+                            .hasMessageContaining("with the device classes it asks for");
+                    break;
+                }
+                t.table = PgPlanner.plan(t.map(), t.pool);
+                checkClasses(t, t.table);
+                assertThat(PgPlanner.plan(t.map(), t.pool)).isEqualTo(t.table);
+                int disk = random.nextInt(t.disks.size());
+                t.disks.set(
+                        disk,
+                        t.disks.get(disk).toBuilder().setOut(!t.disks.get(disk).getOut()).build());
+            }
+        }
+    }
+
+    @Test
+    void aPoolMayGrowAndShrinkByReplicas() {
+        Topology t = new Topology();
+        for (int s = 1; s <= 5; s++) {
+            t.server("", "");
+            t.disk(s, 1L << 40);
+        }
+        t.pool(2, 128, FailureDomain.FAILURE_DOMAIN_SERVER);
+        t.table = PgPlanner.plan(t.map(), t.pool);
+        t.pool = t.pool.toBuilder().setSize(3).build();
+        List<List<Integer>> more = PgPlanner.plan(t.map(), t.pool);
+        check(t, more);
+        assertThat(moved(t.table, more)).as("one more of each").isBetween(128, 132);
+        t.table = more;
+        t.pool = t.pool.toBuilder().setSize(2).build();
+        List<List<Integer>> fewer = PgPlanner.plan(t.map(), t.pool);
+        check(t, fewer);
+        assertThat(moved(more, fewer)).isLessThan(8);
     }
 }

@@ -17,6 +17,7 @@ import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.MetaStore.KeyValue;
 import io.cairn.mds.store.StateDirectory;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -73,6 +74,7 @@ final class MetaFsck {
         checkReachable();
         checkDeletions();
         checkCounters();
+        checkPoolUsers();
         return faults;
     }
 
@@ -304,6 +306,22 @@ final class MetaFsck {
         Counters c = store.counters();
         if (c.inodesUsed() != inodes.size() || c.bytesUsed() != bytes) {
             fault(inodes.size() + " inodes, " + bytes + " bytes: " + c);
+        }
+    }
+
+    private void checkPoolUsers() {
+        Map<Integer, Long> users = new TreeMap<>();
+        inodes.values().forEach(i -> users.merge(i.layout.getPool(), 1L, Long::sum));
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.DELETION))) {
+            users.merge(parse(row.value()).getLayout().getPool(), 1L, Long::sum);
+        }
+        users.keySet().removeIf(pool -> pool <= PoolUsers.FIRST_POOL);
+        Map<Integer, Long> counted = new TreeMap<>();
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.POOL_USERS))) {
+            counted.put(ByteBuffer.wrap(row.key()).getInt(1), MetaKeys.longAt(row.value(), 0));
+        }
+        if (!users.equals(counted)) {
+            fault("pools are named by " + users + ", counted are " + counted);
         }
     }
 
