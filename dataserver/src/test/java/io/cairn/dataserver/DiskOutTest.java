@@ -126,6 +126,31 @@ class DiskOutTest {
     }
 
     @Test
+    void aDiskThatTheClusterHasRemovedIsOutAndTheOthersServe() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onFaultyDisks(2).startAll()) {
+            writeAll(cluster);
+            cluster.kill(0);
+            cluster.mds.remove(11);
+            cluster.start(0);
+            cluster.server(0).registered().orTimeout(60, TimeUnit.SECONDS).join();
+
+            DiskStatus status = awaitOut(cluster, cluster.disk(0, 1));
+            assertThat(status.getDisk()).as("it has no number").isZero();
+            assertThat(status.getCause()).isEqualTo("it was removed from the cluster");
+            assertThat(status.getNextStep()).contains("delete its files");
+            assertThat(cluster.sendUntilFinal(write(cluster, 0), data).status().ok()).isTrue();
+            cluster.kill(0);
+
+            cluster.mds.remove(10);
+            cluster.start(0);
+            assertThatThrownBy(() ->
+                            cluster.server(0).registered().orTimeout(60, TimeUnit.SECONDS).join())
+                    .as("it has no other")
+                    .hasMessageContaining("was removed from the cluster");
+        }
+    }
+
+    @Test
     void theServerEndsWithItsLastDisk() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).onFaultyDisks(2).startAll()) {
             cluster.faults

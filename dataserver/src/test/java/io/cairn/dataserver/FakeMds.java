@@ -228,6 +228,12 @@ final class FakeMds implements AutoCloseable {
                 .build();
     }
 
+    /** Its placement groups go on naming it. */
+    synchronized void remove(int disk) {
+        Disk known = Objects.requireNonNull(map.disk(disk));
+        publish(next().addDisks(known.toBuilder().setRemoved(true)));
+    }
+
     private synchronized RegisterServerReply register(RegisterServerRequest r) {
         Server known =
                 map.servers().stream()
@@ -245,12 +251,10 @@ final class FakeMds implements AutoCloseable {
                             .setIncarnation(r.getIncarnation())
                             .setUp(true));
             for (int i = 0; i < r.getDisksCount(); i++) {
-                if (idOf(r.getDisks(i).getUuid()) == 0) {
+                ByteString uuid = r.getDisks(i).getUuid();
+                if (map.disksEver().stream().noneMatch(d -> d.getUuid().equals(uuid))) {
                     update.addDisks(
-                            Disk.newBuilder()
-                                    .setId(id * 10 + i)
-                                    .setUuid(r.getDisks(i).getUuid())
-                                    .setServer(id));
+                            Disk.newBuilder().setId(id * 10 + i).setUuid(uuid).setServer(id));
                 }
             }
             if (!map.pgs().isEmpty()) {
