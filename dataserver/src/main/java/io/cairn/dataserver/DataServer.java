@@ -13,12 +13,14 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.BootClock;
+import io.cairn.common.time.NanoClock;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.ground.DataServerMeters;
+import io.cairn.dataserver.ground.DataServerMeters.Op;
 import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.mdslink.ClusterIdentity;
 import io.cairn.dataserver.mdslink.MapFollower;
@@ -29,6 +31,7 @@ import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.Membership;
 import io.cairn.dataserver.pg.PgLoops;
+import io.cairn.dataserver.pg.RecoveryPace;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
@@ -96,6 +99,10 @@ public final class DataServer implements AutoCloseable {
                         PgLimits.DEFAULT,
                         membership(),
                         repairs,
+                        new RecoveryPace(
+                                config.recovery(),
+                                List.of(recorded.operation(Op.READ), recorded.operation(Op.WRITE)),
+                                NanoClock.MONOTONIC),
                         this::needMap,
                         recorded.prepare(),
                         recorded.copied(),

@@ -22,6 +22,7 @@ record ServerGauges(
 
     void register() {
         meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().inFlightBytes());
+        meters.gauge(DataServerMeter.RECOVERY_RATE, () -> parts.pace().rate());
         meters.gauge(DataServerMeter.MAP_EPOCH, () -> maps.epoch());
         meters.gauge(DataServerMeter.LEASE, () -> parts.lease().remainingNanos() / 1e9);
         for (PgState state : PgState.values()) {

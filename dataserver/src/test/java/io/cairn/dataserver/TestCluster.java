@@ -32,6 +32,7 @@ import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.ground.RecoveryConfig;
 import io.cairn.dataserver.store.DiskStore;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -120,6 +121,7 @@ final class TestCluster implements AutoCloseable {
                 Duration.ofMillis(50),
                 ByteSize.ofMiB(64),
                 ByteSize.ofMiB(0),
+                new RecoveryConfig(ByteSize.ofMiB(1024), ByteSize.ofMiB(4), Duration.ofMillis(25)),
                 disks,
                 rocks(),
                 new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)),

@@ -21,6 +21,11 @@ public enum DataServerMeter implements MeterSpec {
             Kind.COUNTER,
             "bytes",
             "Bytes of chunks that this server, as primary, has copied to replicas that were away"),
+    RECOVERY_RATE(
+            Kind.RATE,
+            "bytes",
+            "What this server may copy to replicas that were away, by how long operations of clients"
+                    + " take"),
     IN_FLIGHT(Kind.GAUGE, "bytes", "Uncommitted operations this server is the primary of"),
     PGS(Kind.GAUGE, "", "Placement group replicas of this server, by state", "state"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this server has"),

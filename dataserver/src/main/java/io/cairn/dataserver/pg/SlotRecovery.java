@@ -172,8 +172,13 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
-    public void copy(int to, long pgEpoch, Copy copy, Step step) {
-        CopyCall.Target target = new CopyCall.Target(to, pgEpoch);
+    public boolean mayCopy() {
+        return parts.pace().allows();
+    }
+
+    @Override
+    public void copy(int to, long pgEpoch, Copy copy, Base base, Step step) {
+        CopyCall.Target target = new CopyCall.Target(to, pgEpoch, base);
         new CopyCall(owner, this, disk, replica, target, copy, parts, step).start();
     }
 

@@ -1,10 +1,10 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * the learner. Of inodes as a whole there is no such time; they are copied where they differ.
  */
 final class ContentComparison {
-    private final TreeSet<Key> different = new TreeSet<>();
+    private final TreeMap<Key, ContentHead> different = new TreeMap<>();
     private final @Nullable Key end;
 
     /**
@@ -38,11 +38,15 @@ final class ContentComparison {
                                         && theirHead.truncateSequence() == here.truncateSequence()
                                 : here.version().sequence() <= completeSequence;
                 if (!same) {
-                    different.add(here.key());
+                    different.put(here.key(), theirHead == null ? none(here.key()) : theirHead);
                 }
             }
         }
-        different.addAll(there.keySet());
+        different.putAll(there);
+    }
+
+    private static ContentHead none(Key key) {
+        return new ContentHead(key, ChunkVersion.NONE, 0, 0);
     }
 
     /** Where the list ends; null if it has everything. */
@@ -55,9 +59,9 @@ final class ContentComparison {
         return to == null || head.key().compareTo(to) <= 0;
     }
 
-    /** In order: inodes come before their chunks. */
-    List<Key> different() {
-        return List.copyOf(different);
+    /** What the learner has of it, in order: inodes come before their chunks. */
+    List<ContentHead> different() {
+        return List.copyOf(different.values());
     }
 
     /** Up to here the lists were compared; null if that is everything. */

@@ -2,9 +2,11 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.RecoveryOutputs.Base;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
+import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
@@ -68,7 +70,7 @@ final class Learners {
         private Key after = Key.FIRST;
         private @Nullable ContentPage own;
         private @Nullable ContentPage theirs;
-        private final List<Key> todo = new ArrayList<>();
+        private final List<ContentHead> todo = new ArrayList<>();
 
         /** What is being copied, or is about to be. */
         private @Nullable Key held;
@@ -317,7 +319,11 @@ final class Learners {
                 held = null;
                 return;
             }
-            Key head = todo.getFirst();
+            if (held == null && !out.recovery().mayCopy()) {
+                return;
+            }
+            ContentHead there = todo.getFirst();
+            Key head = there.key();
             held = head;
             if (ring.newestOverlap(everythingOf(head)) > log.committed()) {
                 return;
@@ -329,15 +335,16 @@ final class Learners {
                             peer.disk,
                             primary.epoch(),
                             copy,
+                            new Base(completeSequence, there.lengthBytes()),
                             step(
                                     this::next,
                                     () -> {
                                         held = null;
                                         failedNanos = primary.nowNanos();
                                         if (head.chunk() == Key.INODE) {
-                                            todo.addFirst(head); // its chunks wait for it
+                                            todo.addFirst(there); // its chunks wait for it
                                         } else {
-                                            todo.addLast(head);
+                                            todo.addLast(there);
                                         }
                                     }));
         }

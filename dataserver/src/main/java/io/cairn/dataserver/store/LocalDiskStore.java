@@ -258,9 +258,9 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public void readCopy(
-            int pg, long inode, int chunk, int from, int maxBytes, CopyCallback callback) {
-        if (from % DataFile.BLOCK_BYTES != 0 || from < 0 || maxBytes < DataFile.BLOCK_BYTES) {
-            throw new IllegalArgumentException("copy of " + maxBytes + " bytes at " + from);
+            int pg, long inode, int chunk, Rest rest, int maxBytes, CopyCallback callback) {
+        if (maxBytes < DataFile.BLOCK_BYTES) {
+            throw new IllegalArgumentException("copy of " + maxBytes + " bytes");
         }
         int atMost = Math.min(maxBytes, ChunkCopy.MAX_BYTES);
         onReader(
@@ -272,7 +272,7 @@ public final class LocalDiskStore implements DiskStore {
                         piece =
                                 store == null
                                         ? ChunkCopy.none(inode, chunk)
-                                        : copies.read(store, key, from, atMost);
+                                        : copies.read(store, key, rest, atMost);
                     } catch (CorruptBlockException e) {
                         callback.done(null, e);
                         return;

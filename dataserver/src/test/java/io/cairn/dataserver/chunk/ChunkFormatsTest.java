@@ -66,10 +66,10 @@ class ChunkFormatsTest {
     @Test
     void blockGroup() {
         BlockGroup g = new BlockGroup();
-        g.set(0, 100, 0x11);
-        g.set(1, 101, 0x22);
+        g.set(0, 100, 0x11, 0);
+        g.set(1, 101, 0x22, 0);
         g.damage(5);
-        g.set(63, 7, 0x33);
+        g.set(63, 7, 0x33, 0);
         byte[] bytes = BlockGroupFormat.encode(g);
         assertHex(
                 bytes,
@@ -81,6 +81,46 @@ class ChunkFormatsTest {
             assertThat(back.crc(i)).isEqualTo(g.crc(i));
         }
         assertRefused(bytes, BlockGroupFormat::decode);
+    }
+
+    @Test
+    void blockGroupWithSequences() {
+        BlockGroup g = new BlockGroup();
+        g.set(0, 100, 0x11, 0x1234);
+        g.set(1, 101, 0x22, 0x1234 - 200);
+        g.set(63, 7, 0x33, 0);
+        byte[] bytes = BlockGroupFormat.encode(g);
+        assertHex(
+                bytes,
+                "0300000000000080000000000000000002000080640000000000000002000000"
+                        + "0700000000000000010000001100000022000000330000003412000000000000"
+                        + "00c801b42487484c19");
+        BlockGroup back = BlockGroupFormat.decode(bytes);
+        for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
+            assertThat(back.location(i)).isEqualTo(g.location(i));
+            assertThat(back.crc(i)).isEqualTo(g.crc(i));
+            assertThat(back.changed(i)).isEqualTo(g.changed(i));
+        }
+        assertRefused(bytes, BlockGroupFormat::decode);
+    }
+
+    /** The checksum holds, and yet they cannot be. */
+    @Test
+    void sequencesThatCannotBe() {
+        String start =
+                "0100000000000000000000000000000001000080640000000000000001000000"
+                        + "110000000500000000000000";
+        assertThat(BlockGroupFormat.decode(sealed(start + "05")).changed(0)).isZero();
+        for (String bad : List.of("", "06", "0500", "85", "ffffffffffffffffff01")) {
+            assertThatThrownBy(() -> BlockGroupFormat.decode(sealed(start + bad)))
+                    .as(bad)
+                    .isInstanceOf(IndexDamagedException.class);
+        }
+    }
+
+    private static byte[] sealed(String hex) {
+        byte[] content = HexFormat.of().parseHex(hex);
+        return IndexValue.seal(IndexValue.allocate(content.length).put(content));
     }
 
     @Test
@@ -150,14 +190,27 @@ class ChunkFormatsTest {
         byte[] bytes = PgStateFormat.encode(state);
         assertHex(
                 bytes,
-                "0300000001000000010000000100000002000000000000000900000000000000"
+                "0400000001000000010000000100000002000000000000000900000000000000"
                         + "02000000000000000900000000000000bc0a0000000000000400000000000000"
                         + "0100000004000000000000000000000000000000030000000000000006000000"
-                        + "0000000004000000000000009fdaa22b");
+                        + "000000000400000000000000ef642dc7");
         PgLogState back = PgStateFormat.decode(5, bytes);
         assertThat(back).usingRecursiveComparison().isEqualTo(state);
         assertThat(back.isComplete()).isFalse();
         assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
+    /** What it had when a copy was cut off may be gone. */
+    @Test
+    void pgStateOfALearnerThatKeptNothing() {
+        String old =
+                "0300000001000000010000000100000002000000000000000900000000000000"
+                        + "02000000000000000900000000000000bc0a0000000000000400000000000000"
+                        + "0100000004000000000000000000000000000000030000000000000006000000"
+                        + "0000000004000000000000009fdaa22b";
+        PgLogState back = PgStateFormat.decode(5, HexFormat.of().parseHex(old));
+        assertThat(back.completeSequence()).isZero();
+        assertThat(back.steps()).isEqualTo(4);
     }
 
     @Test

@@ -55,7 +55,7 @@ class ChunkIndexTest {
     private static void add(ChunkIndex index, int pg, long inode) {
         try (ChunkIndex.Update update = new ChunkIndex.Update()) {
             BlockGroup group = new BlockGroup();
-            group.set(0, 77, 0);
+            group.set(0, 77, 0, 1);
             update.putHead(pg, inode, 0, new ChunkHead(1, 1, 0, 4096));
             update.putGroup(pg, inode, 0, 0, group);
             index.apply(update);
