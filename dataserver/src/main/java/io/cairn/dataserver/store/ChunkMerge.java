@@ -49,7 +49,7 @@ final class ChunkMerge {
     private final Stored stored;
     private final ChunkOverlay.View view;
     private final int visible;
-    private final Map<Integer, BlockGroup> groups;
+    private final Map<Integer, BlockGroup> groups = new HashMap<>();
     private final TreeSet<Integer> changed = new TreeSet<>();
     private final List<Integer> damaged = new ArrayList<>(0);
     private final List<NewBlock> homeless = new ArrayList<>();
@@ -75,7 +75,6 @@ final class ChunkMerge {
         this.stored = stored;
         this.view = view;
         this.visible = view.visibleBase(stored.length());
-        this.groups = new HashMap<>(stored.groups());
         this.data = data;
         this.allocator = allocator;
         this.fresh = fresh;
@@ -115,7 +114,8 @@ final class ChunkMerge {
             update.putHead(pg, inode, chunk, newest);
         }
         for (int g : changed) {
-            update.putGroup(pg, inode, chunk, g, group(g * ChunkKeys.GROUP_BLOCKS));
+            BlockGroup after = group(g * ChunkKeys.GROUP_BLOCKS);
+            update.putGroup(pg, inode, chunk, g, stored.group(g), after);
         }
     }
 
@@ -150,7 +150,7 @@ final class ChunkMerge {
             }
         }
         int firstGone = (visible + BLOCK - 1) / BLOCK;
-        for (Map.Entry<Integer, BlockGroup> e : groups.entrySet()) {
+        for (Map.Entry<Integer, BlockGroup> e : stored.groups().entrySet()) {
             int base = e.getKey() * ChunkKeys.GROUP_BLOCKS;
             for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
                 if (base + i >= firstGone
@@ -318,7 +318,8 @@ final class ChunkMerge {
         }
     }
 
+    /** To be changed; what is stored stays as it is. */
     private BlockGroup group(int block) {
-        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> new BlockGroup());
+        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> stored.group(k).copy());
     }
 }
