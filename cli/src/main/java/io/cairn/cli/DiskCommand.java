@@ -15,7 +15,8 @@ import picocli.CommandLine.Command;
             DiskCommand.Ls.class,
             DiskCommand.Drain.class,
             DiskCommand.Restore.class,
-            DiskCommand.CanStop.class
+            DiskCommand.CanStop.class,
+            DiskCheckCommand.class
         })
 final class DiskCommand extends CommandGroup {
     /** {@code cairn disk ls}. */

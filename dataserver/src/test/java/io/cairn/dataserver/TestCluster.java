@@ -105,7 +105,7 @@ final class TestCluster implements AutoCloseable {
         return config(stateDir, mds, List.of(disk(stateDir, 64)));
     }
 
-    private static DataServerConfig config(
+    static DataServerConfig config(
             Path stateDir, List<InetSocketAddress> mds, List<DataServerConfig.DiskTable> disks) {
         return new DataServerConfig(
                 stateDir,
@@ -128,7 +128,7 @@ final class TestCluster implements AutoCloseable {
                 JmxConfig.none());
     }
 
-    private static DataServerConfig.DiskTable disk(Path directory, int mebibytes) {
+    static DataServerConfig.DiskTable disk(Path directory, int mebibytes) {
         return new DataServerConfig.DiskTable(
                 directory.resolve("data"),
                 directory.resolve("wal"),

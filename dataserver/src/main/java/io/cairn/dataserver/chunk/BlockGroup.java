@@ -52,6 +52,15 @@ public final class BlockGroup {
         set(i, DAMAGED, 0, 0);
     }
 
+    /** One that changes by itself. */
+    public BlockGroup copy() {
+        BlockGroup copy = new BlockGroup();
+        System.arraycopy(location, 0, copy.location, 0, location.length);
+        System.arraycopy(crc, 0, copy.crc, 0, crc.length);
+        System.arraycopy(changed, 0, copy.changed, 0, changed.length);
+        return copy;
+    }
+
     public boolean isEmpty() {
         return Arrays.stream(location).allMatch(l -> l == ABSENT);
     }

@@ -50,7 +50,7 @@ final class ChunkMerge {
     private final ChunkOverlay.View view;
     private final int visible;
     private final long version;
-    private final Map<Integer, BlockGroup> groups;
+    private final Map<Integer, BlockGroup> groups = new HashMap<>();
     private final TreeSet<Integer> changed = new TreeSet<>();
     private final List<Integer> damaged = new ArrayList<>(0);
     private final List<NewBlock> homeless = new ArrayList<>();
@@ -81,7 +81,6 @@ final class ChunkMerge {
         this.view = view;
         this.version = version;
         this.visible = view.visibleBase(stored.length());
-        this.groups = new HashMap<>(stored.groups());
         this.data = data;
         this.allocator = allocator;
         this.fresh = fresh;
@@ -121,7 +120,8 @@ final class ChunkMerge {
             update.putHead(pg, inode, chunk, newest);
         }
         for (int g : changed) {
-            update.putGroup(pg, inode, chunk, g, group(g * ChunkKeys.GROUP_BLOCKS));
+            BlockGroup after = group(g * ChunkKeys.GROUP_BLOCKS);
+            update.putGroup(pg, inode, chunk, g, stored.group(g), after);
         }
     }
 
@@ -156,7 +156,7 @@ final class ChunkMerge {
             }
         }
         int firstGone = (visible + BLOCK - 1) / BLOCK;
-        for (Map.Entry<Integer, BlockGroup> e : groups.entrySet()) {
+        for (Map.Entry<Integer, BlockGroup> e : stored.groups().entrySet()) {
             int base = e.getKey() * ChunkKeys.GROUP_BLOCKS;
             for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
                 if (base + i >= firstGone
@@ -334,7 +334,8 @@ final class ChunkMerge {
         }
     }
 
+    /** To be changed; what is stored stays as it is. */
     private BlockGroup group(int block) {
-        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> new BlockGroup());
+        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> stored.group(k).copy());
     }
 }

@@ -7,10 +7,12 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.IndexContent;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.chunk.TruncatedInodes;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
@@ -55,6 +57,7 @@ public final class LocalDiskStore implements DiskStore {
     private final Wal wal;
     private final DataFile data;
     private final ChunkIndex index;
+    private final IndexContent content;
     private final BlockAllocator allocator;
     private final SpaceAccount space;
     private final SpaceKeeper keeper;
@@ -74,11 +77,12 @@ public final class LocalDiskStore implements DiskStore {
         this.wal = disk.wal();
         this.data = disk.data();
         this.index = disk.index();
-        this.allocator = disk.allocator();
+        this.content = disk.content();
+        this.allocator = content.allocator();
         this.space = disk.space();
         this.keeper = disk.keeper();
         this.pgs = disk.pgs();
-        this.truncated = disk.truncated();
+        this.truncated = content.truncated();
         this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
         this.copies = new CopyReader(reader);
@@ -571,6 +575,11 @@ public final class LocalDiskStore implements DiskStore {
 
     DirectWrites direct() {
         return direct;
+    }
+
+    /** Of the index, as of the opening. */
+    IndexContent content() {
+        return content;
     }
 
     /** Blocks in use that only the WAL knows. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.chunk.SummaryFormat.Summary;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -26,6 +27,9 @@ class ChunkFormatsTest {
         assertHex(
                 ChunkKeys.chunkHead(0x00010002, 0x1122334455667788L, 9),
                 "43000100021122334455667788" + "0100000009");
+        assertHex(ChunkKeys.summary(), "53");
+        assertHex(ChunkKeys.region(0x00010002), "530000010002");
+        assertHex(ChunkKeys.filterPage(0x00010002), "530100010002");
         byte[] group = ChunkKeys.group(0x00010002, 0x1122334455667788L, 9, 3);
         assertHex(group, "43000100021122334455667788" + "010000000900000003");
         assertThat(ChunkKeys.isGroup(group)).isTrue();
@@ -58,9 +62,55 @@ class ChunkFormatsTest {
         byte[] bytes = DiskStateFormat.encode(state);
         assertHex(
                 bytes,
-                "010000000c000000010000000000000002000000000000006300000000000000" + "8755b7a1");
+                "020000000c000000010000000000000002000000000000006300000000000000" + "da245ce7");
         assertThat(DiskStateFormat.decode(bytes)).isEqualTo(state);
         assertRefused(bytes, DiskStateFormat::decode);
+    }
+
+    @Test
+    void diskStateOfAnEarlierRelease() {
+        byte[] bytes =
+                HexFormat.of()
+                        .parseHex(
+                                "010000000c0000000100000000000000"
+                                        + "020000000000000063000000000000008755b7a1");
+        assertThat(DiskStateFormat.decode(bytes)).isEqualTo(new DiskState(new UUID(1, 2), 99, 12));
+    }
+
+    @Test
+    void bitPage() {
+        long[] words = new long[BitPageFormat.WORDS];
+        words[0] = 0x1122334455667788L;
+        words[63] = 1L << 63;
+        byte[] bytes = BitPageFormat.encode(words);
+        assertHex(bytes, "8877665544332211" + "00".repeat(62 * 8 + 7) + "80" + "2b298ed4");
+        assertThat(BitPageFormat.decode(bytes)).isEqualTo(words);
+        assertRefused(bytes, BitPageFormat::decode);
+    }
+
+    @Test
+    void summary() {
+        Summary summary = new Summary(new PageSum(7, 8), new PageSum(9, -2));
+        byte[] bytes = SummaryFormat.encode(summary);
+        assertHex(
+                bytes,
+                "0100000000000000070000000000000008000000000000000900000000000000"
+                        + "feffffffffffffff718f5602");
+        assertThat(SummaryFormat.decode(bytes)).isEqualTo(summary);
+        assertRefused(bytes, SummaryFormat::decode);
+    }
+
+    /** The digests stand in the summary: they must never be counted otherwise. */
+    @Test
+    void pageSum() {
+        long[] words = new long[BitPageFormat.WORDS];
+        words[3] = 5;
+        byte[] bytes = BitPageFormat.encode(words);
+        PageSum sum = PageSum.EMPTY.with(7, words, bytes);
+        assertThat(sum).isEqualTo(new PageSum(2, 6004827187706776990L));
+        assertThat(sum.with(8, words, bytes).without(7, words, bytes))
+                .isEqualTo(PageSum.EMPTY.with(8, words, bytes))
+                .isNotEqualTo(sum);
     }
 
     @Test
