@@ -18,6 +18,7 @@ import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
+import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
@@ -53,9 +54,11 @@ final class FakeMds implements AutoCloseable {
     private final Map<Integer, Long> confirmed = new HashMap<>();
     private final Map<Integer, List<DiskStatus>> reported = new HashMap<>();
     private final Map<Integer, PgReport> pgs = new HashMap<>();
+    private final Map<Integer, ScrubReport> scrubs = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable String leader;
     private volatile boolean silent;
+    private volatile boolean noScrub;
     private volatile int leaseMillis = 10_000;
 
     FakeMds(ByteString clusterId) throws IOException {
@@ -114,6 +117,16 @@ final class FakeMds implements AutoCloseable {
     /** What the servers said last of the placement groups whose primary is there. */
     synchronized Map<Integer, PgReport> pgs() {
         return Map.copyOf(pgs);
+    }
+
+    /** What the server said last of its scrubs. */
+    synchronized ScrubReport scrub(int server) {
+        return scrubs.getOrDefault(server, ScrubReport.getDefaultInstance());
+    }
+
+    /** Whether scrubs are held back. */
+    void noScrub(boolean on) {
+        noScrub = on;
     }
 
     synchronized void evict(long session) {
@@ -212,7 +225,8 @@ final class FakeMds implements AutoCloseable {
         if (r.hasPgs()) {
             pgs.put(r.getServer(), r.getPgs());
         }
-        return HeartbeatReply.newBuilder().setMapEpoch(map.epoch()).build();
+        scrubs.put(r.getServer(), r.getScrub());
+        return HeartbeatReply.newBuilder().setMapEpoch(map.epoch()).setNoScrub(noScrub).build();
     }
 
     private synchronized RegisterServerReply register(RegisterServerRequest r) {

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
  * <pre>
  * 'D'                                        state of the disk: {@link DiskStateFormat}
  * 'P' pg u32                                 history of a PG: {@link PgStateFormat}
+ * 'S' pg u32                                 scrubs of a PG: {@link ScrubStampsFormat}
  * 'C' pg u32 inode u64 0x00                  inode head: {@link InodeHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32        chunk head: {@link ChunkHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32 group u32
@@ -21,6 +22,7 @@ public final class ChunkKeys {
 
     private static final byte DISK = 'D';
     private static final byte HISTORY = 'P';
+    private static final byte SCRUBS = 'S';
     private static final byte CONTENT = 'C';
     private static final byte INODE_HEAD = 0;
     private static final byte CHUNK = 1;
@@ -49,6 +51,10 @@ public final class ChunkKeys {
 
     static byte[] pgState(int pg) {
         return ByteBuffer.allocate(PG_STATE_BYTES).put(HISTORY).putInt(PG_OFFSET, pg).array();
+    }
+
+    static byte[] scrubs(int pg) {
+        return ByteBuffer.allocate(PG_STATE_BYTES).put(SCRUBS).putInt(PG_OFFSET, pg).array();
     }
 
     /** What the keys of all inode heads, chunk heads and block groups begin with. */

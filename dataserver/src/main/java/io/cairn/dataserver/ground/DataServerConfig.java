@@ -90,6 +90,7 @@ public record DataServerConfig(
                         max = "16GiB")
                 ByteSize reserve,
         @Key("The disks this process serves, at least one.") List<DiskTable> disk,
+        @Key("Looking for damage.") ScrubConfig scrub,
         @Key("The chunk indexes.") RocksConfig rocksdb,
         @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
         @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {
