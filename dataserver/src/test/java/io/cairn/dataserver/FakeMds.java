@@ -11,6 +11,8 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MemberSilentReply;
+import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
@@ -59,6 +61,7 @@ final class FakeMds implements AutoCloseable {
     private volatile @Nullable String leader;
     private volatile boolean silent;
     private volatile boolean noScrub;
+    private volatile boolean membersLeave;
     private volatile int leaseMillis = 10_000;
 
     FakeMds(ByteString clusterId) throws IOException {
@@ -175,6 +178,20 @@ final class FakeMds implements AutoCloseable {
         }
     }
 
+    private synchronized void leave(MemberSilentRequest r) {
+        PlacementGroup group = Objects.requireNonNull(map.pg(r.getPg()));
+        if (membersLeave && group.getEpoch() == r.getPgEpoch()) {
+            inSync(
+                    r.getPg(),
+                    group.getInSyncList().stream().filter(d -> d != r.getDisk()).toList());
+        }
+    }
+
+    /** From now on members leave that their primary complains of. */
+    void letMembersLeave() {
+        membersLeave = true;
+    }
+
     private MapUpdate.Builder next() {
         return MapUpdate.newBuilder()
                 .setClusterId(clusterId)
@@ -211,6 +228,9 @@ final class FakeMds implements AutoCloseable {
             } else if (request.method() == Method.JOIN_PG_VALUE) {
                 join(Heads.parse(JoinPgRequest.parser(), request.head()));
                 request.reply(JoinPgReply.getDefaultInstance());
+            } else if (request.method() == Method.MEMBER_SILENT_VALUE) {
+                leave(Heads.parse(MemberSilentRequest.parser(), request.head()));
+                request.reply(MemberSilentReply.getDefaultInstance());
             } else {
                 request.fail(RpcStatus.fail(Errno.ENOSYS, "not in this test"));
             }

@@ -195,6 +195,45 @@ class ScrubTest {
         assertOneDifference(false, place, "as of operation");
     }
 
+    /** The member leaves the in-sync set, gets what it lacks beside writes, and joins again. */
+    @Test
+    void whatAReplicaLacksIsCopiedToIt() throws Exception {
+        fill();
+        cluster.mds.letMembersLeave();
+        Place lacked = onABackup(anyPlace());
+        Place stale = new Place(lacked.server, lacked.pg, 1 + lacked.inode % INODES, 1, 0);
+        change(lacked, (index, head, group) -> remove(index, lacked));
+        change(stale, (index, head, group) -> makeOlder(index, stale, head));
+        assertThat(differences(scrubAll(false))).hasSize(2);
+        for (int i = 0; i < 100; i++) {
+            change();
+        }
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> {
+                    assertThat(cluster.mds.isWhole()).isTrue();
+                    assertThat(known()).isZero();
+                    assertClean(scrubAll(true));
+                });
+    }
+
+    /** What only the member has may be what all others have lost: nothing is changed. */
+    @Test
+    void whatOnlyAMemberHasIsLeftAlone() throws Exception {
+        fill();
+        cluster.mds.letMembersLeave();
+        Place place = anyPlace();
+        Place primary =
+                new Place(
+                        cluster.primary(place.pg), place.pg, place.inode, place.chunk, place.block);
+        change(primary, (index, head, group) -> remove(index, place));
+        for (int round = 0; round < 3; round++) {
+            assertThat(differences(scrubAll(true)))
+                    .hasSize(2)
+                    .allMatch(d -> d.contains("not on the primary's disk"));
+        }
+        assertThat(cluster.mds.isWhole()).isTrue();
+    }
+
     /** Each block has its right checksum, and yet one of the replicas has something else. */
     @Test
     void aReplicaWithOtherContent() throws Exception {
@@ -370,6 +409,27 @@ class ScrubTest {
         }
         cluster.start(place.server);
         cluster.server(place.server).registered().get();
+    }
+
+    private static void remove(ChunkIndex index, Place place) {
+        try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+            update.removeHead(place.pg, place.inode, place.chunk);
+            update.putGroup(place.pg, place.inode, place.chunk, 0, new BlockGroup());
+            index.apply(update);
+        }
+    }
+
+    private static void makeOlder(ChunkIndex index, Place place, ChunkHead head) {
+        try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+            ChunkHead older =
+                    new ChunkHead(
+                            head.epoch(),
+                            head.sequence() - 1,
+                            head.truncateSequence(),
+                            head.lengthBytes());
+            update.putHead(place.pg, place.inode, place.chunk, older);
+            index.apply(update);
+        }
     }
 
     private void flip(Place place) throws Exception {

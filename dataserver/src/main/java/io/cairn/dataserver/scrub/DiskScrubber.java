@@ -10,14 +10,17 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +38,9 @@ final class DiskScrubber implements AutoCloseable {
     /** After a scrub that did not come to its end. */
     private static final long RETRY_NANOS = 60_000_000_000L;
 
+    /** After a member was found to lack something: it may be copied to by then. */
+    private static final long AGAIN_NANOS = 10_000_000_000L;
+
     private static final Duration CLOSE = Duration.ofSeconds(10);
 
     private final LocalDisk disk;
@@ -49,6 +55,9 @@ final class DiskScrubber implements AutoCloseable {
     private final Map<Integer, List<ScrubDifference>> found = new HashMap<>();
 
     private final Map<Integer, Long> notBeforeNanos = new HashMap<>();
+
+    /** Groups that are looked through again, as a member of them is copied to. The thread's. */
+    private final Set<Integer> again = new HashSet<>();
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
@@ -221,8 +230,9 @@ final class DiskScrubber implements AutoCloseable {
                             seen.neverDeep + (stamps.deepMillis() == 0 ? 1 : 0),
                             seen.unknown + (forgotten ? stamps.differences() : 0));
             boolean deep = forgotten || schedule.isDue(pg, stamps, true, now);
-            long due = forgotten ? 0 : schedule.dueMillis(pg, stamps, deep);
-            boolean isDue = deep || schedule.isDue(pg, stamps, false, now);
+            boolean early = forgotten || again.contains(pg);
+            long due = early ? 0 : schedule.dueMillis(pg, stamps, deep);
+            boolean isDue = deep || early || schedule.isDue(pg, stamps, false, now);
             if (isDue && due < nextDue && mayTry(pg)) {
                 next = new Wanted(pg, deep, null);
                 nextDue = due;
@@ -282,7 +292,8 @@ final class DiskScrubber implements AutoCloseable {
         }
     }
 
-    private void ended(Wanted w, ScrubTally tally, ScrubGroup group, long beganMillis) {
+    private void ended(Wanted w, ScrubTally tally, ScrubGroup group, long beganMillis)
+            throws InterruptedException {
         List<ScrubDifference> now = new ArrayList<>(tally.counts().differences());
         if (!w.deep) { // which does not see what differs within chunks
             found.getOrDefault(w.pg, List.of()).stream()
@@ -290,7 +301,7 @@ final class DiskScrubber implements AutoCloseable {
                     .forEach(now::add);
         }
         for (ScrubDifference difference : tally.counts().differences()) {
-            LOG.error("Scrub: {}. Nothing was changed", difference.text());
+            LOG.error("Scrub: {}", difference.text());
         }
         ScrubStamps stamps = stamps(w.pg, beganMillis).scrubbed(w.deep, beganMillis, now.size());
         disk.store().noteScrub(w.pg, stamps);
@@ -298,10 +309,37 @@ final class DiskScrubber implements AutoCloseable {
         found.put(w.pg, now);
         notBeforeNanos.remove(w.pg);
         meters.scrubbed(w.deep, tally.counts().bytes(), tally.counts().differences().size());
+        mend(w.pg, now, group);
         publish();
         LOG.debug("Placement group {} is scrubbed: {}", Integer.toHexString(w.pg), tally.counts());
         if (w.run != null) {
             w.run.ended(w.pg, tally);
+        }
+    }
+
+    /** One member at a time; none of which there is any doubt who is right. */
+    private void mend(int pg, List<ScrubDifference> now, ScrubGroup group)
+            throws InterruptedException {
+        again.remove(pg);
+        Map<Integer, List<ScrubDifference>> byMember =
+                now.stream().collect(Collectors.groupingBy(ScrubDifference::member));
+        for (Map.Entry<Integer, List<ScrubDifference>> member : byMember.entrySet()) {
+            try {
+                if (member.getValue().stream().allMatch(ScrubDifference::isLack)
+                        && group.memberStale(member.getKey())) {
+                    LOG.warn(
+                            "Placement group {}: disk {} lacks what others have: it leaves the"
+                                    + " in-sync set, and gets it from disk {}",
+                            Integer.toHexString(pg),
+                            member.getKey(),
+                            disk.id());
+                    again.add(pg);
+                    notBeforeNanos.put(pg, System.nanoTime() + AGAIN_NANOS);
+                    return;
+                }
+            } catch (ScrubStopped e) {
+                LOG.debug("Disk {} is not copied to now", member.getKey(), e);
+            }
         }
     }
 

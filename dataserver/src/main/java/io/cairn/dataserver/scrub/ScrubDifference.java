@@ -25,6 +25,15 @@ record ScrubDifference(
         return here != null && here.equals(there);
     }
 
+    /** Whether the member lacks what the history says it has: then the primary is right. */
+    boolean isLack() {
+        return here != null
+                && !here.equals(there)
+                && (there == null
+                        || there.version().sequence() <= here.version().sequence()
+                                && there.truncateSequence() <= here.truncateSequence());
+    }
+
     /** For the administrator. */
     String text() {
         return "placement group %x: %s %s"

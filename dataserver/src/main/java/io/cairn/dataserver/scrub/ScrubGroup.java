@@ -181,6 +181,14 @@ final class ScrubGroup {
         return await(check, CHECK_SECONDS);
     }
 
+    /**
+     * The member lacks something of what the primary has: it is to be compared and copied to. False
+     * if that cannot be now.
+     */
+    boolean memberStale(int member) throws ScrubStopped, InterruptedException {
+        return onLoop(owner, () -> serving(owner, disk, pg).replica().onMemberStale(member, epoch));
+    }
+
     /** Tells the other members, so that whoever is primary next knows it too. */
     void scrubbed(ScrubStamps stamps) {
         for (int member : others) {

@@ -50,7 +50,7 @@ final class ScrubRemarks {
         }
         if (scrub.getDifferences() > 0) {
             warnings.add(
-                    "%s: scrubs found %d %s between replicas, and changed nothing (%s); see \"Replicas differ\" in docs/troubleshooting.md"
+                    "%s: scrubs found %d %s between replicas (%s): what one lacks is copied to it, all else is left as it is, see docs/troubleshooting.md"
                             .formatted(
                                     name,
                                     scrub.getDifferences(),
@@ -62,7 +62,7 @@ final class ScrubRemarks {
 
     private static String some(List<String> texts, int all) {
         if (texts.isEmpty()) {
-            return "found before the data server was started; it looks again";
+            return "found before the data server was started, which looks again";
         }
         List<String> shown = texts.stream().limit(MAX_TEXTS).toList();
         return String.join("; ", shown) + (all > shown.size() ? "; and others" : "");

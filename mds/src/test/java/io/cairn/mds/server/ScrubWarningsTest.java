@@ -48,7 +48,7 @@ class ScrubWarningsTest {
                             where
                                     + "1 damaged block is in quarantine, as no replica has the content; reads there fail until it is overwritten (disk 1: block 7)",
                             where
-                                    + "scrubs found 5 differences between replicas, and changed nothing (one; two; and others); see \"Replicas differ\" in docs/troubleshooting.md");
+                                    + "scrubs found 5 differences between replicas (one; two; and others): what one lacks is copied to it, all else is left as it is, see docs/troubleshooting.md");
         }
     }
 
