@@ -36,7 +36,7 @@ final class DiskScrubber implements AutoCloseable {
     private static final long LOOK_NANOS = 2_000_000_000L;
 
     /** After a scrub that did not come to its end. */
-    private static final long RETRY_NANOS = 60_000_000_000L;
+    private static final long RETRY_NANOS = 600_000_000_000L;
 
     /** After a member was found to lack something: it may be copied to by then. */
     private static final long AGAIN_NANOS = 10_000_000_000L;
