@@ -28,6 +28,7 @@ import picocli.CommandLine.Command;
             DiskCommand.class,
             ServerCommand.class,
             BalanceCommand.class,
+            ScrubCommand.class,
             SessionCommand.class,
             InfoCommand.class,
             SetCommand.class,

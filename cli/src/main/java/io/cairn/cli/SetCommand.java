@@ -38,7 +38,7 @@ final class SetCommand extends ClusterCommand {
     static final class Names implements Iterable<String> {
         @Override
         public Iterator<String> iterator() {
-            return List.of("reaper.rate", "noout", "norebalance").iterator();
+            return List.of("reaper.rate", "noout", "norebalance", "noscrub").iterator();
         }
     }
 

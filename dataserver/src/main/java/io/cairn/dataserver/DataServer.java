@@ -35,6 +35,7 @@ import io.cairn.dataserver.pg.RecoveryPace;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
+import io.cairn.dataserver.scrub.Scrubs;
 import io.cairn.dataserver.service.DataService;
 import io.cairn.dataserver.service.Repairs;
 import java.io.IOException;
@@ -57,6 +58,7 @@ public final class DataServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
 
     private static final long DISK_TICK_NANOS = 50_000_000;
+    private static final long QUARANTINE_NANOS = 10_000_000_000L;
     private static final long CLOSE_SECONDS = 10;
 
     private final IdentityDirectory state;
@@ -66,6 +68,8 @@ public final class DataServer implements AutoCloseable {
     private final RpcClient peers;
     private final RpcClient mdsClient;
     private final RpcServer server;
+    private final DataService service;
+    private final Scrubs scrubs;
     private final ServerParts parts;
     private final PgLoops pgLoops;
     private final MapFollower maps;
@@ -110,12 +114,14 @@ public final class DataServer implements AutoCloseable {
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
         maps = new MapFollower(pgLoops, parts, memory);
-        DataService service =
+        scrubs = new Scrubs(pgLoops, disks.opened(), config.scrub(), recorded);
+        service =
                 new DataService(
                         pgLoops,
                         parts,
                         this::status,
                         new DatabaseService(() -> databases(disks.opened())),
+                        scrubs,
                         repairs,
                         recorded);
         disks.opened().forEach(service::repairDamageOf);
@@ -133,7 +139,8 @@ public final class DataServer implements AutoCloseable {
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         }
         registration =
-                new ServerRegistration(config, identity, disks.all(), parts, maps, this::address);
+                new ServerRegistration(
+                        config, identity, disks.all(), parts, maps, scrubs, this::address);
         mds =
                 new MdsLink(
                         loops.owned().getFirst(),
@@ -143,7 +150,7 @@ public final class DataServer implements AutoCloseable {
                         parts.lease(),
                         registration);
         mdsClient.onPush(Method.MAP_PUSH_VALUE, (from, head) -> maps.pushed(head));
-        new ServerGauges(meters, disks.all(), pgLoops, parts, maps).register();
+        new ServerGauges(meters, disks.all(), pgLoops, parts, maps, scrubs).register();
     }
 
     /**
@@ -203,8 +210,15 @@ public final class DataServer implements AutoCloseable {
                         DISK_TICK_NANOS,
                         "The measurement of disks",
                         () -> opened.forEach(LocalDisk::measure));
+        loops.owned()
+                .getFirst()
+                .every(
+                        QUARANTINE_NANOS,
+                        "The look at blocks in quarantine",
+                        () -> scrubs.lookAtQuarantine(service::repair));
         disks.onFailure(pgLoops::diskOut);
         mds.start();
+        scrubs.start();
         LOG.info(
                 "Data server listens on {} with {} of {} disks",
                 address(),
@@ -284,6 +298,7 @@ public final class DataServer implements AutoCloseable {
         closed = true;
         mds.stop();
         server.close();
+        scrubs.close();
         try {
             if (!pgLoops.close(CLOSE_SECONDS, TimeUnit.SECONDS)) {
                 LOG.warn("An event loop did not end in time");

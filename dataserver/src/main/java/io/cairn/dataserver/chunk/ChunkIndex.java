@@ -23,7 +23,8 @@ import org.rocksdb.WriteBatch;
 /**
  * The chunk index of one disk: what the flusher has taken out of the WAL. RocksDB without a log of
  * its own: what is in its memory is also in our WAL until {@link #flush} returned. Read by any
- * thread, changed by the flusher. Throws IndexDamagedException when something cannot be read.
+ * thread, changed by the flusher, and by scrubs, whose rows nothing else has. Throws
+ * IndexDamagedException when something cannot be read.
  */
 public final class ChunkIndex implements AutoCloseable {
     private final RocksDatabase database;
@@ -219,6 +220,12 @@ public final class ChunkIndex implements AutoCloseable {
         flush();
     }
 
+    /** Null if it was never noted. */
+    public @Nullable ScrubStamps scrubStamps(int pg) {
+        byte[] value = get(ChunkKeys.scrubs(pg));
+        return value == null ? null : ScrubStampsFormat.decode(value);
+    }
+
     /** Told of everything the index knows, in the order of keys. */
     public interface Visitor {
         void inodeHead(int pg, long inode, long truncateSequence);
@@ -295,6 +302,10 @@ public final class ChunkIndex implements AutoCloseable {
 
         public void putPgState(PgLogState state) {
             put(ChunkKeys.pgState(state.pg()), PgStateFormat.encode(state));
+        }
+
+        public void putScrubStamps(int pg, ScrubStamps stamps) {
+            put(ChunkKeys.scrubs(pg), ScrubStampsFormat.encode(stamps));
         }
 
         public void putDiskState(DiskState state) {

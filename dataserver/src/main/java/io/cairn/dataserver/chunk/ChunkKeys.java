@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
  * <pre>
  * 'D'                                        state of the disk: {@link DiskStateFormat}
  * 'P' pg u32                                 history of a PG: {@link PgStateFormat}
+ * 'V' pg u32                                 scrubs of a PG: {@link ScrubStampsFormat}
  * 'C' pg u32 inode u64 0x00                  inode head: {@link InodeHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32        chunk head: {@link ChunkHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32 group u32
@@ -24,6 +25,7 @@ public final class ChunkKeys {
 
     private static final byte DISK = 'D';
     private static final byte HISTORY = 'P';
+    private static final byte SCRUBS = 'V';
     private static final byte CONTENT = 'C';
     private static final byte SUMMARY = 'S';
     private static final byte REGION = 0;
@@ -100,6 +102,10 @@ public final class ChunkKeys {
     /** Of a region or a page of the filter. */
     static int pageOf(byte[] key) {
         return ByteBuffer.wrap(key).getInt(PAGE_OFFSET);
+    }
+
+    static byte[] scrubs(int pg) {
+        return ByteBuffer.allocate(PG_STATE_BYTES).put(SCRUBS).putInt(PG_OFFSET, pg).array();
     }
 
     /** What the keys of all inode heads, chunk heads and block groups begin with. */

@@ -91,6 +91,7 @@ public record DataServerConfig(
                 ByteSize reserve,
         @Key("What is copied to replicas that were away.") RecoveryConfig recovery,
         @Key("The disks this process serves, at least one.") List<DiskTable> disk,
+        @Key("Looking for damage.") ScrubConfig scrub,
         @Key("The chunk indexes.") RocksConfig rocksdb,
         @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
         @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {

@@ -70,6 +70,9 @@ public final class MdsLink {
 
         HeartbeatRequest heartbeat();
 
+        /** The leader has answered a heartbeat of a server that it knows. */
+        void answered(HeartbeatReply reply);
+
         /** Epoch of the map this server has. */
         long mapEpoch();
 
@@ -291,6 +294,7 @@ public final class MdsLink {
         } else {
             lease.renewed(sent, leaseMillis, reply.getMapEpoch());
             lease.applied(reporter.appliedEpoch());
+            reporter.answered(reply);
             if (reply.getMapEpoch() > reporter.mapEpoch()) {
                 awaitMap();
             }

@@ -3,6 +3,7 @@ package io.cairn.dataserver.mdslink;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
+import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.RegisterServerReply;
@@ -12,6 +13,7 @@ import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
+import io.cairn.dataserver.scrub.Scrubs;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -32,6 +34,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
     private final List<LocalDisk> disks;
     private final ServerParts parts;
     private final MapFollower maps;
+    private final Scrubs scrubs;
     private final Supplier<HostPort> address;
     private final CompletableFuture<Void> registered = new CompletableFuture<>();
     private final CompletableFuture<DataServerException> failure = new CompletableFuture<>();
@@ -46,6 +49,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
             List<ConfiguredDisk> configured,
             ServerParts parts,
             MapFollower maps,
+            Scrubs scrubs,
             Supplier<HostPort> address) {
         this.config = config;
         this.identity = identity;
@@ -53,6 +57,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
         this.disks = ConfiguredDisk.opened(configured);
         this.parts = parts;
         this.maps = maps;
+        this.scrubs = scrubs;
         this.address = address;
     }
 
@@ -127,12 +132,18 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setServer(identity.serverId())
                         .setIncarnation(identity.incarnation())
                         .setMapEpoch(maps.confirmedEpoch())
-                        .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList());
+                        .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList())
+                        .setScrub(scrubs.report());
         PgReport pgs = maps.pgReport();
         if (pgs != null) {
             beat.setPgs(pgs);
         }
         return beat.build();
+    }
+
+    @Override
+    public void answered(HeartbeatReply reply) {
+        scrubs.hold(reply.getNoScrub());
     }
 
     @Override

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What of a learner's content has to be copied, of the range that two lists cover: the chunks that
  * were changed at the primary after the learner's content was complete, and those that are only at
- * the learner. Of inodes as a whole there is no such time; they are copied where they differ.
+ * the learner. Of inodes as a whole there is no such time; they are copied where they differ. So
+ * are all chunks of a learner that was found to lack something.
  */
 final class ContentComparison {
     private final TreeMap<Key, ContentHead> different = new TreeMap<>();
@@ -20,8 +21,10 @@ final class ContentComparison {
      * @param own of the primary
      * @param theirs of the learner, behind the same place
      * @param completeSequence of the learner
+     * @param distrusted whether the learner may differ in what was changed before, too
      */
-    ContentComparison(ContentPage own, ContentPage theirs, long completeSequence) {
+    ContentComparison(
+            ContentPage own, ContentPage theirs, long completeSequence, boolean distrusted) {
         Key ownEnd = end(own);
         Key theirEnd = end(theirs);
         boolean theirsIsFirst =
@@ -36,7 +39,8 @@ final class ContentComparison {
                         here.key().chunk() == Key.INODE
                                 ? theirHead != null
                                         && theirHead.truncateSequence() == here.truncateSequence()
-                                : here.version().sequence() <= completeSequence;
+                                : here.version().sequence() <= completeSequence
+                                        && (!distrusted || here.equals(theirHead));
                 if (!same) {
                     different.put(here.key(), theirHead == null ? none(here.key()) : theirHead);
                 }

@@ -13,6 +13,7 @@ import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.TruncatedInodes;
+import io.cairn.dataserver.chunk.ScrubStamps;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
@@ -31,10 +32,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -66,10 +68,12 @@ public final class LocalDiskStore implements DiskStore {
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
     private final CopyReader copies;
-    private final ExecutorService readers;
+    private final ThreadPoolExecutor readers;
+    private final ChunkChecker checker;
     private final DirectWrites direct;
     private final FlushThread flushThread;
     private final RunMark mark;
+    private volatile DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
     LocalDiskStore(DiskConfig config, OpenedDisk disk, Flusher flusher, DiskRuntime runtime) {
         this.uuid = disk.uuid();
@@ -88,9 +92,19 @@ public final class LocalDiskStore implements DiskStore {
         this.copies = new CopyReader(reader);
         String name = disk.name();
         this.readers =
-                Executors.newFixedThreadPool(
+                new ThreadPoolExecutor(
                         config.ioThreads(),
+                        config.ioThreads(),
+                        0,
+                        TimeUnit.SECONDS,
+                        new LinkedBlockingQueue<>(),
                         Thread.ofPlatform().name(name + "-read-", 0).daemon().factory());
+        this.checker =
+                new ChunkChecker(
+                        runtime.files(),
+                        config.data(),
+                        data.blocks() * DataFile.BLOCK_BYTES,
+                        index::read);
         this.direct = new DirectWrites(disk, config.directWriteBytes(), runtime.fatal());
         direct.start();
         this.flushThread = new FlushThread(name, config, flusher, wal, space, runtime.fatal());
@@ -382,7 +396,32 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public void onDamage(DamageListener listener) {
+        damageListener = listener;
         flushThread.flusher().onDamage(listener);
+    }
+
+    @Override
+    public ChunkCheck check(int pg, ContentHead.Key key, Pace pace)
+            throws CorruptBlockException, InterruptedException {
+        return checker.check(pg(pg), key, pace, damageListener);
+    }
+
+    @Override
+    public @Nullable ScrubStamps scrubStamps(int pg) {
+        return index.scrubStamps(pg);
+    }
+
+    @Override
+    public void noteScrub(int pg, ScrubStamps stamps) {
+        try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+            update.putScrubStamps(pg, stamps);
+            index.apply(update);
+        }
+    }
+
+    @Override
+    public int waitingReads() {
+        return readers.getQueue().size();
     }
 
     @Override
@@ -553,6 +592,7 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     private void closeFiles() {
+        checker.close();
         index.close();
         try {
             data.close();

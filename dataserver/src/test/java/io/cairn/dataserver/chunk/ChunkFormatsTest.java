@@ -21,6 +21,7 @@ class ChunkFormatsTest {
     void keys() {
         assertHex(ChunkKeys.diskState(), "44");
         assertHex(ChunkKeys.pgState(0x00010002), "5000010002");
+        assertHex(ChunkKeys.scrubs(0x00010002), "5600010002");
         assertHex(
                 ChunkKeys.inodeHead(0x00010002, 0x1122334455667788L),
                 "43000100021122334455667788" + "00");
@@ -54,6 +55,15 @@ class ChunkFormatsTest {
         assertHex(bytes, "4d00000000000000288232bc");
         assertThat(InodeHeadFormat.decode(bytes)).isEqualTo(77);
         assertRefused(bytes, InodeHeadFormat::decode);
+    }
+
+    @Test
+    void scrubStamps() {
+        ScrubStamps stamps = new ScrubStamps(1, 2, 3, 4);
+        byte[] bytes = ScrubStampsFormat.encode(stamps);
+        assertHex(bytes, "01000000000000000200000000000000030000000000000004000000" + "84eeeb13");
+        assertThat(ScrubStampsFormat.decode(bytes)).isEqualTo(stamps);
+        assertRefused(bytes, ScrubStampsFormat::decode);
     }
 
     @Test

@@ -121,6 +121,9 @@ class MdsLinkTest {
         }
 
         @Override
+        public void answered(HeartbeatReply reply) {}
+
+        @Override
         public long mapEpoch() {
             return 0;
         }

@@ -47,6 +47,7 @@ public final class DataServers {
     private final MapChanges changes;
     private final PgTables pgTables;
     private final NanoClock clock;
+    private final BooleanSupplier noScrub;
     private final int leaseMillis;
     private final IntSupplier featureLevel;
     private final ServerLeases servers;
@@ -60,6 +61,7 @@ public final class DataServers {
      * @param lease of a data server that registers
      * @param absence when what a disk has is placed elsewhere
      * @param held what an administrator holds back of placement
+     * @param noScrub whether data servers are told to begin no scrub by schedule
      * @param featureLevel of the group: by it, the map has what all members know
      */
     public DataServers(
@@ -71,12 +73,14 @@ public final class DataServers {
             Duration lease,
             Placement.Times absence,
             Supplier<Placement.Flags> held,
+            BooleanSupplier noScrub,
             IntSupplier featureLevel) {
         this.leadership = leadership;
         this.map = map;
         this.changes = changes;
         this.pgTables = pgTables;
         this.clock = clock;
+        this.noScrub = noScrub;
         this.leaseMillis = (int) lease.toMillis();
         this.featureLevel = featureLevel;
         this.servers = new ServerLeases(lease.toNanos());
@@ -153,7 +157,7 @@ public final class DataServers {
                 clock.nanos(),
                 0,
                 new ServerLeases.Report(
-                        anew ? List.of() : disks(server.getId()), null, release(request)));
+                        anew ? List.of() : disks(server.getId()), null, null, release(request)));
         if (server.getRecovers() || !wanted.getRecovers()) {
             described.add(server.getId());
         }
@@ -213,7 +217,10 @@ public final class DataServers {
                         && server.getUp()
                         && !servers.isCondemned(server.getId())
                         && server.getIncarnation().equals(beat.getIncarnation());
-        HeartbeatReply.Builder reply = HeartbeatReply.newBuilder().setMapEpoch(map.get().epoch());
+        HeartbeatReply.Builder reply =
+                HeartbeatReply.newBuilder()
+                        .setMapEpoch(map.get().epoch())
+                        .setNoScrub(noScrub.getAsBoolean());
         if (server != null && known && isDescribed(server)) {
             servers.heard(
                     beat.getServer(),
@@ -222,6 +229,7 @@ public final class DataServers {
                     new ServerLeases.Report(
                             beat.getDisksList(),
                             beat.hasPgs() ? beat.getPgs() : null,
+                            beat.hasScrub() ? beat.getScrub() : null,
                             release(request)));
         } else {
             reply.setRegisterAgain(true);

@@ -21,7 +21,11 @@ enum LiveSetting {
             "norebalance",
             LiveSetting.ON_OR_OFF,
             "While on, placement groups stay where they are, but for those on a drained or absent"
-                    + " disk.");
+                    + " disk."),
+    NO_SCRUB(
+            "noscrub",
+            LiveSetting.ON_OR_OFF,
+            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does.");
 
     private static final long MAX_REAPER_RATE = 1_000_000;
     private static final String ON_OR_OFF = "on or off";
@@ -76,6 +80,7 @@ enum LiveSetting {
             case REAPER_RATE -> change.setReaperInodesPerSecond(rate(value)).build();
             case NO_OUT -> change.setNoOut(isOn(value)).build();
             case NO_REBALANCE -> change.setNoRebalance(isOn(value)).build();
+            case NO_SCRUB -> change.setNoScrub(isOn(value)).build();
         };
     }
 
@@ -84,6 +89,7 @@ enum LiveSetting {
             case REAPER_RATE -> settings.hasReaperInodesPerSecond();
             case NO_OUT -> settings.hasNoOut();
             case NO_REBALANCE -> settings.hasNoRebalance();
+            case NO_SCRUB -> settings.hasNoScrub();
         };
     }
 
@@ -97,6 +103,7 @@ enum LiveSetting {
                                     : configuredReaperRate);
             case NO_OUT -> settings.getNoOut() ? "on" : "off";
             case NO_REBALANCE -> settings.getNoRebalance() ? "on" : "off";
+            case NO_SCRUB -> settings.getNoScrub() ? "on" : "off";
         };
     }
 

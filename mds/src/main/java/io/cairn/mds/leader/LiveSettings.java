@@ -68,6 +68,11 @@ public final class LiveSettings {
         return state.settings().getNoRebalance();
     }
 
+    /** Whether no scrub begins by schedule. Any thread. */
+    public boolean isNoScrub() {
+        return state.settings().getNoScrub();
+    }
+
     /** Changes one, or none; answers all that there are. */
     public void handle(RpcRequest request) {
         ClusterSettings change;

@@ -27,13 +27,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 4;
+    public static final int CURRENT = 5;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
 
     /** From this level on the map says of each data server whether it recovers learners. */
     public static final int RECOVERY = 4;
+
+    /** From this level on an administrator can hold scrubs back. */
+    public static final int SCRUB = 5;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
@@ -44,6 +47,8 @@ public final class Features {
                     RECOVERY,
                     "cairn.ClusterSettings.no_rebalance",
                     RECOVERY,
+                    "cairn.ClusterSettings.no_scrub",
+                    SCRUB,
                     "cairn.Server.lease_millis",
                     SERVER_LEASES,
                     "cairn.Server.recovers",

@@ -104,6 +104,7 @@ final class LeaderDuties implements Leadership.Duties {
                                 config.dataServers().downOutInterval(),
                                 config.dataServers().failedOutInterval()),
                         this::held,
+                        liveSettings::isNoScrub,
                         () -> Features.level(state.settings()));
         mutations = new Mutations(leadership, entries, state, control, clock, metrics);
         long expiryNanos = config.sessions().expiry().toNanos();
@@ -191,6 +192,11 @@ final class LeaderDuties implements Leadership.Duties {
     /** What an administrator holds back of placement. Any thread. */
     Placement.Flags held() {
         return new Placement.Flags(liveSettings.isNoOut(), liveSettings.isNoRebalance());
+    }
+
+    /** Whether an administrator holds scrubs back. Any thread. */
+    boolean isNoScrub() {
+        return liveSettings.isNoScrub();
     }
 
     /** Of members that answer and data servers that are up. */

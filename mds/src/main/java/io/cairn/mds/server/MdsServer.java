@@ -178,6 +178,7 @@ public final class MdsServer implements AutoCloseable {
                         duties.map(),
                         duties.dataServers(),
                         duties::held,
+                        duties::isNoScrub,
                         duties.reaper(),
                         duties.releases(),
                         control,

@@ -7,6 +7,7 @@ import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -42,6 +43,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +61,7 @@ final class Status {
     private final CurrentMap map;
     private final DataServers dataServers;
     private final Supplier<Placement.Flags> held;
+    private final BooleanSupplier noScrub;
     private final Reaper reaper;
     private final MixedReleases releases;
     private final Control control;
@@ -68,6 +71,7 @@ final class Status {
 
     /**
      * @param held what an administrator holds back of placement
+     * @param noScrub whether an administrator holds scrubs back
      * @param bootstrapDisks as configured: so many must register before a PG table is made
      * @param own what the administrator should know of this member
      */
@@ -81,6 +85,7 @@ final class Status {
             CurrentMap map,
             DataServers dataServers,
             Supplier<Placement.Flags> held,
+            BooleanSupplier noScrub,
             Reaper reaper,
             MixedReleases releases,
             Control control,
@@ -96,6 +101,7 @@ final class Status {
         this.map = map;
         this.dataServers = dataServers;
         this.held = held;
+        this.noScrub = noScrub;
         this.reaper = reaper;
         this.releases = releases;
         this.control = control;
@@ -209,8 +215,14 @@ final class Status {
                         .addAllDisks(known.report().disks())
                         .setRelease(known.report().release());
         @Nullable PgReport pgs = known.report().pgs();
-        if (pgs != null && server != null && server.getUp()) {
-            status.setPgs(pgs); // of a server that is down it does not hold any more
+        @Nullable ScrubReport scrub = known.report().scrub();
+        if (server != null && server.getUp()) { // of one that is down they do not hold any more
+            if (pgs != null) {
+                status.setPgs(pgs);
+            }
+            if (scrub != null) {
+                status.setScrub(scrub);
+            }
         }
         return status.build();
     }
@@ -265,6 +277,7 @@ final class Status {
         warnings.addAll(PlacementRemarks.warnings(held.get()));
         warnings.addAll(InSyncRemarks.warnings(present, dataServers.all()));
         warnings.addAll(DataServerRemarks.warnings(present, dataServers.all()));
+        warnings.addAll(ScrubRemarks.warnings(present, dataServers.all(), noScrub.getAsBoolean()));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");
