@@ -121,6 +121,11 @@ class MdsLinkTest {
         }
 
         @Override
+        public List<String> metadataServers() {
+            return List.of();
+        }
+
+        @Override
         public long mapEpoch() {
             return 0;
         }

@@ -27,13 +27,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 4;
+    public static final int CURRENT = 5;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
 
     /** From this level on the map says of each data server whether it recovers learners. */
     public static final int RECOVERY = 4;
+
+    /** From this level on the members of the group change: every member takes such entries. */
+    public static final int MEMBERSHIP = 5;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
