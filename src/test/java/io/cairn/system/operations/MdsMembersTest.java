@@ -74,7 +74,7 @@ class MdsMembersTest {
 
     /** Starts a server that is to be added; returns its address. */
     private static String begin(Cluster cluster, int id, int... others) throws IOException {
-        Path folder = Files.createDirectory(cluster.state().resolve("mds-" + id));
+        JsonNode present = members(cluster);
         Matcher clusterId =
                 CLUSTER_ID.matcher(Files.readString(cluster.state().resolve("mds-1/config.toml")));
         assertThat(clusterId.find()).isTrue();
@@ -83,7 +83,6 @@ class MdsMembersTest {
         toml.append("cluster_id = \"").append(clusterId.group(1)).append("\"\n");
         toml.append("member_id = ").append(id).append("\ndata_dir = \"state\"\n");
         member(toml, id, address, "127.0.0.1:" + freePort());
-        JsonNode present = members(cluster);
         for (int other : others) {
             JsonNode known =
                     present.path("members")
@@ -97,6 +96,7 @@ class MdsMembersTest {
                     known.path("address").asString(),
                     known.path("raft_address").asString());
         }
+        Path folder = Files.createDirectory(cluster.state().resolve("mds-" + id));
         Path config = Files.writeString(folder.resolve("config.toml"), toml);
         Cluster.cairn("mds", "--config", config.toString(), "--join", "--prepare").ok();
         cluster.start("mds-" + id, "mds");
