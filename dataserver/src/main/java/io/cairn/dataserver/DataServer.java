@@ -33,6 +33,7 @@ import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.service.DataService;
+import io.cairn.dataserver.service.Repairs;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -84,6 +85,7 @@ public final class DataServer implements AutoCloseable {
         peers = new RpcClient(loops, identity::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
         mdsClient = new RpcClient(loops, identity::mdsHello, this::checkMds, RpcOptions.DEFAULT);
         DataServerMeters recorded = new DataServerMeters(meters);
+        Repairs repairs = new Repairs(recorded);
         parts =
                 new ServerParts(
                         new ConcurrentHashMap<>(),
@@ -93,6 +95,7 @@ public final class DataServer implements AutoCloseable {
                         new Lease(BootClock.INSTANCE),
                         PgLimits.DEFAULT,
                         membership(),
+                        repairs,
                         this::needMap,
                         recorded.prepare(),
                         recorded.copied(),
@@ -106,6 +109,7 @@ public final class DataServer implements AutoCloseable {
                         parts,
                         this::status,
                         new DatabaseService(() -> databases(disks.opened())),
+                        repairs,
                         recorded);
         disks.opened().forEach(service::repairDamageOf);
         try {

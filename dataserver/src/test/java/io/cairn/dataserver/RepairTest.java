@@ -161,6 +161,23 @@ class RepairTest {
         assertThat(read(pg, data.length)).isEqualTo(data);
     }
 
+    /** Nobody reads it: only who copies it to a replica that was away meets it. */
+    @Test
+    void aBlockThatARecoveryMeets() throws Exception {
+        cluster.kill(2);
+        cluster.mds.takeOut(3);
+        int pg = TestCluster.pg(0);
+        byte[] data = write(pg, 1);
+        int primary = cluster.primary(pg);
+        awaitFlushed(1 - primary, data);
+        long at = awaitFlushed(primary, data);
+        flip(primary, at + PAGE);
+        cluster.start(2);
+        await().atMost(PATIENCE).until(() -> cluster.mds.isWhole());
+        awaitStored(primary, at, data);
+        awaitFlushed(2, data);
+    }
+
     private void awaitHealed(int server) {
         await().atMost(PATIENCE).until(() -> cluster.devices.get(server).healed());
     }

@@ -24,7 +24,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 @Tag("slow")
 class AvailabilityTest {
-    private static final int SECONDS = Integer.getInteger("cairn.test.availability.seconds", 40);
+    private static final int SECONDS = Integer.getInteger("cairn.test.availability.seconds", 20);
 
     /** Of a victim: from a hiccup to longer than anybody waits for it. */
     private static final int LONGEST_AWAY_MILLIS = 10_000;

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 @Tag("slow")
 class SoakTest {
     private static final int SECONDS =
-            (int) (60 * Double.parseDouble(System.getProperty("cairn.test.soak.minutes", "2")));
+            (int) (60 * Double.parseDouble(System.getProperty("cairn.test.soak.minutes", "1")));
 
     private static final int PROCESSES = 3;
 

@@ -1,7 +1,7 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.metrics.Counter;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgLearnerCopyRequest;
 import io.cairn.common.rpc.Advice;
@@ -12,9 +12,11 @@ import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.store.ChunkCopy;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.CorruptBlockException;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One copy on its way from a primary to a learner: pieces are read here and sent, one after the
@@ -29,7 +31,7 @@ final class CopyCall {
     private final PgReplica replica;
     private final Target target;
     private final Copy copy;
-    private final Counter copiedBytes;
+    private final ServerParts parts;
     private final Step step;
     private int piece;
 
@@ -43,7 +45,7 @@ final class CopyCall {
             PgReplica replica,
             Target target,
             Copy copy,
-            Counter copiedBytes,
+            ServerParts parts,
             Step step) {
         this.owner = owner;
         this.recovery = recovery;
@@ -51,7 +53,7 @@ final class CopyCall {
         this.replica = replica;
         this.target = target;
         this.copy = copy;
-        this.copiedBytes = copiedBytes;
+        this.parts = parts;
         this.step = step;
     }
 
@@ -94,11 +96,27 @@ final class CopyCall {
                         PIECE_BYTES,
                         (read, failure) -> {
                             if (read == null) {
+                                report(failure);
                                 fails(String.valueOf(failure));
                             } else {
                                 owner.execute(() -> sendPiece(read));
                             }
                         });
+    }
+
+    /** The copy is tried again: then the block is repaired, or nobody has it. */
+    private void report(@Nullable CorruptBlockException failure) {
+        if (failure != null && failure.block() != CorruptBlockException.UNKNOWN) {
+            parts.damaged()
+                    .found(
+                            owner,
+                            disk.id(),
+                            replica.pg(),
+                            copy.inode(),
+                            copy.chunk(),
+                            failure.block() * BlockCrc.BLOCK_BYTES,
+                            BlockCrc.BLOCK_BYTES);
+        }
     }
 
     private void sendPiece(ChunkCopy read) {
@@ -137,7 +155,7 @@ final class CopyCall {
                 System.nanoTime() + SlotRecovery.STEP_NANOS,
                 (status, reply, payload) -> {
                     if (status.ok()) {
-                        copiedBytes.increment(bytes);
+                        parts.copiedBytes().increment(bytes);
                     }
                     if (last || !status.ok()) {
                         recovery.ended(status, step);

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param peers makes channels to other data servers
  * @param fatal told of a broken invariant: nothing may be acknowledged any more
  * @param membership the way to the metadata service, for primaries
+ * @param damaged told of damaged blocks
  * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
@@ -28,6 +29,7 @@ public record ServerParts(
         Lease lease,
         PgLimits limits,
         Membership membership,
+        DamagedBlocks damaged,
         Runnable needMap,
         OperationTimer prepareTimer,
         Counter copiedBytes,

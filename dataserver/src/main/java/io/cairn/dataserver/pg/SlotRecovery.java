@@ -174,7 +174,7 @@ final class SlotRecovery implements RecoveryOutputs {
     @Override
     public void copy(int to, long pgEpoch, Copy copy, Step step) {
         CopyCall.Target target = new CopyCall.Target(to, pgEpoch);
-        new CopyCall(owner, this, disk, replica, target, copy, parts.copiedBytes(), step).start();
+        new CopyCall(owner, this, disk, replica, target, copy, parts, step).start();
     }
 
     @Override

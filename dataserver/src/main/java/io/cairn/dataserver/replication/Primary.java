@@ -426,8 +426,9 @@ final class Primary {
         if (nowNanos - lookedNanos < SILENCE_LOOK_NANOS) {
             return;
         }
+        boolean wasAway = nowNanos - lookedNanos > 2 * SILENCE_LOOK_NANOS;
         lookedNanos = nowNanos;
-        if (!looked) { // the clock may not have been told before
+        if (!looked || wasAway) { // what was said meanwhile is not read yet
             looked = true;
             peers.forEach(p -> p.heardNanos = nowNanos);
             return;

@@ -50,12 +50,13 @@ public final class DataService implements RpcHandler {
             ServerParts parts,
             Supplier<DataServerStatusReply> status,
             DatabaseService databases,
+            Repairs repairs,
             DataServerMeters meters) {
         this.loops = loops;
         this.needMap = parts.needMap();
         this.status = status;
         this.databases = databases;
-        repairs = new Repairs(meters);
+        this.repairs = repairs;
         MemberSlots slots = new MemberSlots(loops, parts);
         members = new MemberService(loops, slots, repairs, meters);
         learners = new LearnerService(slots);

@@ -7,6 +7,7 @@ import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.ground.DataServerMeters;
+import io.cairn.dataserver.pg.DamagedBlocks;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.service.PgBlockFormat.PgBlock;
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * chunk has the same version. Then the range is read again, until it is clean. Each PG's repairs
  * run on its loop; {@link #found} may be called by any thread.
  */
-final class Repairs {
+public final class Repairs implements DamagedBlocks {
     private static final Logger LOG = LoggerFactory.getLogger(Repairs.class);
 
     private static final long DEADLINE_NANOS = 10_000_000_000L;
@@ -45,12 +46,13 @@ final class Repairs {
     /** A range of blocks in which something is bad. */
     private record Damage(int disk, int pg, long inode, int chunk, int firstBlock, int blocks) {}
 
-    Repairs(DataServerMeters meters) {
+    public Repairs(DataServerMeters meters) {
         this.meters = meters;
     }
 
-    /** A block somewhere in these bytes of the chunk is damaged. Any thread. */
-    void found(PgLoop owner, int disk, int pg, long inode, int chunk, int offset, int lengthBytes) {
+    @Override
+    public void found(
+            PgLoop owner, int disk, int pg, long inode, int chunk, int offset, int lengthBytes) {
         int first = offset / BlockCrc.BLOCK_BYTES;
         int blocks = BlockCrc.count(offset, lengthBytes);
         Damage damage = new Damage(disk, pg, inode, chunk, first, blocks);

@@ -128,6 +128,18 @@ class PrimaryTest {
         assertThat(silent()).as("told again").containsExactly("silent 3 in 3");
     }
 
+    /** Its own loop stood still: the answers are there, and not read yet. */
+    @Test
+    void aPrimaryThatWasSuspendedTellsNothingOfOthers() {
+        replica.tick(10_000 * MILLI);
+        submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        replica.tick(10_500 * MILLI);
+        replica.tick(20_000 * MILLI);
+        replica.tick(20_500 * MILLI);
+        assertThat(silent()).isEmpty();
+    }
+
     /** What was told of silent members since the last call. */
     private List<String> silent() {
         return out.takeActions().stream().filter(a -> a.startsWith("silent")).toList();
