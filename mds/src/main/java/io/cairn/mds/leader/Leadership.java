@@ -12,6 +12,7 @@ import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -31,6 +32,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class Leadership implements MetaLogListener {
     private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
+
+    /** A busy machine is not a missing one. */
+    private static final long LEAST_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
     /** What only a leader does; begun and ended in turn, on the control thread. */
     public interface Duties {
@@ -244,9 +248,9 @@ public final class Leadership implements MetaLogListener {
                 .build();
     }
 
-    /** How long a member may be silent before it counts as missing: three lease terms. */
+    /** How long a member may be silent before it counts as missing: some lease terms. */
     public long silenceNanos() {
-        return 3 * leaseNanos.getAsLong();
+        return Math.max(LEAST_SILENCE_NANOS, 3 * leaseNanos.getAsLong());
     }
 
     public int self() {

@@ -117,7 +117,7 @@ public record MdsConfig(
                                             + " waits as long before it answers. The group keeps to the value that it"
                                             + " was made with until all members run with the same other one;"
                                             + " `cairn status` warns while they differ.",
-                            defaultValue = "1s",
+                            defaultValue = "500ms",
                             min = "100ms",
                             max = "1min")
                     Duration leaderLease,
