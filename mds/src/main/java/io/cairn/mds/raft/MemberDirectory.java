@@ -185,7 +185,7 @@ public final class MemberDirectory implements AutoCloseable {
         }
         Map<String, String> found = read(file());
         members = found.get(MEMBERS);
-        word = found.get(WORD);
+        this.word = found.get(WORD);
         VotingRight.State before = check(found);
         VotingRight.State state = told(word, before);
         if (state != before || !sameGroup(found)) {
