@@ -60,6 +60,7 @@ class FloorsTest {
                     "io.cairn.dataserver",
                     List.of(
                             List.of("service", "mdslink"),
+                            List.of("scrub"),
                             List.of("pg"),
                             List.of("replication"),
                             List.of("store"),

@@ -392,7 +392,12 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
-    public void copy(int to, long epoch, Copy copy, Step step) {
+    public boolean mayCopy() {
+        return sim.random.nextInt(8) > 0;
+    }
+
+    @Override
+    public void copy(int to, long epoch, Copy copy, Base base, Step step) {
         server.after(
                 sim.upTo(20 * MILLI),
                 () -> {

@@ -18,7 +18,8 @@ import picocli.CommandLine.Option;
             DiskCommand.Restore.class,
             DiskCommand.CanStop.class,
             DiskCommand.Reweight.class,
-            DiskCommand.Remove.class
+            DiskCommand.Remove.class,
+            DiskCheckCommand.class
         })
 final class DiskCommand extends CommandGroup {
     /** {@code cairn disk ls}. */

@@ -44,6 +44,7 @@ final class SetCommand extends ClusterCommand {
                             "norebalance",
                             "nodown",
                             "norecover",
+                            "noscrub",
                             "pause",
                             "moves.per_disk")
                     .iterator();

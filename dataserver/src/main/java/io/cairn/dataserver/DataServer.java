@@ -13,12 +13,14 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.BootClock;
+import io.cairn.common.time.NanoClock;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.ground.DataServerMeters;
+import io.cairn.dataserver.ground.DataServerMeters.Op;
 import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.mdslink.ClusterIdentity;
 import io.cairn.dataserver.mdslink.MapFollower;
@@ -30,9 +32,11 @@ import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.Membership;
 import io.cairn.dataserver.pg.PgLoops;
+import io.cairn.dataserver.pg.RecoveryPace;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
+import io.cairn.dataserver.scrub.Scrubs;
 import io.cairn.dataserver.service.DataService;
 import io.cairn.dataserver.service.Repairs;
 import java.io.IOException;
@@ -55,6 +59,7 @@ public final class DataServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DataServer.class);
 
     private static final long DISK_TICK_NANOS = 50_000_000;
+    private static final long QUARANTINE_NANOS = 10_000_000_000L;
     private static final long CLOSE_SECONDS = 10;
 
     private final IdentityDirectory state;
@@ -64,6 +69,8 @@ public final class DataServer implements AutoCloseable {
     private final RpcClient peers;
     private final RpcClient mdsClient;
     private final RpcServer server;
+    private final DataService service;
+    private final Scrubs scrubs;
     private final ServerParts parts;
     private final PgLoops pgLoops;
     private final MapFollower maps;
@@ -98,6 +105,10 @@ public final class DataServer implements AutoCloseable {
                         PgLimits.DEFAULT,
                         membership(),
                         repairs,
+                        new RecoveryPace(
+                                config.recovery(),
+                                List.of(recorded.operation(Op.READ), recorded.operation(Op.WRITE)),
+                                NanoClock.MONOTONIC),
                         this::needMap,
                         recorded.prepare(),
                         recorded.copied(),
@@ -105,12 +116,14 @@ public final class DataServer implements AutoCloseable {
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
         maps = new MapFollower(pgLoops, parts, memory);
-        DataService service =
+        scrubs = new Scrubs(pgLoops, disks.opened(), config.scrub(), recorded);
+        service =
                 new DataService(
                         pgLoops,
                         parts,
                         this::status,
                         new DatabaseService(() -> databases(disks.opened())),
+                        scrubs,
                         repairs,
                         recorded);
         disks.opened().forEach(service::repairDamageOf);
@@ -129,7 +142,14 @@ public final class DataServer implements AutoCloseable {
         }
         registration =
                 new ServerRegistration(
-                        config, identity, disks.all(), parts, maps, disks::removed, this::address);
+                        config,
+                        identity,
+                        disks.all(),
+                        parts,
+                        maps,
+                        scrubs,
+                        disks::removed,
+                        this::address);
         mds =
                 new MdsLink(
                         loops.owned().getFirst(),
@@ -139,7 +159,7 @@ public final class DataServer implements AutoCloseable {
                         parts.lease(),
                         registration);
         mdsClient.onPush(Method.MAP_PUSH_VALUE, (from, head) -> maps.pushed(head));
-        new ServerGauges(meters, disks.all(), pgLoops, parts, maps).register();
+        new ServerGauges(meters, disks.all(), pgLoops, parts, maps, scrubs).register();
     }
 
     /**
@@ -199,8 +219,15 @@ public final class DataServer implements AutoCloseable {
                         DISK_TICK_NANOS,
                         "The measurement of disks",
                         () -> opened.forEach(LocalDisk::measure));
+        loops.owned()
+                .getFirst()
+                .every(
+                        QUARANTINE_NANOS,
+                        "The look at blocks in quarantine",
+                        () -> scrubs.lookAtQuarantine(service::repair));
         disks.onFailure(pgLoops::diskOut);
         mds.start();
+        scrubs.start();
         LOG.info(
                 "Data server listens on {} with {} of {} disks",
                 address(),
@@ -280,6 +307,7 @@ public final class DataServer implements AutoCloseable {
         closed = true;
         mds.stop();
         server.close();
+        scrubs.close();
         try {
             if (!pgLoops.close(CLOSE_SECONDS, TimeUnit.SECONDS)) {
                 LOG.warn("An event loop did not end in time");

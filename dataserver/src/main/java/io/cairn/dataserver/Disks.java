@@ -9,11 +9,15 @@ import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.store.DiskStore;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -21,7 +25,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The disks of a server. One that does not open, or fails, is out and the others serve; the server
- * only ends with its last disk. Opened by one thread; disks report their failures on any.
+ * only ends with its last disk. Disks report their failures on any thread.
  */
 final class Disks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Disks.class);
@@ -52,18 +56,20 @@ final class Disks implements AutoCloseable {
             DataServerConfig config, UUID cluster, DiskOpener opener, FatalHandler nothingLeft)
             throws DataServerException {
         Disks disks = new Disks(nothingLeft);
+        Deque<Opening> openings = new ArrayDeque<>();
         try {
             KnownDisks known = KnownDisks.in(config.stateDir());
             for (DataServerConfig.DiskTable table : config.disk()) {
                 disks.all.add(new ConfiguredDisk(table.data(), known.at(table.data())));
             }
+            disks.beginToOpen(config, cluster, opener, openings);
             @Nullable DataServerException first = null;
-            for (int i = 0; i < disks.all.size(); i++) {
+            for (Opening o = openings.poll(); o != null; o = openings.poll()) {
                 try {
-                    disks.open(disks.all.get(i), config.disk().get(i), cluster, opener, known);
+                    disks.opened(o, known);
                 } catch (DataServerException e) {
                     first = first == null ? e : first;
-                    disks.didNotOpen(disks.all.get(i), e);
+                    disks.didNotOpen(o.disk(), e);
                 }
             }
             if (!disks.anyServes()) {
@@ -72,33 +78,90 @@ final class Disks implements AutoCloseable {
             return disks;
         } catch (DiskOpenException e) {
             disks.close();
+            openings.forEach(Opening::discard);
             throw new DataServerException(String.valueOf(e.getMessage()), e);
         } catch (DataServerException | RuntimeException e) {
             disks.close();
+            openings.forEach(Opening::discard);
             throw e;
         }
     }
 
-    private void open(
-            ConfiguredDisk disk,
-            DataServerConfig.DiskTable table,
-            UUID cluster,
-            DiskOpener opener,
-            KnownDisks known)
+    /** The store of a disk, or why there is none, when it has been opened. */
+    private record Opening(
+            ConfiguredDisk disk, FatalHandler failed, CompletableFuture<DiskStore> store) {
+        /** Waits for it. */
+        DiskStore await() throws DataServerException {
+            try {
+                return store.join();
+            } catch (CompletionException e) {
+                if (e.getCause() instanceof DataServerException why) {
+                    throw why;
+                }
+                throw e;
+            }
+        }
+
+        /** The server does not start: closes the disk when it has been opened. */
+        void discard() {
+            try {
+                await().close();
+            } catch (DataServerException | RuntimeException e) {
+                LOG.error("Disk {} does not open either", disk.data(), e);
+            }
+        }
+    }
+
+    /**
+     * Opens the disks that were there at an earlier start, each on a thread of its own: reading log
+     * and index takes long, and each has its own device. Then new disks are made, one after the
+     * other: two paths to the same file would make it twice.
+     */
+    private void beginToOpen(
+            DataServerConfig config, UUID cluster, DiskOpener opener, Deque<Opening> openings) {
+        List<Runnable> later = new ArrayList<>();
+        for (int i = 0; i < all.size(); i++) {
+            ConfiguredDisk disk = all.get(i);
+            FatalHandler failed = (what, cause) -> failed(disk, what, cause);
+            DiskOpener.Wanted wanted =
+                    new DiskOpener.Wanted(config.disk().get(i), cluster, disk.known(), failed);
+            CompletableFuture<DiskStore> store = new CompletableFuture<>();
+            openings.add(new Opening(disk, failed, store));
+            Runnable open = () -> open(opener, wanted, store);
+            if (disk.known() == null) {
+                later.add(open);
+            } else {
+                Thread.ofPlatform().name("disk-open-" + i).daemon().start(open);
+            }
+        }
+        later.forEach(Runnable::run);
+    }
+
+    private static void open(
+            DiskOpener opener, DiskOpener.Wanted wanted, CompletableFuture<DiskStore> store) {
+        try {
+            store.complete(opener.open(wanted));
+        } catch (Throwable e) { // an Error too: who waits for the disk must hear of it
+            store.completeExceptionally(e);
+        }
+    }
+
+    /** Waits for the disk. */
+    private void opened(Opening opening, KnownDisks known)
             throws DataServerException, DiskOpenException {
-        FatalHandler failed = (what, cause) -> failed(disk, what, cause);
-        DiskStore store = opener.open(new DiskOpener.Wanted(table, cluster, disk.known(), failed));
-        LocalDisk local = new LocalDisk(store, failed);
-        if (!opened.add(store.uuid())) {
+        ConfiguredDisk disk = opening.disk();
+        LocalDisk local = new LocalDisk(opening.await(), opening.failed());
+        UUID uuid = local.store().uuid();
+        if (!opened.add(uuid)) {
             local.close();
             throw new DataServerException(
                     "%s is disk %s, as is one before it: each disk is configured once"
-                            .formatted(disk.data(), store.uuid()));
+                            .formatted(disk.data(), uuid));
         }
         if (!disk.opened(local)) {
             local.markOut();
         }
-        known.opened(disk.data(), store.uuid());
+        known.opened(disk.data(), uuid);
     }
 
     private void didNotOpen(ConfiguredDisk disk, DataServerException e) {

@@ -9,6 +9,7 @@ import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgState;
+import io.cairn.dataserver.scrub.Scrubs;
 import java.util.List;
 import java.util.Locale;
 
@@ -18,12 +19,16 @@ record ServerGauges(
         List<ConfiguredDisk> disks,
         PgLoops loops,
         ServerParts parts,
-        MapFollower maps) {
+        MapFollower maps,
+        Scrubs scrubs) {
 
     void register() {
         meters.gauge(DataServerMeter.IN_FLIGHT, () -> parts.ledger().inFlightBytes());
+        meters.gauge(DataServerMeter.RECOVERY_RATE, () -> parts.pace().rate());
         meters.gauge(DataServerMeter.MAP_EPOCH, () -> maps.epoch());
         meters.gauge(DataServerMeter.LEASE, () -> parts.lease().remainingNanos() / 1e9);
+        meters.gauge(DataServerMeter.SCRUB_AGE, () -> scrubs.ageSeconds(false), "light");
+        meters.gauge(DataServerMeter.SCRUB_AGE, () -> scrubs.ageSeconds(true), "deep");
         for (PgState state : PgState.values()) {
             meters.gauge(
                     DataServerMeter.PGS,
@@ -55,6 +60,7 @@ record ServerGauges(
                 DataServerMeter.WAL_CAPACITY, () -> disk.store().usage().walCapacityBytes(), tag);
         meters.gauge(
                 DataServerMeter.WAITING_FOR_REPAIR, () -> disk.store().waitingForRepair(), tag);
+        meters.gauge(DataServerMeter.QUARANTINED, () -> disk.damage().quarantined().size(), tag);
         meters.gauge(DataServerMeter.SLOWDOWN, () -> disk.delayNanos() / 1e9, tag);
         meters.gauge(DataServerMeter.DISK_USED, () -> disk.store().usage().usedBytes(), tag);
         meters.gauge(

@@ -11,6 +11,8 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MemberSilentReply;
+import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
@@ -18,6 +20,7 @@ import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
+import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
@@ -53,12 +56,15 @@ final class FakeMds implements AutoCloseable {
     private final Map<Integer, Long> confirmed = new HashMap<>();
     private final Map<Integer, List<DiskStatus>> reported = new HashMap<>();
     private final Map<Integer, PgReport> pgs = new HashMap<>();
+    private final Map<Integer, ScrubReport> scrubs = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable String leader;
     private volatile boolean silent;
     private long heartbeats;
     volatile boolean clientsPaused;
     volatile boolean recoveryPaused;
+    private volatile boolean noScrub;
+    private volatile boolean membersLeave;
     private volatile int leaseMillis = 10_000;
 
     FakeMds(ByteString clusterId) throws IOException {
@@ -124,6 +130,16 @@ final class FakeMds implements AutoCloseable {
         return Map.copyOf(pgs);
     }
 
+    /** What the server said last of its scrubs. */
+    synchronized ScrubReport scrub(int server) {
+        return scrubs.getOrDefault(server, ScrubReport.getDefaultInstance());
+    }
+
+    /** Whether scrubs are held back. */
+    void noScrub(boolean on) {
+        noScrub = on;
+    }
+
     synchronized void evict(long session) {
         publish(next().addRefusedSessions(session));
     }
@@ -170,6 +186,20 @@ final class FakeMds implements AutoCloseable {
         }
     }
 
+    private synchronized void leave(MemberSilentRequest r) {
+        PlacementGroup group = Objects.requireNonNull(map.pg(r.getPg()));
+        if (membersLeave && group.getEpoch() == r.getPgEpoch()) {
+            inSync(
+                    r.getPg(),
+                    group.getInSyncList().stream().filter(d -> d != r.getDisk()).toList());
+        }
+    }
+
+    /** From now on members leave that their primary complains of. */
+    void letMembersLeave() {
+        membersLeave = true;
+    }
+
     private MapUpdate.Builder next() {
         return MapUpdate.newBuilder()
                 .setClusterId(clusterId)
@@ -206,6 +236,9 @@ final class FakeMds implements AutoCloseable {
             } else if (request.method() == Method.JOIN_PG_VALUE) {
                 join(Heads.parse(JoinPgRequest.parser(), request.head()));
                 request.reply(JoinPgReply.getDefaultInstance());
+            } else if (request.method() == Method.MEMBER_SILENT_VALUE) {
+                leave(Heads.parse(MemberSilentRequest.parser(), request.head()));
+                request.reply(MemberSilentReply.getDefaultInstance());
             } else {
                 request.fail(RpcStatus.fail(Errno.ENOSYS, "not in this test"));
             }
@@ -221,10 +254,12 @@ final class FakeMds implements AutoCloseable {
         if (r.hasPgs()) {
             pgs.put(r.getServer(), r.getPgs());
         }
+        scrubs.put(r.getServer(), r.getScrub());
         return HeartbeatReply.newBuilder()
                 .setMapEpoch(map.epoch())
                 .setClientsPaused(clientsPaused)
                 .setRecoveryPaused(recoveryPaused)
+                .setNoScrub(noScrub)
                 .build();
     }
 

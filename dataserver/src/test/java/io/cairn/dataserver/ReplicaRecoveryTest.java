@@ -11,8 +11,10 @@ import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.ground.DataServerMeter;
 import io.cairn.dataserver.store.DiskStore;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,6 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 class ReplicaRecoveryTest {
     private static final long SESSION = 77;
     private static final int BYTES = 1 << 20;
+    private static final int BLOCK = 4096;
 
     private final Random random = new Random(5);
     private final byte[][] content = new byte[FakeMds.PGS][BYTES];
@@ -28,15 +31,18 @@ class ReplicaRecoveryTest {
     /** Writes at random places of every PG's chunk. */
     private void write(TestCluster cluster, int rounds) {
         for (int i = 0; i < rounds * FakeMds.PGS; i++) {
-            int pg = i % FakeMds.PGS;
-            byte[] data = new byte[1 + random.nextInt(60_000)];
-            random.nextBytes(data);
-            int offset = random.nextInt(BYTES - data.length);
-            System.arraycopy(data, 0, content[pg], offset, data.length);
-            DataOp op = cluster.write(TestCluster.pg(pg), SESSION, ++number, offset, data);
-            Result result = cluster.sendUntilFinal(op, data);
-            assertThat(result.status().ok()).as(result.status().detail()).isTrue();
+            int length = 1 + random.nextInt(60_000);
+            write(cluster, i % FakeMds.PGS, random.nextInt(BYTES - length), length);
         }
+    }
+
+    private void write(TestCluster cluster, int pg, int offset, int length) {
+        byte[] data = new byte[length];
+        random.nextBytes(data);
+        System.arraycopy(data, 0, content[pg], offset, data.length);
+        DataOp op = cluster.write(TestCluster.pg(pg), SESSION, ++number, offset, data);
+        Result result = cluster.sendUntilFinal(op, data);
+        assertThat(result.status().ok()).as(result.status().detail()).isTrue();
     }
 
     /** What the server has, as the only member of every PG. */
@@ -109,6 +115,30 @@ class ReplicaRecoveryTest {
             assertThat(cluster.mds.isWhole()).isFalse();
             cluster.mds.recoveryPaused = false;
             awaitWhole(cluster);
+            readFrom(cluster, 2);
+        }
+    }
+
+    @Test
+    void ofChunksThatWereWrittenToOnlyTheBlocksAreCopied(@TempDir Path directory) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onRealDisks().startAll()) {
+            for (int i = 0; i < FakeMds.PGS; i++) {
+                write(cluster, i, 0, BYTES);
+            }
+            awaitFlushed(cluster);
+            cluster.kill(2);
+            cluster.mds.takeOut(3);
+            Set<Integer> changed = new HashSet<>();
+            for (int i = 0; i < 60; i++) {
+                int pg = i % FakeMds.PGS;
+                int block = random.nextInt(BYTES / BLOCK);
+                write(cluster, pg, block * BLOCK, BLOCK);
+                changed.add(pg * BYTES / BLOCK + block);
+            }
+            awaitFlushed(cluster);
+            cluster.start(2);
+            awaitWhole(cluster);
+            assertThat(copied(cluster)).isBetween(1L, 2L * changed.size() * BLOCK);
             readFrom(cluster, 2);
         }
     }

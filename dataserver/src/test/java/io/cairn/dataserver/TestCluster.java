@@ -4,6 +4,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
 import io.cairn.common.config.HostPort;
@@ -23,15 +24,19 @@ import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemory;
 import io.cairn.common.rocks.RocksMemoryConfig;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.ground.RecoveryConfig;
+import io.cairn.dataserver.ground.ScrubConfig;
 import io.cairn.dataserver.store.DiskStore;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -104,7 +109,7 @@ final class TestCluster implements AutoCloseable {
         return config(stateDir, mds, List.of(disk(stateDir, 64)));
     }
 
-    private static DataServerConfig config(
+    static DataServerConfig config(
             Path stateDir, List<InetSocketAddress> mds, List<DataServerConfig.DiskTable> disks) {
         return new DataServerConfig(
                 stateDir,
@@ -120,13 +125,15 @@ final class TestCluster implements AutoCloseable {
                 Duration.ofMillis(50),
                 ByteSize.ofMiB(64),
                 ByteSize.ofMiB(0),
+                new RecoveryConfig(ByteSize.ofMiB(1024), ByteSize.ofMiB(4), Duration.ofMillis(25)),
                 disks,
+                new ScrubConfig(Duration.ofDays(1), Duration.ofDays(7), ByteSize.ofMiB(1024)),
                 rocks(),
                 new RocksMemoryConfig(ByteSize.ofMiB(16), ByteSize.ofMiB(4)),
                 JmxConfig.none());
     }
 
-    private static DataServerConfig.DiskTable disk(Path directory, int mebibytes) {
+    static DataServerConfig.DiskTable disk(Path directory, int mebibytes) {
         return new DataServerConfig.DiskTable(
                 directory.resolve("data"),
                 directory.resolve("wal"),
@@ -266,6 +273,16 @@ final class TestCluster implements AutoCloseable {
                 BlockCrc.compute(Unpooled.wrappedBuffer(data), offset));
     }
 
+    /** To a chunk of any inode. */
+    DataOp write(int pg, long inode, int chunk, DataOp.Caller caller, int offset, byte[] data) {
+        return DataOp.write(
+                pg,
+                new DataOp.Range(inode, chunk, offset, data.length),
+                caller,
+                known(),
+                BlockCrc.compute(Unpooled.wrappedBuffer(data), offset));
+    }
+
     DataOp read(int pg, long session, int offset, int length) {
         return DataOp.read(
                 pg, range(pg, offset, length), new DataOp.Caller(session, 0, 0), known());
@@ -343,6 +360,37 @@ final class TestCluster implements AutoCloseable {
                                     (status, h, p) -> done.complete(status));
                     return done.get(10, TimeUnit.SECONDS).ok();
                 });
+    }
+
+    /** Asks a server, which has to answer. */
+    <T extends MessageLite> T ask(int server, Method method, MessageLite request, Parser<T> parser)
+            throws Exception {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        client.channel(server(server).address().toSocketAddress())
+                .call(
+                        method.getNumber(),
+                        request,
+                        System.nanoTime() + PATIENCE.toNanos(),
+                        Heads.reply(
+                                parser,
+                                (status, reply) -> {
+                                    if (reply == null) {
+                                        answer.completeExceptionally(
+                                                new AssertionError(status.detail()));
+                                    } else {
+                                        answer.complete(reply);
+                                    }
+                                }));
+        return answer.get(30, TimeUnit.SECONDS);
+    }
+
+    /** Opens the chunk index of a server that is not running, with {@link #onRealDisks}. */
+    ChunkIndex index(int i) throws IOException {
+        return ChunkIndex.open(
+                stateDir(i).resolve("index"),
+                store(i).uuid(),
+                databases,
+                (what, cause) -> fatal(what, cause));
     }
 
     /** Calls a method of a server once; true if it succeeds. Takes over both buffers. */

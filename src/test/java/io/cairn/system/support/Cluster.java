@@ -13,7 +13,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -31,13 +35,20 @@ public final class Cluster implements AutoCloseable {
     /** Of every mount of the tests that does not say otherwise: native or jnr. */
     public static final String BINDING = System.getProperty("cairn.test.binding", "native");
 
+    /** A member in the configuration of a metadata server. */
+    private static final Pattern PORT =
+            Pattern.compile(
+                    "id = (?<member>\\d+)\\s+address = \"127.0.0.1:(?<address>\\d+)\"\\s+"
+                            + "raft_address = \"127.0.0.1:(?<raft>\\d+)\"");
+
     private final Path base;
     private final Path state;
     private final Path mountPoint;
     private final List<String> upOptions;
     private final Map<String, String> environment = new HashMap<>();
     private final List<Mount> mounts = new ArrayList<>();
-    private String mds = ""; // what is asked for once stays
+    private @Nullable VirtualNetwork network;
+    private String source = ""; // what is asked for once stays
 
     /**
      * @param state directory for the cluster's state; made if missing, not removed
@@ -170,12 +181,21 @@ public final class Cluster implements AutoCloseable {
         return JsonMapper.shared().readTree(result.out());
     }
 
+    /** Addresses of all metadata servers, with commas between them, as a mount is given them. */
+    String source() {
+        if (source.isEmpty()) {
+            source =
+                    status().path("mds")
+                            .valueStream()
+                            .map(m -> m.path("address").asString())
+                            .collect(Collectors.joining(","));
+        }
+        return source;
+    }
+
     /** Address of a metadata server, as clients are given it. */
     public String mds() {
-        if (mds.isEmpty()) {
-            mds = status().path("mds").get(0).path("address").asString();
-        }
-        return mds;
+        return source().split(",")[0];
     }
 
     /**
@@ -220,17 +240,58 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Starts one part of a cluster of separate processes again, as {@code up} does. */
-    public void start(String part, String role) {
+    /**
+     * Makes each part of a cluster that was laid out, and each mount from now on, a host of the
+     * network.
+     */
+    public void join(VirtualNetwork hosts) {
+        network = hosts;
+        Map<String, String> hostOfPort = new HashMap<>();
+        for (String part : parts()) {
+            hosts.add(part);
+            if (part.startsWith("mds-")) {
+                Matcher ports = PORT.matcher(config(part));
+                while (ports.find()) {
+                    if (part.equals("mds-" + ports.group("member"))) {
+                        hostOfPort.put(ports.group("address"), hosts.address(part));
+                        hostOfPort.put(ports.group("raft"), hosts.address(part));
+                    }
+                }
+            }
+        }
+        for (String part : parts()) {
+            String own = hosts.address(part);
+            configure(
+                    part,
+                    c ->
+                            Pattern.compile("127\\.0\\.0\\.1:(\\d+)")
+                                    .matcher(c)
+                                    .replaceAll(m ->
+                                            hostOfPort.getOrDefault(m.group(1), own)
+                                                    + ":"
+                                                    + m.group(1)));
+        }
+    }
+
+    /** What a command of this host begins with, so that it runs there; empty without a network. */
+    List<String> inside(String host) {
+        return network == null ? List.of() : network.inside(host);
+    }
+
+    /**
+     * Starts one part of a cluster of separate processes again, as {@code up} does.
+     *
+     * @param options of its command, besides its configuration
+     */
+    public void start(String part, String role, String... options) {
         Path folder = state.resolve(part);
+        List<String> command = new ArrayList<>(inside(part));
+        command.addAll(List.of("setsid", REPOSITORY.resolve("cairn").toString(), role));
+        command.addAll(List.of("--config", folder.resolve("config.toml").toString()));
+        command.addAll(List.of(options));
         try {
             ProcessBuilder builder =
-                    new ProcessBuilder(
-                                    "setsid",
-                                    REPOSITORY.resolve("cairn").toString(),
-                                    role,
-                                    "--config",
-                                    folder.resolve("config.toml").toString())
+                    new ProcessBuilder(command)
                             .directory(folder.toFile())
                             .redirectInput(Path.of("/dev/null").toFile())
                             .redirectOutput(
@@ -248,11 +309,22 @@ public final class Cluster implements AutoCloseable {
     /** Changes a part's configuration; it counts from its next start. */
     public void configure(String part, UnaryOperator<String> change) {
         try {
-            Path file = state.resolve(part).resolve("config.toml");
-            Files.writeString(file, change.apply(Files.readString(file)));
+            Files.writeString(configFile(part), change.apply(config(part)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    private String config(String part) {
+        try {
+            return Files.readString(configFile(part));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Path configFile(String part) {
+        return state.resolve(part).resolve("config.toml");
     }
 
     /** kill -9 of everything at once; returns when all are gone. */

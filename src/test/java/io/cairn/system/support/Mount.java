@@ -38,9 +38,10 @@ public final class Mount implements AutoCloseable {
         mountPoint = cluster.base().resolve(name);
         log = cluster.base().resolve(name + ".log");
         overAnother = isMountPoint();
-        List<String> command = new ArrayList<>(List.of("setsid")); // no signals of the terminal
+        List<String> command = new ArrayList<>(cluster.inside(name));
+        command.add("setsid"); // no signals of the terminal
         command.addAll(List.of(Cluster.REPOSITORY.resolve("cairn").toString(), "mount"));
-        command.addAll(List.of(cluster.mds(), mountPoint.toString()));
+        command.addAll(List.of(cluster.source(), mountPoint.toString()));
         command.addAll(Cluster.bound(List.of(options)));
         try {
             if (Files.notExists(mountPoint)) { // a dead mount's exists, and cannot be looked at
@@ -71,6 +72,11 @@ public final class Mount implements AutoCloseable {
     /** For its process; to be made before files of it are opened. */
     public Signals signals() {
         return new Signals(process.pid());
+    }
+
+    /** The process that serves it. */
+    public ProcessHandle process() {
+        return process.toHandle();
     }
 
     /** What its process has said so far. */

@@ -67,6 +67,7 @@ public final class StatusReport {
         Backlog.of(status).putInto(json);
         json.put("pgs", PgCounts.of(status).asMap());
         json.put("moving", CopyBacklog.of(status).asMap());
+        json.put("scrub", ScrubStatus.of(status).asMap());
         json.put("releases", releases.byRelease());
         List<Object> mds = new ArrayList<>();
         for (MdsMember member : status.getMembersList()) {
@@ -184,6 +185,9 @@ public final class StatusReport {
         }
         if (!CopyBacklog.of(status).isEmpty()) {
             out.printf("moving    %s%n", CopyBacklog.of(status).text());
+        }
+        if (!ScrubStatus.of(status).isEmpty()) {
+            out.printf("scrub     %s%n", ScrubStatus.of(status).text());
         }
         for (SessionStatus session : status.getSessionsList()) {
             out.printf(

@@ -37,6 +37,11 @@ public final class OperationTimer {
         return nanos.number();
     }
 
+    /** What all of them took together. */
+    public long totalNanos() {
+        return nanos.sum();
+    }
+
     public long errors() {
         return errors.sum();
     }

@@ -3,9 +3,10 @@ package io.cairn.dataserver.chunk;
 import java.util.Arrays;
 
 /**
- * Where 64 consecutive blocks of a chunk lie and what their checksums are. A block is absent (reads
- * as zeros), stored, or damaged, which only earlier versions wrote: its content is lost until it is
- * repaired or overwritten as a whole. Used by one thread at a time.
+ * Where 64 consecutive blocks of a chunk lie, what their checksums are, and which operation changed
+ * them last. A block is absent (reads as zeros), stored, or damaged, which only earlier versions
+ * wrote: its content is lost until it is repaired or overwritten as a whole. Used by one thread at
+ * a time.
  */
 public final class BlockGroup {
     public static final long ABSENT = 0;
@@ -13,6 +14,7 @@ public final class BlockGroup {
 
     private final long[] location = new long[ChunkKeys.GROUP_BLOCKS];
     private final int[] crc = new int[ChunkKeys.GROUP_BLOCKS];
+    private final long[] changed = new long[ChunkKeys.GROUP_BLOCKS];
 
     /** Block of the data file, {@link #ABSENT} or {@link #DAMAGED}. */
     public long location(int i) {
@@ -23,21 +25,40 @@ public final class BlockGroup {
         return crc[i];
     }
 
+    /**
+     * No operation of the PG after this one has changed the block; an earlier one may have been the
+     * last. 0 if that is not known, as of what earlier versions wrote: then it is that of the
+     * chunk.
+     */
+    public long changed(int i) {
+        return changed[i];
+    }
+
     public boolean stored(int i) {
         return location[i] > 0;
     }
 
-    public void set(int i, long block, int blockCrc) {
+    public void set(int i, long block, int blockCrc, long changedBy) {
         location[i] = block;
         crc[i] = blockCrc;
+        changed[i] = changedBy;
     }
 
     public void clear(int i) {
-        set(i, ABSENT, 0);
+        set(i, ABSENT, 0, 0);
     }
 
     public void damage(int i) {
-        set(i, DAMAGED, 0);
+        set(i, DAMAGED, 0, 0);
+    }
+
+    /** One that changes by itself. */
+    public BlockGroup copy() {
+        BlockGroup copy = new BlockGroup();
+        System.arraycopy(location, 0, copy.location, 0, location.length);
+        System.arraycopy(crc, 0, copy.crc, 0, crc.length);
+        System.arraycopy(changed, 0, copy.changed, 0, changed.length);
+        return copy;
     }
 
     public boolean isEmpty() {

@@ -3,14 +3,17 @@ package io.cairn.dataserver.chunk;
 import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.chunk.SummaryFormat.Summary;
 import io.cairn.dataserver.disk.FatalHandler;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDB;
@@ -20,11 +23,13 @@ import org.rocksdb.WriteBatch;
 /**
  * The chunk index of one disk: what the flusher has taken out of the WAL. RocksDB without a log of
  * its own: what is in its memory is also in our WAL until {@link #flush} returned. Read by any
- * thread, changed by the flusher. Throws IndexDamagedException when something cannot be read.
+ * thread, changed by the flusher, and by scrubs, whose rows nothing else has. Throws
+ * IndexDamagedException when something cannot be read.
  */
 public final class ChunkIndex implements AutoCloseable {
     private final RocksDatabase database;
     private final RocksDB db;
+    private final ContentSummary summary = new ContentSummary(this);
 
     private ChunkIndex(RocksDatabase database) {
         this.database = database;
@@ -183,6 +188,44 @@ public final class ChunkIndex implements AutoCloseable {
         return states;
     }
 
+    /**
+     * What a start needs to know of the content: by its summary, or, where there is none that can
+     * be believed, by reading all of it, once. Before the first update.
+     *
+     * @param blocks of the data file
+     * @throws IllegalStateException if the content names a block twice, or one outside
+     */
+    public IndexContent openContent(long blocks) {
+        return summary.open(blocks);
+    }
+
+    /**
+     * Reads the whole content and compares it with its summary, which the next start believes. Not
+     * beside an update.
+     *
+     * @param blocks of the data file
+     * @return a line for each difference; empty if they agree
+     * @throws IllegalStateException if the content names a block twice, or one outside
+     */
+    public List<String> summaryDifferences(long blocks) {
+        return summary.differences(blocks);
+    }
+
+    /** The next start reads the whole content, and makes the summary anew. Returns when durable. */
+    public void forgetSummary() {
+        try (Update update = new Update()) {
+            update.removeSummary();
+            write(update);
+        }
+        flush();
+    }
+
+    /** Null if it was never noted. */
+    public @Nullable ScrubStamps scrubStamps(int pg) {
+        byte[] value = get(ChunkKeys.scrubs(pg));
+        return value == null ? null : ScrubStampsFormat.decode(value);
+    }
+
     /** Told of everything the index knows, in the order of keys. */
     public interface Visitor {
         void inodeHead(int pg, long inode, long truncateSequence);
@@ -220,8 +263,13 @@ public final class ChunkIndex implements AutoCloseable {
     /** Collects changes that become visible together. Close it after use. */
     public static final class Update implements AutoCloseable {
         private final WriteBatch batch = new WriteBatch();
+        private final BlockChanges blocks = new BlockChanges();
+        private final Set<Long> truncated = new HashSet<>();
 
         public void putHead(int pg, long inode, int chunk, ChunkHead head) {
+            if (head.truncateSequence() > 0) {
+                truncated.add(inode);
+            }
             put(ChunkKeys.chunkHead(pg, inode, chunk), ChunkHeadFormat.encode(head));
         }
 
@@ -229,16 +277,22 @@ public final class ChunkIndex implements AutoCloseable {
             remove(ChunkKeys.chunkHead(pg, inode, chunk));
         }
 
-        public void putGroup(int pg, long inode, int chunk, int group, BlockGroup blocks) {
+        /**
+         * @param before what the index has of it; an empty one if it has none
+         */
+        public void putGroup(
+                int pg, long inode, int chunk, int group, BlockGroup before, BlockGroup after) {
+            blocks.add(before, after);
             byte[] key = ChunkKeys.group(pg, inode, chunk, group);
-            if (blocks.isEmpty()) {
+            if (after.isEmpty()) {
                 remove(key);
             } else {
-                put(key, BlockGroupFormat.encode(blocks));
+                put(key, BlockGroupFormat.encode(after));
             }
         }
 
         public void putInodeHead(int pg, long inode, long truncateSequence) {
+            truncated.add(inode);
             put(ChunkKeys.inodeHead(pg, inode), InodeHeadFormat.encode(truncateSequence));
         }
 
@@ -250,11 +304,38 @@ public final class ChunkIndex implements AutoCloseable {
             put(ChunkKeys.pgState(state.pg()), PgStateFormat.encode(state));
         }
 
+        public void putScrubStamps(int pg, ScrubStamps stamps) {
+            put(ChunkKeys.scrubs(pg), ScrubStampsFormat.encode(stamps));
+        }
+
         public void putDiskState(DiskState state) {
             put(ChunkKeys.diskState(), DiskStateFormat.encode(state));
         }
 
-        private void put(byte[] key, byte[] value) {
+        /** Of a new index, which has no content. */
+        public void putEmptySummary() {
+            put(ChunkKeys.summary(), SummaryFormat.encode(Summary.EMPTY));
+        }
+
+        void removeSummary() {
+            try {
+                batch.deleteRange(ChunkKeys.summary(), ChunkKeys.behindSummary());
+            } catch (RocksDBException e) {
+                throw new IllegalStateException("filling an index batch", e);
+            }
+        }
+
+        /** Blocks that groups name now, and those they do not name any more. */
+        BlockChanges blocks() {
+            return blocks;
+        }
+
+        /** Inodes with a truncate sequence. */
+        Set<Long> truncated() {
+            return truncated;
+        }
+
+        void put(byte[] key, byte[] value) {
             try {
                 batch.put(key, value);
             } catch (RocksDBException e) {
@@ -262,7 +343,7 @@ public final class ChunkIndex implements AutoCloseable {
             }
         }
 
-        private void remove(byte[] key) {
+        void remove(byte[] key) {
             try {
                 batch.delete(key);
             } catch (RocksDBException e) {
@@ -276,8 +357,17 @@ public final class ChunkIndex implements AutoCloseable {
         }
     }
 
-    /** Makes the changes visible; durable only after {@link #flush}. */
+    /**
+     * Makes the changes, and with them the summary's, visible; durable only after {@link #flush}.
+     * If it throws, the disk has failed.
+     */
     public void apply(Update update) {
+        summary.addTo(update);
+        write(update);
+    }
+
+    /** As it is. */
+    void write(Update update) {
         try {
             database.write(update.batch);
         } catch (RocksDBException e) {
@@ -304,7 +394,7 @@ public final class ChunkIndex implements AutoCloseable {
         database.close();
     }
 
-    private byte @Nullable [] get(byte[] key) {
+    byte @Nullable [] get(byte[] key) {
         try {
             return db.get(key);
         } catch (RocksDBException e) {
@@ -312,7 +402,7 @@ public final class ChunkIndex implements AutoCloseable {
         }
     }
 
-    private PrefixIterator rows(byte[] prefix) {
+    PrefixIterator rows(byte[] prefix) {
         return database.rows(
                 null, prefix, prefix, e -> new IndexDamagedException("cannot read", e));
     }

@@ -9,10 +9,14 @@ import java.nio.ByteBuffer;
  * <pre>
  * 'D'                                        state of the disk: {@link DiskStateFormat}
  * 'P' pg u32                                 history of a PG: {@link PgStateFormat}
+ * 'V' pg u32                                 scrubs of a PG: {@link ScrubStampsFormat}
  * 'C' pg u32 inode u64 0x00                  inode head: {@link InodeHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32        chunk head: {@link ChunkHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32 group u32
  *                                            64 blocks of the chunk: {@link BlockGroupFormat}
+ * 'S'                                        summary of the content: {@link SummaryFormat}
+ * 'S' 0x00 region u32                        blocks of the region in use: {@link BitPageFormat}
+ * 'S' 0x01 page u32                          which inodes may have been truncated: likewise
  * </pre>
  */
 public final class ChunkKeys {
@@ -21,7 +25,11 @@ public final class ChunkKeys {
 
     private static final byte DISK = 'D';
     private static final byte HISTORY = 'P';
+    private static final byte SCRUBS = 'V';
     private static final byte CONTENT = 'C';
+    private static final byte SUMMARY = 'S';
+    private static final byte REGION = 0;
+    private static final byte FILTER = 1;
     private static final byte INODE_HEAD = 0;
     private static final byte CHUNK = 1;
 
@@ -31,7 +39,10 @@ public final class ChunkKeys {
     private static final int CHUNK_OFFSET = 14;
     private static final int GROUP_OFFSET = 18;
 
+    private static final int PAGE_OFFSET = 2;
+
     private static final int PG_STATE_BYTES = 5;
+    private static final int PAGE_BYTES = 6;
     private static final int INODE_HEAD_BYTES = CHUNK_OFFSET;
     private static final int CHUNK_HEAD_BYTES = GROUP_OFFSET;
     private static final int GROUP_BYTES = 22;
@@ -49,6 +60,52 @@ public final class ChunkKeys {
 
     static byte[] pgState(int pg) {
         return ByteBuffer.allocate(PG_STATE_BYTES).put(HISTORY).putInt(PG_OFFSET, pg).array();
+    }
+
+    /** The row of the summary; all of its keys begin so. */
+    static byte[] summary() {
+        return new byte[] {SUMMARY};
+    }
+
+    /** Behind all keys of the summary. */
+    static byte[] behindSummary() {
+        return new byte[] {SUMMARY + 1};
+    }
+
+    /** What the keys of all regions begin with. */
+    static byte[] regions() {
+        return new byte[] {SUMMARY, REGION};
+    }
+
+    static byte[] region(int region) {
+        return page(regions(), region);
+    }
+
+    /** What the keys of all pages of the filter begin with. */
+    static byte[] filterPages() {
+        return new byte[] {SUMMARY, FILTER};
+    }
+
+    static byte[] filterPage(int page) {
+        return page(filterPages(), page);
+    }
+
+    private static byte[] page(byte[] kind, int page) {
+        return ByteBuffer.allocate(PAGE_BYTES).put(kind).putInt(page).array();
+    }
+
+    /** Whether it is the key of a region or a page of the filter. */
+    static boolean isPage(byte[] key) {
+        return key.length == PAGE_BYTES && key[0] == SUMMARY;
+    }
+
+    /** Of a region or a page of the filter. */
+    static int pageOf(byte[] key) {
+        return ByteBuffer.wrap(key).getInt(PAGE_OFFSET);
+    }
+
+    static byte[] scrubs(int pg) {
+        return ByteBuffer.allocate(PG_STATE_BYTES).put(SCRUBS).putInt(PG_OFFSET, pg).array();
     }
 
     /** What the keys of all inode heads, chunk heads and block groups begin with. */

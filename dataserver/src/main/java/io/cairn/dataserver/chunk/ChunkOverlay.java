@@ -27,9 +27,11 @@ public final class ChunkOverlay {
      *
      * @param baseLimit bytes of the base at or beyond it are zeros
      * @param end of the data written since the last cut below it
+     * @param cut whether something was cut: blocks of the ranges may have lost bytes to an
+     *     operation that is none of their sources
      */
-    public record View(List<Range> ranges, int baseLimit, int end) {
-        public static final View EMPTY = new View(List.of(), Integer.MAX_VALUE, 0);
+    public record View(List<Range> ranges, int baseLimit, int end, boolean cut) {
+        public static final View EMPTY = new View(List.of(), Integer.MAX_VALUE, 0, false);
 
         /** End of the base that still shows. */
         public int visibleBase(int baseLength) {
@@ -39,6 +41,19 @@ public final class ChunkOverlay {
         /** Length of the chunk over a base of that length. */
         public int length(int baseLength) {
             return Math.max(visibleBase(baseLength), end);
+        }
+
+        /**
+         * The newest operation that may have changed a block that these ranges are in.
+         *
+         * @param sequence of the last operation on the chunk
+         */
+        public long changed(List<Range> block, long sequence) {
+            long newest = cut ? sequence : 0;
+            for (Range r : block) {
+                newest = Math.max(newest, r.source().sequence());
+            }
+            return newest;
         }
     }
 
@@ -124,12 +139,12 @@ public final class ChunkOverlay {
         for (Range r : ranges.subMap(first, to).values()) {
             part.add(new Range(r.source(), Math.max(from, r.start()), Math.min(to, r.end())));
         }
-        return new View(part, baseLimit, end);
+        return new View(part, baseLimit, end, isCut);
     }
 
     /** Everything. */
     public View view() {
-        return new View(new ArrayList<>(ranges.values()), baseLimit, end);
+        return new View(new ArrayList<>(ranges.values()), baseLimit, end, isCut);
     }
 
     /**
@@ -195,17 +210,20 @@ public final class ChunkOverlay {
         };
     }
 
-    /** What a copy says of truncations stands for all that was known of the chunk. */
+    /**
+     * What the end of a copy says of truncations stands for all that was known of the chunk.
+     * Before, the chunk is what it was: an operation must not cut it anew.
+     */
     private Judged judge(LoggedOp logged, Copy copy) {
         CopyEnd end = copy.end();
-        int cutTo = copy.begins() ? 0 : NO_CUT;
+        int cutTo = copy.begins() ? copy.cutTo() : NO_CUT;
+        Judged last = ops.peekLast();
         if (end != null) {
             return new Judged(logged, cutTo, end.truncateSequence(), false);
         }
-        if (copy.begins()) {
-            return new Judged(logged, cutTo, 0, false);
-        }
-        return judge(logged, List.of());
+        return last == null
+                ? new Judged(logged, cutTo, 0, true)
+                : new Judged(logged, cutTo, last.truncateSequence(), last.indexCounts());
     }
 
     /** Cuts count that are newer than all the chunk has seen. */
@@ -237,9 +255,9 @@ public final class ChunkOverlay {
         if (op.type() == DataOpType.WRITE) {
             write(new Range(judged.op(), op.offset(), op.offset() + op.length()));
         }
-        if (judged.op().step() instanceof Copy(long _, boolean _, CopyEnd last) && last != null) {
+        if (judged.op().step() instanceof Copy copy && copy.end() != null) {
             isCut = true; // the end is not that of a range
-            end = Math.max(end, last.lengthBytes());
+            end = Math.max(end, copy.end().lengthBytes());
         }
     }
 

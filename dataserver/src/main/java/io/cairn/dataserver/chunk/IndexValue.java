@@ -36,6 +36,13 @@ final class IndexValue {
         return b.limit(end);
     }
 
+    /** The checksum at the end of a sealed value. */
+    static int crc(byte[] sealed) {
+        return ByteBuffer.wrap(sealed)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .getInt(sealed.length - CRC_BYTES);
+    }
+
     private static int crc(byte[] bytes, int length) {
         CRC32C crc = new CRC32C();
         crc.update(bytes, 0, length);

@@ -76,7 +76,7 @@ public sealed class LoggedOp permits LoggedReset {
         return record.step();
     }
 
-    /** Whether what was there of a chunk does not count any more. */
+    /** Whether what was there of a chunk, or a part of it, does not count any more. */
     public boolean beginsChunk() {
         return record.step() instanceof Copy c && c.begins();
     }
@@ -89,12 +89,15 @@ public sealed class LoggedOp permits LoggedReset {
         return switch (record.step()) {
             case null ->
                     record.repair() ? null : new ChunkVersion(record.epoch(), record.sequence());
-            case Copy(long _, boolean _, CopyEnd end) ->
-                    end == null ? ChunkVersion.NONE : new ChunkVersion(end.epoch(), end.sequence());
+            case Copy c -> copied(c.end());
             case CopyInode i -> i.clears() ? ChunkVersion.NONE : null;
             case LearnerStep.Reset _ -> null;
             case LearnerStep.Completed _ -> null;
         };
+    }
+
+    private static ChunkVersion copied(@Nullable CopyEnd end) {
+        return end == null ? ChunkVersion.NONE : new ChunkVersion(end.epoch(), end.sequence());
     }
 
     /** How the index names it while it is deferred: operations have an epoch, steps a number. */

@@ -10,7 +10,7 @@ import java.util.List;
  * Layout of a PG's history as of its last flushed operation, little-endian.
  *
  * <pre>
- *  0 u32 version: 3 once there was a step of a learner, else 2 if there are deferred operations,
+ *  0 u32 version: 4 once there was a step of a learner, else 2 if there are deferred operations,
  *        else 1
  *  4 u32 number of epoch starts
  *  8 u32 number of sessions
@@ -20,16 +20,20 @@ import java.util.List;
  *        epoch starts: u64 epoch, u64 first sequence
  *        sessions: {@link AnsweredFormat}
  *        deferred operations: u64 epoch, u64 sequence; steps of a learner: u64 0, u64 number
- *        version 3: u64 complete sequence (all bits but the first one: complete),
+ *        version 4: u64 complete sequence (all bits but the first one: complete),
  *        u64 number of the newest step of a learner
  *        u32 CRC32C of everything before
  * </pre>
+ *
+ * Version 3 is the same of a learner that kept nothing of a chunk when its copy began. So what it
+ * calls complete may be gone: but for a PG that is complete it is read as 0.
  */
 public final class PgStateFormat {
     static final int FIXED_BYTES = 32;
     static final int VERSION = 1;
     static final int VERSION_WITH_DEFERRED = 2;
-    static final int VERSION_WITH_STEPS = 3;
+    static final int VERSION_KEEPING_NOTHING = 3;
+    static final int VERSION_WITH_STEPS = 4;
 
     private static final int VERSION_OFFSET = 0;
     private static final int EPOCH_STARTS_OFFSET = 4;
@@ -102,7 +106,9 @@ public final class PgStateFormat {
         for (int i = 0; i < deferredOps; i++) {
             deferred.add(new ChunkVersion(b.getLong(), b.getLong()));
         }
-        boolean steps = version == VERSION_WITH_STEPS;
+        boolean steps = version >= VERSION_KEEPING_NOTHING;
+        long complete = steps ? b.getLong() : PgLogState.COMPLETE;
+        boolean mayBeGone = version == VERSION_KEEPING_NOTHING && complete != PgLogState.COMPLETE;
         return new PgLogState(
                 pg,
                 epoch,
@@ -112,7 +118,7 @@ public final class PgStateFormat {
                 starts,
                 answered,
                 deferred,
-                steps ? b.getLong() : PgLogState.COMPLETE,
+                mayBeGone ? 0 : complete,
                 steps ? b.getLong() : 0);
     }
 }

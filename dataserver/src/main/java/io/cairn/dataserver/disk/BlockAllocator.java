@@ -4,10 +4,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which 4 KiB blocks of the data file are in use: a bitmap, filled from the chunk index at start,
- * with the number of free blocks of each 16 MiB region, so that full regions are skipped. Searches
- * go on from where the last ended, which keeps files written together near each other. Block 0 is
- * the superblock. Any thread.
+ * Which 4 KiB blocks of the data file are in use: a bitmap, filled from the chunk index at start
+ * (32 MiB of heap for each TiB), with the number of free blocks of each 16 MiB region, so that full
+ * regions are skipped. Searches go on from where the last ended, which keeps files written together
+ * near each other. Block 0 is the superblock. Any thread.
  *
  * <p>Only blocks of regions that are backed, whose space the file system below keeps for this file,
  * are given out and count as free. Blocks in use may lie in any region.
@@ -17,6 +17,8 @@ public final class BlockAllocator {
 
     /** A region: 16 MiB. */
     public static final int REGION_BLOCKS = 1 << REGION_BITS;
+
+    private static final int REGION_WORDS = REGION_BLOCKS / Long.SIZE;
 
     /** Runs looked at before the longest so far is taken: bounds the time on a full disk. */
     private static final int MAX_CANDIDATES = 16_384;
@@ -97,6 +99,47 @@ public final class BlockAllocator {
     }
 
     /**
+     * As {@link #markUsed(long, int)}, of one region.
+     *
+     * @param bits 64 words: bit i of word w is block 64 w + i of the region
+     */
+    public synchronized void markUsed(int region, long[] bits) {
+        if (region < 0 || region >= regions()) {
+            throw new IllegalStateException("region " + region + " lies outside the disk");
+        }
+        int first = region * REGION_WORDS;
+        int marked = 0;
+        for (int i = 0; i < REGION_WORDS; i++) {
+            if (bits[i] == 0) {
+                continue;
+            }
+            if (first + i >= used.length || (outside(first + i) & bits[i]) != 0) {
+                throw new IllegalStateException("blocks of region " + region + " lie outside");
+            }
+            if ((used[first + i] & bits[i]) != 0) {
+                throw new IllegalStateException("blocks of region " + region + " are used twice");
+            }
+            used[first + i] |= bits[i];
+            marked += Long.bitCount(bits[i]);
+        }
+        count(region, -marked);
+    }
+
+    /** Bits of a word that stand for no block. */
+    private long outside(int word) {
+        int inLast = (int) (blocks & (Long.SIZE - 1));
+        return word == used.length - 1 && inLast != 0 ? -1L << inLast : 0;
+    }
+
+    /** The blocks of a region that are in use, as {@link #markUsed(int, long[])} takes them. */
+    public synchronized long[] used(int region) {
+        int first = region * REGION_WORDS;
+        long[] bits = new long[REGION_WORDS];
+        System.arraycopy(used, first, bits, 0, Math.min(REGION_WORDS, used.length - first));
+        return bits;
+    }
+
+    /**
      * Takes up to {@code wanted} consecutive blocks: the next run long enough, else the longest
      * found; null when nothing is free.
      */
@@ -124,7 +167,7 @@ public final class BlockAllocator {
                 throw new IllegalStateException("block " + b + " is freed twice");
             }
             used[(int) (b >>> 6)] &= ~(1L << b);
-            count(b, 1);
+            count((int) (b >>> REGION_BITS), 1);
         }
     }
 
@@ -192,11 +235,10 @@ public final class BlockAllocator {
 
     private void set(long b) {
         used[(int) (b >>> 6)] |= 1L << b;
-        count(b, -1);
+        count((int) (b >>> REGION_BITS), -1);
     }
 
-    private void count(long b, int more) {
-        int region = (int) (b >>> REGION_BITS);
+    private void count(int region, int more) {
         regionFree[region] += more;
         if (backed[region]) {
             free += more;

@@ -3,6 +3,7 @@ package io.cairn.dataserver.disk;
 import io.cairn.common.libc.FileSpace;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,15 @@ public final class DataFile implements AutoCloseable {
     public DataFile(DeviceFile device, long capacityBytes) {
         this.device = device;
         this.blocks = capacityBytes / BLOCK_BYTES;
+    }
+
+    /**
+     * The same blocks past the page cache, to be read by one thread: what the medium has. To be
+     * closed by the caller.
+     */
+    public static DataFile uncached(DeviceFiles files, Path path, long capacityBytes)
+            throws IOException {
+        return new DataFile(new UncachedReads(files.openDirect(path)), capacityBytes);
     }
 
     public long blocks() {

@@ -49,11 +49,8 @@ public final class DiskFormatter {
         boolean index = hasEntries(config.index());
         if (dataExists) {
             try (DeviceFile device = files.open(config.data())) {
-                ByteBuffer block = ByteBuffer.allocateDirect(SuperblockFormat.BYTES);
-                if (device.sizeBytes() >= SuperblockFormat.BYTES) {
-                    device.read(block, 0);
-                }
-                if (!SuperblockFormat.isBlank(block.clear())) {
+                ByteBuffer block = read(device);
+                if (!SuperblockFormat.isBlank(block)) {
                     Superblock s = SuperblockFormat.decode(block, config.data().toString());
                     if (s.state() == Superblock.State.READY) {
                         return check(s, cluster, device.sizeBytes(), wal, index);
@@ -85,6 +82,29 @@ public final class DiskFormatter {
             }
             return format(device, cluster, maker);
         }
+    }
+
+    /** The superblock of a disk that was formatted. */
+    public Superblock existing() throws IOException, DiskOpenException {
+        if (!Files.exists(config.data())) {
+            throw new DiskOpenException("no disk is at " + config.data());
+        }
+        try (DeviceFile device = files.open(config.data())) {
+            Superblock s = SuperblockFormat.decode(read(device), config.data().toString());
+            if (s.state() != Superblock.State.READY) {
+                throw new DiskOpenException(config.data() + " is not formatted");
+            }
+            return s;
+        }
+    }
+
+    /** The first block; zeros where the file is shorter. */
+    private static ByteBuffer read(DeviceFile device) throws IOException {
+        ByteBuffer block = ByteBuffer.allocateDirect(SuperblockFormat.BYTES);
+        if (device.sizeBytes() >= SuperblockFormat.BYTES) {
+            device.read(block, 0);
+        }
+        return block.clear();
     }
 
     private Superblock format(DeviceFile device, UUID cluster, Maker maker) throws IOException {

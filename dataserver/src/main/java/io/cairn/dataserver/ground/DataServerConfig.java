@@ -89,7 +89,9 @@ public record DataServerConfig(
                         min = "0B",
                         max = "16GiB")
                 ByteSize reserve,
+        @Key("What is copied to replicas that were away.") RecoveryConfig recovery,
         @Key("The disks this process serves, at least one.") List<DiskTable> disk,
+        @Key("Looking for damage.") ScrubConfig scrub,
         @Key("The chunk indexes.") RocksConfig rocksdb,
         @Key("Memory of all databases of the process.") RocksMemoryConfig rocksdbMemory,
         @Key("Logins by JMX, and what protects them.") JmxConfig jmx) {

@@ -21,6 +21,11 @@ public enum DataServerMeter implements MeterSpec {
             Kind.COUNTER,
             "bytes",
             "Bytes of chunks that this server, as primary, has copied to replicas that were away"),
+    RECOVERY_RATE(
+            Kind.RATE,
+            "bytes",
+            "What this server may copy to replicas that were away, by how long operations of clients"
+                    + " take"),
     IN_FLIGHT(Kind.GAUGE, "bytes", "Uncommitted operations this server is the primary of"),
     PGS(Kind.GAUGE, "", "Placement group replicas of this server, by state", "state"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map this server has"),
@@ -50,6 +55,26 @@ public enum DataServerMeter implements MeterSpec {
             "",
             "Damaged blocks that were written to in part: the write waits in the log for their repair",
             "disk"),
+    QUARANTINED(
+            Kind.GAUGE,
+            "",
+            "Damaged blocks that no replica could give, until they are overwritten or repaired",
+            "disk"),
+    SCRUBBED_GROUPS(
+            Kind.COUNTER,
+            "",
+            "Placement groups that were scrubbed to the end, by their primary and kind of scrub",
+            "kind"),
+    SCRUBBED_BYTES(
+            Kind.COUNTER, "bytes", "Bytes of chunks that deep scrubs of primaries here have read"),
+    SCRUB_DIFFERENCE(
+            Kind.COUNTER, "", "Differences between complete replicas that scrubs have found"),
+    SCRUB_AGE(
+            Kind.GAUGE,
+            "seconds",
+            "Since the last scrub of the placement group with its primary here that has waited"
+                    + " longest, by kind of scrub",
+            "kind"),
     CORRUPT_REQUEST(Kind.COUNTER, "", "Requests whose data did not match its checksums");
 
     private final Definition definition;

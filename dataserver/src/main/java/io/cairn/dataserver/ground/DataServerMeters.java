@@ -28,6 +28,10 @@ public final class DataServerMeters {
     private final Counter corruptRequests;
     private final Counter blocksRepaired;
     private final Counter blockRepairsFailed;
+    private final Counter lightScrubs;
+    private final Counter deepScrubs;
+    private final Counter scrubbedBytes;
+    private final Counter scrubDifferences;
 
     public DataServerMeters(Meters meters) {
         operations = meters.timers(DataServerMeter.OPERATION, EnumSet.allOf(Op.class));
@@ -42,6 +46,10 @@ public final class DataServerMeters {
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
         blocksRepaired = meters.counter(DataServerMeter.BLOCK_REPAIRED);
         blockRepairsFailed = meters.counter(DataServerMeter.BLOCK_REPAIR_FAILED);
+        lightScrubs = meters.counter(DataServerMeter.SCRUBBED_GROUPS, "light");
+        deepScrubs = meters.counter(DataServerMeter.SCRUBBED_GROUPS, "deep");
+        scrubbedBytes = meters.counter(DataServerMeter.SCRUBBED_BYTES);
+        scrubDifferences = meters.counter(DataServerMeter.SCRUB_DIFFERENCE);
     }
 
     public OperationTimer operation(Op op) {
@@ -99,5 +107,12 @@ public final class DataServerMeters {
 
     public void blockRepairFailed() {
         blockRepairsFailed.increment();
+    }
+
+    /** A placement group was scrubbed to the end: so many bytes were read here for it. */
+    public void scrubbed(boolean deep, long bytes, int differences) {
+        (deep ? deepScrubs : lightScrubs).increment();
+        scrubbedBytes.increment(bytes);
+        scrubDifferences.increment(differences);
     }
 }

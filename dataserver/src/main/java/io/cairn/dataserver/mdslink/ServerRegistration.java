@@ -15,6 +15,7 @@ import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
+import io.cairn.dataserver.scrub.Scrubs;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
     private final Map<LocalDisk, DeviceClass> classes = new IdentityHashMap<>();
     private final ServerParts parts;
     private final MapFollower maps;
+    private final Scrubs scrubs;
     private final Removed removed;
     private final Supplier<HostPort> address;
     private final CompletableFuture<Void> registered = new CompletableFuture<>();
@@ -63,6 +65,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
             List<ConfiguredDisk> configured,
             ServerParts parts,
             MapFollower maps,
+            Scrubs scrubs,
             Removed removed,
             Supplier<HostPort> address) {
         this.config = config;
@@ -71,6 +74,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
         this.disks = ConfiguredDisk.opened(configured);
         this.parts = parts;
         this.maps = maps;
+        this.scrubs = scrubs;
         this.removed = removed;
         this.address = address;
         for (int i = 0; i < configured.size(); i++) {
@@ -176,7 +180,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setServer(identity.serverId())
                         .setIncarnation(identity.incarnation())
                         .setMapEpoch(maps.confirmedEpoch())
-                        .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList());
+                        .addAllDisks(configured.stream().map(ConfiguredDisk::status).toList())
+                        .setScrub(scrubs.report());
         PgReport pgs = maps.pgReport();
         if (pgs != null) {
             beat.setPgs(pgs);
@@ -186,12 +191,18 @@ public final class ServerRegistration implements MdsLink.Reporter {
 
     @Override
     public void answered(HeartbeatReply reply) {
+        scrubs.hold(reply.getNoScrub());
         parts.holds().said(reply.getClientsPaused(), reply.getRecoveryPaused());
     }
 
     @Override
     public long mapEpoch() {
         return maps.epoch();
+    }
+
+    @Override
+    public List<String> metadataServers() {
+        return maps.metadataServers();
     }
 
     @Override

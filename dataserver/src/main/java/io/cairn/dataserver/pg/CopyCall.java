@@ -8,11 +8,13 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.PgReplica;
+import io.cairn.dataserver.replication.RecoveryOutputs.Base;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.store.ChunkCopy;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.CorruptBlockException;
+import io.cairn.dataserver.store.LearnerStore.Rest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -35,8 +37,8 @@ final class CopyCall {
     private final Step step;
     private int piece;
 
-    /** The learner's disk, and the PG's epoch. */
-    record Target(int disk, long pgEpoch) {}
+    /** The learner's disk, the PG's epoch, and what is there. */
+    record Target(int disk, long pgEpoch, Base base) {}
 
     CopyCall(
             PgLoop owner,
@@ -65,7 +67,7 @@ final class CopyCall {
                             request -> owner.execute(() -> sendInode(request)),
                             failure -> fails(String.valueOf(failure.getMessage())));
         } else {
-            read(0);
+            read(new Rest(0, target.base().completeSequence(), target.base().lengthBytes()));
         }
     }
 
@@ -83,23 +85,23 @@ final class CopyCall {
     }
 
     private void sendInode(PgLearnerCopyRequest request) {
-        send(request, Unpooled.EMPTY_BUFFER, true, 0);
+        send(request, Unpooled.EMPTY_BUFFER, null);
     }
 
-    private void read(int from) {
+    private void read(Rest rest) {
         disk.store()
                 .readCopy(
                         replica.pg(),
                         copy.inode(),
                         copy.chunk(),
-                        from,
+                        rest,
                         PIECE_BYTES,
                         (read, failure) -> {
                             if (read == null) {
                                 report(failure);
                                 fails(String.valueOf(failure));
                             } else {
-                                owner.execute(() -> sendPiece(read));
+                                owner.execute(() -> sendPiece(rest, read));
                             }
                         });
     }
@@ -119,8 +121,11 @@ final class CopyCall {
         }
     }
 
-    private void sendPiece(ChunkCopy read) {
-        send(RecoveryMessages.piece(request(), read), read.content(), read.last(), read.next());
+    private void sendPiece(Rest rest, ChunkCopy read) {
+        send(
+                RecoveryMessages.piece(request(), read),
+                read.content(),
+                read.last() ? null : rest.after(read));
     }
 
     private PgLearnerCopyRequest.Builder request() {
@@ -135,8 +140,12 @@ final class CopyCall {
                 .setChunk(copy.chunk());
     }
 
-    /** Takes over the content. */
-    private void send(PgLearnerCopyRequest request, ByteBuf content, boolean last, int next) {
+    /**
+     * Takes over the content.
+     *
+     * @param next null if there is no more
+     */
+    private void send(PgLearnerCopyRequest request, ByteBuf content, @Nullable Rest next) {
         RpcChannel channel =
                 replica.epoch() == target.pgEpoch() ? owner.channel(target.disk()) : null;
         if (channel == null) {
@@ -145,6 +154,7 @@ final class CopyCall {
             return;
         }
         piece++;
+        parts.pace().sent(content.readableBytes());
         int bytes = content.readableBytes();
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(request.getSerializedSize());
         head.writeBytes(request.toByteArray());
@@ -157,7 +167,7 @@ final class CopyCall {
                     if (status.ok()) {
                         parts.copiedBytes().increment(bytes);
                     }
-                    if (last || !status.ok()) {
+                    if (next == null || !status.ok()) {
                         recovery.ended(status, step);
                     } else {
                         read(next);

@@ -243,6 +243,13 @@ public final class PgLoop {
         return primaries.get(pg);
     }
 
+    /** The PGs whose primary is here, and on which disk each is. */
+    public Map<Integer, LocalDisk> primaries() {
+        Map<Integer, LocalDisk> disks = new HashMap<>();
+        primaries.forEach((pg, slot) -> disks.put(pg, slot.disk()));
+        return disks;
+    }
+
     /** What a client is told whose PG has no primary among the replicas here. */
     public RpcStatus noPrimary(int pg) {
         int[] members = members(pg);

@@ -6,7 +6,10 @@ import io.cairn.common.rpc.RpcLoop;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.dataserver.replication.PgState;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -37,6 +40,24 @@ public final class PgLoops {
     /** The loop that owns the PG, whether the PG is known or not. */
     public PgLoop owner(int pg) {
         return loops.get(index(pg, loops.size()));
+    }
+
+    /** The PGs whose primary is at this server, and on which disk each is; asked of each loop. */
+    public CompletableFuture<Map<Integer, LocalDisk>> primaries() {
+        CompletableFuture<Map<Integer, LocalDisk>> all =
+                CompletableFuture.completedFuture(Map.of());
+        for (PgLoop loop : loops) {
+            CompletableFuture<Map<Integer, LocalDisk>> some = new CompletableFuture<>();
+            loop.execute(() -> some.complete(loop.primaries()));
+            all = all.thenCombine(some, PgLoops::both);
+        }
+        return all;
+    }
+
+    private static <K, V> Map<K, V> both(Map<K, V> one, Map<K, V> other) {
+        Map<K, V> both = new HashMap<>(one);
+        both.putAll(other);
+        return both;
     }
 
     private static int index(int pg, int loops) {

@@ -9,11 +9,14 @@ import io.cairn.common.proto.PgLearnerCopyRequest;
 import io.cairn.common.proto.PgLearnerResetRequest;
 import io.cairn.common.proto.PgListContentReply;
 import io.cairn.common.proto.PgRun;
+import io.cairn.common.proto.PgScrubChunkReply;
+import io.cairn.common.proto.PgScrubListReply;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.store.ChunkCheck;
 import io.cairn.dataserver.store.ChunkCopy;
 import io.cairn.dataserver.store.ChunkCopy.Run;
 import io.cairn.dataserver.store.ContentHead;
@@ -24,8 +27,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Translates between the protobuf messages of a primary and its learners and the types of
- * replication. What another server sent is checked: FsException EPROTO or EBADMSG. Stateless.
+ * Translates between the protobuf messages of a primary and its learners and members and the types
+ * of replication. What another server sent is checked: FsException EPROTO or EBADMSG. Stateless.
  */
 public final class RecoveryMessages {
     /** Heads of content in one page, about 30 bytes each. */
@@ -73,30 +76,66 @@ public final class RecoveryMessages {
     public static PgListContentReply page(List<ContentHead> heads) {
         PgListContentReply.Builder reply =
                 PgListContentReply.newBuilder().setLast(heads.size() < PAGE_HEADS);
-        for (ContentHead head : heads) {
-            reply.addHeads(
-                    PgContentHead.newBuilder()
-                            .setInode(head.key().inode())
-                            .setChunk(head.key().chunk())
-                            .setEpoch(head.version().epoch())
-                            .setSequence(head.version().sequence())
-                            .setTruncateSequence(head.truncateSequence())
-                            .setLengthBytes(head.lengthBytes()));
-        }
+        heads.forEach(head -> reply.addHeads(head(head)));
         return reply.build();
     }
 
+    private static PgContentHead head(ContentHead head) {
+        return PgContentHead.newBuilder()
+                .setInode(head.key().inode())
+                .setChunk(head.key().chunk())
+                .setEpoch(head.version().epoch())
+                .setSequence(head.version().sequence())
+                .setTruncateSequence(head.truncateSequence())
+                .setLengthBytes(head.lengthBytes())
+                .build();
+    }
+
+    private static ContentHead head(PgContentHead head) {
+        return new ContentHead(
+                new Key(head.getInode(), head.getChunk()),
+                new ChunkVersion(head.getEpoch(), head.getSequence()),
+                head.getTruncateSequence(),
+                head.getLengthBytes());
+    }
+
+    public static List<ContentHead> heads(List<PgContentHead> heads) {
+        return heads.stream().map(RecoveryMessages::head).toList();
+    }
+
     static ContentPage page(long number, PgListContentReply reply) {
-        List<ContentHead> heads = new ArrayList<>(reply.getHeadsCount());
-        for (PgContentHead head : reply.getHeadsList()) {
-            heads.add(
-                    new ContentHead(
-                            new Key(head.getInode(), head.getChunk()),
-                            new ChunkVersion(head.getEpoch(), head.getSequence()),
-                            head.getTruncateSequence(),
-                            head.getLengthBytes()));
-        }
-        return new ContentPage(number, heads, reply.getLast());
+        return new ContentPage(number, heads(reply.getHeadsList()), reply.getLast());
+    }
+
+    // ---- scrub --------------------------------------------------------------------------------
+
+    /**
+     * What a disk has behind a key.
+     *
+     * @param lastSequence the list has all operations up to this one at least
+     */
+    public static PgScrubListReply scrubList(long lastSequence, List<ContentHead> heads) {
+        PgScrubListReply.Builder reply =
+                PgScrubListReply.newBuilder().setLastSequence(lastSequence);
+        heads.forEach(head -> reply.addHeads(head(head)));
+        return reply.build();
+    }
+
+    public static PgScrubChunkReply scrubChunk(ChunkCheck check) {
+        return PgScrubChunkReply.newBuilder()
+                .setHead(head(check.head()))
+                .setSettled(check.settled())
+                .setDigest(check.digest())
+                .addAllBadBlocks(check.badBlocks())
+                .build();
+    }
+
+    public static ChunkCheck check(PgScrubChunkReply reply) {
+        return new ChunkCheck(
+                head(reply.getHead()),
+                reply.getSettled(),
+                reply.getDigest(),
+                reply.getBadBlocksList());
     }
 
     // ---- copies -------------------------------------------------------------------------------

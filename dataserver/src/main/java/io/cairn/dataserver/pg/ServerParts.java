@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param holds what an administrator holds back
  * @param membership the way to the metadata service, for primaries
  * @param damaged told of damaged blocks
+ * @param pace of copies to learners
  * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
@@ -32,6 +33,7 @@ public record ServerParts(
         PgLimits limits,
         Membership membership,
         DamagedBlocks damaged,
+        RecoveryPace pace,
         Runnable needMap,
         OperationTimer prepareTimer,
         Counter copiedBytes,

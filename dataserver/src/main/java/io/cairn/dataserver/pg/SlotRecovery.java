@@ -36,8 +36,6 @@ final class SlotRecovery implements RecoveryOutputs {
     static final long STEP_NANOS = 2_000_000_000L;
 
     private static final long READ_AGAIN_NANOS = 1_000_000_000L;
-    private static final RpcStatus RECOVERY_PAUSED =
-            RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "recovery is paused");
     private static final int FETCH_BYTES = 4 << 20;
 
     private final PgLoop owner;
@@ -174,12 +172,13 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
-    public void copy(int to, long pgEpoch, Copy copy, Step step) {
-        if (parts.holds().recoveryPaused()) {
-            ended(RECOVERY_PAUSED, step); // it is tried again
-            return;
-        }
-        CopyCall.Target target = new CopyCall.Target(to, pgEpoch);
+    public boolean mayCopy() {
+        return !parts.holds().recoveryPaused() && parts.pace().allows();
+    }
+
+    @Override
+    public void copy(int to, long pgEpoch, Copy copy, Base base, Step step) {
+        CopyCall.Target target = new CopyCall.Target(to, pgEpoch, base);
         new CopyCall(owner, this, disk, replica, target, copy, parts, step).start();
     }
 

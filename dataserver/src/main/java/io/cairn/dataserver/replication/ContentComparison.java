@@ -1,27 +1,30 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.List;
 import java.util.TreeMap;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What of a learner's content has to be copied, of the range that two lists cover: the chunks that
  * were changed at the primary after the learner's content was complete, and those that are only at
- * the learner. Of inodes as a whole there is no such time; they are copied where they differ.
+ * the learner. Of inodes as a whole there is no such time; they are copied where they differ. So
+ * are all chunks of a learner that was found to lack something.
  */
 final class ContentComparison {
-    private final TreeSet<Key> different = new TreeSet<>();
+    private final TreeMap<Key, ContentHead> different = new TreeMap<>();
     private final @Nullable Key end;
 
     /**
      * @param own of the primary
      * @param theirs of the learner, behind the same place
      * @param completeSequence of the learner
+     * @param distrusted whether the learner may differ in what was changed before, too
      */
-    ContentComparison(ContentPage own, ContentPage theirs, long completeSequence) {
+    ContentComparison(
+            ContentPage own, ContentPage theirs, long completeSequence, boolean distrusted) {
         Key ownEnd = end(own);
         Key theirEnd = end(theirs);
         boolean theirsIsFirst =
@@ -36,13 +39,18 @@ final class ContentComparison {
                         here.key().chunk() == Key.INODE
                                 ? theirHead != null
                                         && theirHead.truncateSequence() == here.truncateSequence()
-                                : here.version().sequence() <= completeSequence;
+                                : here.version().sequence() <= completeSequence
+                                        && (!distrusted || here.equals(theirHead));
                 if (!same) {
-                    different.add(here.key());
+                    different.put(here.key(), theirHead == null ? none(here.key()) : theirHead);
                 }
             }
         }
-        different.addAll(there.keySet());
+        different.putAll(there);
+    }
+
+    private static ContentHead none(Key key) {
+        return new ContentHead(key, ChunkVersion.NONE, 0, 0);
     }
 
     /** Where the list ends; null if it has everything. */
@@ -55,9 +63,9 @@ final class ContentComparison {
         return to == null || head.key().compareTo(to) <= 0;
     }
 
-    /** In order: inodes come before their chunks. */
-    List<Key> different() {
-        return List.copyOf(different);
+    /** What the learner has of it, in order: inodes come before their chunks. */
+    List<ContentHead> different() {
+        return List.copyOf(different.values());
     }
 
     /** Up to here the lists were compared; null if that is everything. */

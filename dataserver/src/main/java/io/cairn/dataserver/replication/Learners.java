@@ -2,13 +2,17 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.replication.RecoveryOutputs.Base;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
+import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +41,10 @@ final class Learners {
     private final PgLog log;
     private final InFlightRing ring;
     private final List<Progress> all = new ArrayList<>();
+
+    /** Disks of which a scrub found that they lack something, though they were in sync. */
+    private final Set<Integer> distrusted = new HashSet<>();
+
     private long steps;
 
     /** What a learner is doing. */
@@ -68,7 +76,7 @@ final class Learners {
         private Key after = Key.FIRST;
         private @Nullable ContentPage own;
         private @Nullable ContentPage theirs;
-        private final List<Key> todo = new ArrayList<>();
+        private final List<ContentHead> todo = new ArrayList<>();
 
         /** What is being copied, or is about to be. */
         private @Nullable Key held;
@@ -121,7 +129,7 @@ final class Learners {
             completeSequence = history.completeSequence();
             peer.durable = history.lastSequence();
             peer.next = peer.durable + 1;
-            if (log.lastSequence() - peer.durable > MAX_LOG_OPS) {
+            if (log.lastSequence() - peer.durable > MAX_LOG_OPS || distrusted.contains(peer.disk)) {
                 reset();
             } else {
                 follows();
@@ -280,7 +288,9 @@ final class Learners {
             if (here == null || there == null) {
                 return;
             }
-            ContentComparison comparison = new ContentComparison(here, there, completeSequence);
+            ContentComparison comparison =
+                    new ContentComparison(
+                            here, there, completeSequence, distrusted.contains(peer.disk));
             todo.addAll(comparison.different());
             Key end = comparison.end();
             listed = end == null;
@@ -317,7 +327,11 @@ final class Learners {
                 held = null;
                 return;
             }
-            Key head = todo.getFirst();
+            if (held == null && !out.recovery().mayCopy()) {
+                return;
+            }
+            ContentHead there = todo.getFirst();
+            Key head = there.key();
             held = head;
             if (ring.newestOverlap(everythingOf(head)) > log.committed()) {
                 return;
@@ -329,17 +343,24 @@ final class Learners {
                             peer.disk,
                             primary.epoch(),
                             copy,
+                            new Base(baseSequence(there), there.lengthBytes()),
                             step(
                                     this::next,
                                     () -> {
                                         held = null;
                                         failedNanos = primary.nowNanos();
                                         if (head.chunk() == Key.INODE) {
-                                            todo.addFirst(head); // its chunks wait for it
+                                            todo.addFirst(there); // its chunks wait for it
                                         } else {
-                                            todo.addLast(head);
+                                            todo.addLast(there);
                                         }
                                     }));
+        }
+
+        /** Who lacks what it must have has nothing that a copy could leave out. */
+        private long baseSequence(ContentHead there) {
+            boolean lacks = there.lengthBytes() == 0 || distrusted.contains(peer.disk);
+            return lacks ? 0 : completeSequence;
         }
 
         private void complete() {
@@ -351,6 +372,7 @@ final class Learners {
                             step(
                                     () -> {
                                         completeSequence = PgHistory.COMPLETE;
+                                        distrusted.remove(peer.disk);
                                         stage = Stage.FOLLOWS;
                                         join();
                                     },
@@ -451,6 +473,14 @@ final class Learners {
     }
 
     // ---- from the primary ---------------------------------------------------------------------
+
+    /**
+     * A member lacks something that the history says it has. Should it leave the in-sync set, all
+     * of its content is compared before it joins again, however far the log reaches back.
+     */
+    void distrust(int disk) {
+        distrusted.add(disk);
+    }
 
     void newEpoch(List<Integer> disks, long nowNanos) {
         all.clear();

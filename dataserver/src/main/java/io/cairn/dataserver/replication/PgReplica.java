@@ -402,6 +402,17 @@ public final class PgReplica {
         }
     }
 
+    // ---- from a scrub -------------------------------------------------------------------------
+
+    /**
+     * A scrub found that a member lacks something of what is here. The metadata service is told, as
+     * of one that is silent: it takes the member out of the in-sync set, and then it is compared
+     * and copied to. Returns false if that cannot be now, since too few members would stay.
+     */
+    public boolean onMemberStale(int member, long pgEpoch) {
+        return primary != null && pgEpoch == epoch && primary.memberStale(member);
+    }
+
     // ---- state --------------------------------------------------------------------------------
 
     public int pg() {

@@ -45,6 +45,10 @@ final class Primary {
     private boolean looked;
 
     private boolean belowMinimum;
+
+    /** Whether the PG goes on if a member leaves. */
+    private boolean canSpare;
+
     private PgState state = PgState.IDLE;
 
     private record WaitingRead(long sequence, OpAnswer answer) {}
@@ -72,6 +76,7 @@ final class Primary {
         members = who.inSync().stream().mapToInt(Integer::intValue).toArray();
         backups = Arrays.copyOfRange(members, 1, members.length);
         belowMinimum = who.belowMinimum();
+        canSpare = who.inSync().size() > who.minSize() && who.learners().isEmpty();
         looked = false;
         this.nowNanos = nowNanos;
         peers.clear();
@@ -581,6 +586,19 @@ final class Primary {
     private @Nullable PeerProgress peerOrLearner(int disk) {
         PeerProgress peer = peer(disk);
         return peer != null ? peer : learners.peer(disk);
+    }
+
+    /** See {@link PgReplica#onMemberStale}. */
+    boolean memberStale(int member) {
+        boolean leaves =
+                state == PgState.ACTIVE
+                        && canSpare
+                        && Arrays.stream(backups).anyMatch(b -> b == member);
+        if (leaves) {
+            learners.distrust(member);
+            out.memberSilent(member, epoch);
+        }
+        return leaves;
     }
 
     Learners learners() {

@@ -39,6 +39,14 @@ public interface RecoveryOutputs {
      */
     record Copy(long number, int piece, long position, long inode, int chunk) {}
 
+    /**
+     * What the learner has of a chunk that is copied: the rest need not be sent.
+     *
+     * @param completeSequence it has everything up to this operation
+     * @param lengthBytes of the chunk there
+     */
+    record Base(long completeSequence, int lengthBytes) {}
+
     // ---- at the primary -----------------------------------------------------------------------
 
     /**
@@ -69,10 +77,16 @@ public interface RecoveryOutputs {
     void sendListContent(int disk, long pgEpoch, long number, Key after);
 
     /**
+     * Whether a copy may begin now. If not, it is asked again at the next tick: meanwhile nothing
+     * waits for the copy.
+     */
+    boolean mayCopy();
+
+    /**
      * Reads what there is here, which may be nothing, and sends it: {@link PgReplica#onCopy}. The
      * step has to end within a second or two, for operations on the chunk wait for it.
      */
-    void copy(int disk, long pgEpoch, Copy copy, Step step);
+    void copy(int disk, long pgEpoch, Copy copy, Base base, Step step);
 
     /**
      * The learner has all content: {@link PgReplica#onCompleted} there.

@@ -15,12 +15,14 @@ import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.ground.DataServerMeters;
+import io.cairn.dataserver.pg.BadBlock;
 import io.cairn.dataserver.pg.Holds;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.Requests;
 import io.cairn.dataserver.pg.ServerParts;
+import io.cairn.dataserver.scrub.Scrubs;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.function.Supplier;
@@ -38,6 +40,7 @@ public final class DataService implements RpcHandler {
     private final Repairs repairs;
     private final MemberService members;
     private final LearnerService learners;
+    private final ScrubService scrubs;
     private final MdsService mds;
     private final CorruptReads corruptReads;
     private final OperationTimer writes;
@@ -52,6 +55,7 @@ public final class DataService implements RpcHandler {
             ServerParts parts,
             Supplier<DataServerStatusReply> status,
             DatabaseService databases,
+            Scrubs scrubs,
             Repairs repairs,
             DataServerMeters meters) {
         this.loops = loops;
@@ -63,24 +67,30 @@ public final class DataService implements RpcHandler {
         MemberSlots slots = new MemberSlots(loops, parts);
         members = new MemberService(loops, slots, repairs, meters);
         learners = new LearnerService(slots);
+        this.scrubs = new ScrubService(slots, scrubs);
         mds = new MdsService(loops, parts, meters);
         corruptReads = new CorruptReads(meters, repairs);
         writes = meters.operation(DataServerMeters.Op.WRITE);
         this.meters = meters;
     }
 
-    /** From now on blocks are repaired that the flusher of this disk finds damaged. */
+    /** From now on blocks are repaired that the flusher or scrubs of this disk find damaged. */
     public void repairDamageOf(LocalDisk disk) {
         disk.store()
                 .onDamage((pg, inode, chunk, block) ->
-                        repairs.found(
-                                loops.owner(pg),
-                                disk.id(),
-                                pg,
-                                inode,
-                                chunk,
-                                block * BlockCrc.BLOCK_BYTES,
-                                BlockCrc.BLOCK_BYTES));
+                        repair(disk, new BadBlock(pg, inode, chunk, block)));
+    }
+
+    /** Reads the block, and repairs it if it is damaged. Any thread. */
+    public void repair(LocalDisk disk, BadBlock bad) {
+        repairs.found(
+                loops.owner(bad.pg()),
+                disk.id(),
+                bad.pg(),
+                bad.inode(),
+                bad.chunk(),
+                bad.block() * BlockCrc.BLOCK_BYTES,
+                BlockCrc.BLOCK_BYTES);
     }
 
     @Override
@@ -115,11 +125,16 @@ public final class DataService implements RpcHandler {
             case Method.PG_LIST_CONTENT_VALUE -> learners.list(request);
             case Method.PG_LEARNER_COPY_VALUE -> learners.copy(request);
             case Method.PG_LEARNER_COMPLETED_VALUE -> learners.completed(request);
+            case Method.PG_SCRUB_LIST_VALUE -> scrubs.list(request);
+            case Method.PG_SCRUB_CHUNK_VALUE -> scrubs.chunk(request);
+            case Method.PG_SCRUBBED_VALUE -> scrubs.scrubbed(request);
             case Method.DELETE_INODES_VALUE -> mds.deleteInodes(request);
             case Method.TRUNCATE_INODE_VALUE -> mds.truncateInode(request);
             case Method.STATUS_VALUE -> request.reply(status.get());
             case Method.DATABASES_VALUE -> databases.list(request);
             case Method.COMPACT_VALUE -> databases.compact(request);
+            case Method.SCRUB_VALUE -> scrubs.begin(request);
+            case Method.SCRUB_PROGRESS_VALUE -> scrubs.progress(request);
             default ->
                     throw new FsException(
                             Errno.ENOSYS, "a data server has no method " + request.method());

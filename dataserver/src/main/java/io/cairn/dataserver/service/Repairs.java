@@ -7,7 +7,9 @@ import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.ground.DataServerMeters;
+import io.cairn.dataserver.pg.BadBlock;
 import io.cairn.dataserver.pg.DamagedBlocks;
+import io.cairn.dataserver.pg.FoundDamage;
 import io.cairn.dataserver.pg.PgLoop;
 import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.service.PgBlockFormat.PgBlock;
@@ -103,21 +105,33 @@ public final class Repairs implements DamagedBlocks {
         }
 
         private void wasRead(@Nullable CorruptBlockException failure) {
+            FoundDamage known = slot.disk().damage();
             if (block >= 0 && (failure == null || failure.block() != block)) {
-                slot.disk().damage().repaired();
+                known.repaired();
             }
+            int end = damage.firstBlock() + damage.blocks();
+            int readable = failure == null ? end : failure.block();
+            known.readable(
+                    damage.pg(),
+                    damage.inode(),
+                    damage.chunk(),
+                    damage.firstBlock(),
+                    readable - damage.firstBlock());
             if (failure == null) {
                 active.remove(damage);
                 return;
             }
             cause = String.valueOf(failure.getMessage());
             int bad = failure.block();
-            if (bad != block || bad == CorruptBlockException.UNKNOWN) {
-                meters.corruptBlock();
-                slot.disk().damage().found();
-                retries = 0;
-            }
+            boolean isNew = bad != block || bad == CorruptBlockException.UNKNOWN;
             block = bad;
+            if (isNew) {
+                retries = 0;
+                if (!known.isQuarantined(badBlock())) {
+                    meters.corruptBlock();
+                    known.found();
+                }
+            }
             if (bad == CorruptBlockException.UNKNOWN) {
                 fail("no replica can help");
             } else {
@@ -215,13 +229,24 @@ public final class Repairs implements DamagedBlocks {
 
         private void fail(String why) {
             active.remove(damage);
+            FoundDamage known = slot.disk().damage();
+            if (known.isQuarantined(badBlock())) {
+                return; // tried again, and told before
+            }
             meters.blockRepairFailed();
             LOG.error(
-                    "{} is damaged ({}) and was not repaired: {}. It is tried again when the block"
-                            + " is read",
+                    "{} is damaged ({}) and was not repaired: {}. It is in quarantine: reads of it"
+                            + " fail, and its repair is tried again, until it is overwritten",
                     where(),
                     cause,
                     why);
+            if (block != CorruptBlockException.UNKNOWN) {
+                known.quarantine(badBlock(), why);
+            }
+        }
+
+        private BadBlock badBlock() {
+            return new BadBlock(damage.pg(), damage.inode(), damage.chunk(), block);
         }
 
         private String where() {

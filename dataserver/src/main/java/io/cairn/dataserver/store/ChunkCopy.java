@@ -8,11 +8,11 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 
 /**
- * A piece of the whole state of a chunk, for a replica that lacks changes of it. With the first
- * piece what was there is gone; each adds bytes; the last one says what the chunk is then. What is
- * in no run reads as zeros.
+ * A piece of the state of a chunk, for a replica that lacks changes of it. With the first piece
+ * what was there behind the chunk's end is gone; each overwrites bytes; the last one says what the
+ * chunk is then. What is in no run stays what it is.
  *
- * @param first whether the chunk begins anew
+ * @param first whether there was none before
  * @param last whether there are no more; version, truncate sequence and length are of all pieces
  * @param version of the chunk; NONE if there is no such chunk, which then is removed
  * @param truncateSequence the newest truncation of the chunk or its inode

@@ -49,7 +49,8 @@ final class ChunkMerge {
     private final Stored stored;
     private final ChunkOverlay.View view;
     private final int visible;
-    private final Map<Integer, BlockGroup> groups;
+    private final long version;
+    private final Map<Integer, BlockGroup> groups = new HashMap<>();
     private final TreeSet<Integer> changed = new TreeSet<>();
     private final List<Integer> damaged = new ArrayList<>(0);
     private final List<NewBlock> homeless = new ArrayList<>();
@@ -58,13 +59,17 @@ final class ChunkMerge {
     private final List<Long> kept = new ArrayList<>(0);
     private String name = "";
 
-    private record NewBlock(int block, ByteBuffer image, int crc) {}
+    private record NewBlock(int block, ByteBuffer image, int crc, long changed) {}
 
     private record InPlace(long location, ByteBuffer image) {}
 
+    /**
+     * @param version sequence of the last operation on the chunk
+     */
     ChunkMerge(
             Stored stored,
             ChunkOverlay.View view,
+            long version,
             DataFile data,
             BlockAllocator allocator,
             FreshBlocks fresh,
@@ -74,8 +79,8 @@ final class ChunkMerge {
             PayloadReader payloads) {
         this.stored = stored;
         this.view = view;
+        this.version = version;
         this.visible = view.visibleBase(stored.length());
-        this.groups = new HashMap<>(stored.groups());
         this.data = data;
         this.allocator = allocator;
         this.fresh = fresh;
@@ -115,7 +120,8 @@ final class ChunkMerge {
             update.putHead(pg, inode, chunk, newest);
         }
         for (int g : changed) {
-            update.putGroup(pg, inode, chunk, g, group(g * ChunkKeys.GROUP_BLOCKS));
+            BlockGroup after = group(g * ChunkKeys.GROUP_BLOCKS);
+            update.putGroup(pg, inode, chunk, g, stored.group(g), after);
         }
     }
 
@@ -150,7 +156,7 @@ final class ChunkMerge {
             }
         }
         int firstGone = (visible + BLOCK - 1) / BLOCK;
-        for (Map.Entry<Integer, BlockGroup> e : groups.entrySet()) {
+        for (Map.Entry<Integer, BlockGroup> e : stored.groups().entrySet()) {
             int base = e.getKey() * ChunkKeys.GROUP_BLOCKS;
             for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
                 if (base + i >= firstGone
@@ -189,10 +195,10 @@ final class ChunkMerge {
         int crc = Crc.of(image, 0, BLOCK);
         if (g.stored(i) && !fresh.contains(g.location(i)) && hasWholeImage(block, ranges)) {
             inPlace.add(new InPlace(g.location(i), image));
-            g.set(i, g.location(i), crc);
+            g.set(i, g.location(i), crc, view.changed(ranges, version));
         } else {
             release(block);
-            homeless.add(new NewBlock(block, image, crc));
+            homeless.add(new NewBlock(block, image, crc, view.changed(ranges, version)));
         }
     }
 
@@ -206,7 +212,12 @@ final class ChunkMerge {
         release(block);
         long location = source.record().extentBlock(block);
         int crc = source.op().blockCrcs()[block - source.op().offset() / BLOCK];
-        group(block).set(block % ChunkKeys.GROUP_BLOCKS, location, crc);
+        group(block)
+                .set(
+                        block % ChunkKeys.GROUP_BLOCKS,
+                        location,
+                        crc,
+                        view.changed(List.of(range), version));
         kept.add(location);
         return true;
     }
@@ -304,7 +315,12 @@ final class ChunkMerge {
             for (int k = 0; k < run.count(); k++) {
                 NewBlock n = homeless.get(next++);
                 staged.stage(run.first() + k, n.image());
-                group(n.block()).set(n.block() % ChunkKeys.GROUP_BLOCKS, run.first() + k, n.crc());
+                group(n.block())
+                        .set(
+                                n.block() % ChunkKeys.GROUP_BLOCKS,
+                                run.first() + k,
+                                n.crc(),
+                                n.changed());
             }
         }
     }
@@ -318,7 +334,8 @@ final class ChunkMerge {
         }
     }
 
+    /** To be changed; what is stored stays as it is. */
     private BlockGroup group(int block) {
-        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> new BlockGroup());
+        return groups.computeIfAbsent(block / ChunkKeys.GROUP_BLOCKS, k -> stored.group(k).copy());
     }
 }

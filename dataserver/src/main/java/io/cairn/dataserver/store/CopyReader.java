@@ -4,6 +4,8 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.store.ChunkCopy.Run;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.LearnerStore.Rest;
+import io.cairn.dataserver.store.PgContent.Blocks;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.ArrayList;
@@ -27,16 +29,17 @@ final class CopyReader {
      *
      * @throws CorruptBlockException also if the chunk changes all the time
      */
-    ChunkCopy read(PgStore store, Key key, int from, int maxBytes) throws CorruptBlockException {
+    ChunkCopy read(PgStore store, Key key, Rest rest, int maxBytes) throws CorruptBlockException {
         try {
             for (int i = 0; i < ATTEMPTS; i++) {
                 PgContent content = store.content();
                 ContentHead head = content.head(key);
-                BitSet blocks = content.blocks(key);
-                List<Run> runs = runs(blocks, head.lengthBytes(), from, maxBytes);
-                int end = runs.isEmpty() ? from : runs.getLast().end();
-                boolean last = runs(blocks, head.lengthBytes(), end, BLOCK).isEmpty();
-                ChunkCopy piece = read(store, head, runs, from == 0, last);
+                Blocks blocks = content.blocks(key, rest.since());
+                BitSet wanted = wanted(blocks, rest.lengthThere());
+                List<Run> runs = runs(wanted, head.lengthBytes(), rest.offset(), maxBytes);
+                int end = runs.isEmpty() ? rest.offset() : runs.getLast().end();
+                boolean last = runs(wanted, head.lengthBytes(), end, BLOCK).isEmpty();
+                ChunkCopy piece = read(store, head, runs, rest.isFirst(), last);
                 if (piece != null && head.equals(content.head(key))) {
                     return piece;
                 }
@@ -52,7 +55,24 @@ final class CopyReader {
                         .formatted(store.pg(), key.inode(), key.chunk()));
     }
 
-    /** Blocks that are there, from the position on. */
+    /**
+     * What has changed, and zeros where there is nothing and the receiver may have something. That
+     * lies behind all that has not changed: who cut it off cut off everything up to the chunk's
+     * end.
+     */
+    private static BitSet wanted(Blocks blocks, int lengthThere) {
+        BitSet unchanged = (BitSet) blocks.there().clone();
+        unchanged.andNot(blocks.changed());
+        BitSet wanted = (BitSet) blocks.changed().clone();
+        int end = (lengthThere + BLOCK - 1) / BLOCK;
+        for (int b = blocks.there().nextClearBit(unchanged.length()); b < end; ) {
+            wanted.set(b);
+            b = blocks.there().nextClearBit(b + 1);
+        }
+        return wanted;
+    }
+
+    /** These blocks, from the position on. */
     private static List<Run> runs(BitSet blocks, int length, int from, int maxBytes) {
         List<Run> runs = new ArrayList<>();
         int left = maxBytes / BLOCK;

@@ -42,6 +42,7 @@ final class CopySteps {
         int crc = 0;
         for (int i = 0; i < runs.size(); i++) {
             Run r = runs.get(i);
+            boolean begins = piece.first() && i == 0;
             int crcs = r.blocks();
             records.add(
                     record(
@@ -50,7 +51,8 @@ final class CopySteps {
                             r,
                             new Copy(
                                     numbers.getAsLong(),
-                                    piece.first() && i == 0,
+                                    begins,
+                                    begins ? piece.lengthBytes() : 0,
                                     i == runs.size() - 1 ? end : null),
                             Arrays.copyOfRange(piece.blockCrcs(), crc, crc + crcs),
                             at));

@@ -2,14 +2,13 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.chunk.AnsweredFormat;
-import io.cairn.dataserver.chunk.BlockGroup;
-import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
-import io.cairn.dataserver.chunk.ChunkKeys;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.chunk.IndexContent;
 import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.chunk.TruncatedInodes;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DeviceFile;
@@ -33,6 +32,7 @@ import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -103,6 +103,7 @@ final class DiskRecovery {
         try (ChunkIndex index = openIndex(superblock.disk(), runtime.fatal());
                 ChunkIndex.Update update = new ChunkIndex.Update()) {
             update.putDiskState(new DiskState(superblock.disk(), 0, config.walSegments()));
+            update.putEmptySummary();
             index.apply(update);
             index.flush();
         }
@@ -125,9 +126,8 @@ final class DiskRecovery {
                             + ": put its index back; "
                             + DiskOpenException.KEEP_AS_IT_IS);
         }
-        BlockAllocator allocator = new BlockAllocator(data.blocks());
-        TruncatedInodes truncated = new TruncatedInodes();
-        index.visit(new Rebuild(allocator, truncated));
+        IndexContent content = contentOf(index, data);
+        BlockAllocator allocator = content.allocator();
         SpaceAccount space =
                 new SpaceAccount(allocator, config.headroomBytes(superblock.capacityBytes()));
         Map<Integer, PgStore> pgs = new ConcurrentHashMap<>();
@@ -145,7 +145,7 @@ final class DiskRecovery {
                         state.trimLsn(),
                         failed,
                         OpenedDisk.nameOf(superblock.disk()),
-                        new Replay(pgs, index, space, truncated));
+                        new Replay(pgs, index, space, content.truncated()));
         try {
             for (PgStore pg : pgs.values()) {
                 pg.endRecovery();
@@ -181,42 +181,21 @@ final class DiskRecovery {
                         state.trimLsn());
         OpenedDisk disk =
                 new OpenedDisk(
-                        superblock.disk(),
-                        wal,
-                        data,
-                        index,
-                        allocator,
-                        space,
-                        keeper,
-                        pgs,
-                        truncated,
-                        mark);
+                        superblock.disk(), wal, data, index, content, space, keeper, pgs, mark);
         return new LocalDiskStore(config, disk, flusher, runtime.with(failed));
     }
 
-    /** What the index says of blocks and truncations, collected in memory. */
-    private record Rebuild(BlockAllocator allocator, TruncatedInodes truncated)
-            implements ChunkIndex.Visitor {
-        @Override
-        public void inodeHead(int pg, long inode, long truncateSequence) {
-            truncated.add(inode);
+    private IndexContent contentOf(ChunkIndex index, DataFile data) {
+        long start = System.nanoTime();
+        IndexContent content = index.openContent(data.blocks());
+        if (content.readBecause() != null) {
+            LOG.warn(
+                    "{} was read as a whole in {} ms ({}); the next start reads only the summary",
+                    config.index(),
+                    TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start),
+                    content.readBecause());
         }
-
-        @Override
-        public void chunkHead(int pg, long inode, int chunk, ChunkHead head) {
-            if (head.truncateSequence() > 0) {
-                truncated.add(inode);
-            }
-        }
-
-        @Override
-        public void group(int pg, long inode, int chunk, int group, BlockGroup blocks) {
-            for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
-                if (blocks.stored(i)) {
-                    allocator.markUsed(blocks.location(i), 1);
-                }
-            }
-        }
+        return content;
     }
 
     /** Puts what the WAL holds into the PGs. */

@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Threads: {@link #append}, {@link #commit} and {@link #dropTail} of one PG are called by the
  * thread that owns the PG, in order; different PGs may be owned by different threads. Nothing here
- * blocks on a device except {@link #entries}, {@link #close} and opening; callbacks come on the
- * disk's own threads and must only hand over.
+ * blocks on a device except {@link #entries}, {@link #check}, {@link #close} and opening; callbacks
+ * come on the disk's own threads and must only hand over.
  */
-public interface DiskStore extends LearnerStore, AutoCloseable {
+public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
     /** Identity of the disk, new at each formatting. */
     UUID uuid();
 
@@ -98,7 +98,8 @@ public interface DiskStore extends LearnerStore, AutoCloseable {
 
     /**
      * Sets who is told of blocks that the flusher finds damaged when it merges an operation into
-     * them; a read reports damage to its caller. The listener is called by the flusher.
+     * them, and of those that a {@link #check} finds; a read reports damage to its caller. The
+     * listener is called by the flusher, or by who checks.
      */
     void onDamage(DamageListener listener);
 

@@ -81,9 +81,9 @@ final class FlushRound implements AutoCloseable {
         return merges;
     }
 
-    private ChunkMerge newMerge(Stored stored, ChunkOverlay.View view) {
+    private ChunkMerge newMerge(Stored stored, ChunkOverlay.View view, long version) {
         return new ChunkMerge(
-                stored, view, data, allocator, fresh, adopted, staged, freed, payloads);
+                stored, view, version, data, allocator, fresh, adopted, staged, freed, payloads);
     }
 
     /** Blocks of a large write that nothing shows of any more, or that were merged. */

@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.BiFunction;
 
 /**
  * Merges the chunks of one inode: all of them, or none if a block that is needed is damaged. For
@@ -30,6 +29,11 @@ final class InodeMerge {
     private long truncated;
     private boolean anew;
 
+    /** Makes the merge of a chunk; see {@link ChunkMerge}. */
+    interface Merges {
+        ChunkMerge of(Stored stored, ChunkOverlay.View view, long version);
+    }
+
     private record Chunk(int number, ChunkHead newest, ChunkMerge merge) {}
 
     InodeMerge(ChunkIndex index, int pg, long inode, PgOverlay overlay) {
@@ -39,12 +43,8 @@ final class InodeMerge {
         this.overlay = overlay;
     }
 
-    /**
-     * Reads and merges, and changes nothing yet.
-     *
-     * @param merges makes the merge of a chunk
-     */
-    void prepare(BiFunction<Stored, ChunkOverlay.View, ChunkMerge> merges) throws IOException {
+    /** Reads and merges, and changes nothing yet. */
+    void prepare(Merges merges) throws IOException {
         Set<Integer> numbers = new TreeSet<>(overlay.chunks(inode));
         List<LoggedOp> whole = overlay.whole(inode);
         if (whole.stream().anyMatch(InodeMerge::concernsChunks)) {
@@ -77,9 +77,7 @@ final class InodeMerge {
         return !(whole.change() instanceof InodeChange.Copied c && !c.clears());
     }
 
-    private int prepare(
-            int chunk, ChunkOverlay o, BiFunction<Stored, ChunkOverlay.View, ChunkMerge> merges)
-            throws IOException {
+    private int prepare(int chunk, ChunkOverlay o, Merges merges) throws IOException {
         Stored stored = index.readAll(pg, inode, chunk);
         ChunkVersion version = o.version();
         if (version == null) {
@@ -90,7 +88,7 @@ final class InodeMerge {
             }
             version = head.version();
         }
-        ChunkMerge merge = merges.apply(stored, o.view());
+        ChunkMerge merge = merges.of(stored, o.view(), version.sequence());
         merge.prepare("PG %d, inode %d, chunk %d".formatted(pg, inode, chunk));
         ChunkHead newest =
                 new ChunkHead(

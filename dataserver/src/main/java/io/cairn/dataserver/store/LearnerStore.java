@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.BlockCrc;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -53,8 +54,10 @@ public interface LearnerStore {
 
     /**
      * Logs a piece of a chunk's state, read elsewhere as of the operations that are appended here
-     * by now. Between the pieces of a chunk nothing is appended for it. Read from here at once; the
-     * chunk is nobody's until the last piece. The caller has verified the checksums.
+     * by now. What the chunk has here of the complete sequence is needed as long as the PG is not
+     * complete: a copy that is cut off takes nothing of it. Between the pieces of a chunk nothing
+     * is appended for it. Read from here at once; the chunk is nobody's until the last piece. The
+     * caller has verified the checksums.
      *
      * @param piece its content stays the caller's
      * @param durable called when it is durable, never if it is dropped before
@@ -95,12 +98,36 @@ public interface LearnerStore {
      * Reads a piece of a chunk's state as of all operations appended so far, every block verified.
      * Between the pieces of a chunk nothing must be appended for it. Calls back on an I/O thread.
      *
-     * @param from where the piece begins: 0, then {@link ChunkCopy#next} of the one before
+     * @param rest what is not read yet
      * @param maxBytes of content, at least a block
      */
     default void readCopy(
-            int pg, long inode, int chunk, int from, int maxBytes, CopyCallback callback) {
+            int pg, long inode, int chunk, Rest rest, int maxBytes, CopyCallback callback) {
         throw new UnsupportedOperationException();
+    }
+
+    /**
+     * What of a chunk is still to be read for a receiver that has everything up to an operation.
+     *
+     * @param offset where the next piece begins
+     * @param since sequence of that operation; 0: it has nothing
+     * @param lengthThere of the chunk at the receiver
+     */
+    record Rest(int offset, long since, int lengthThere) {
+        /** Throws IllegalArgumentException if no piece can begin there. */
+        public Rest {
+            if (offset < 0 || offset % BlockCrc.BLOCK_BYTES != 0 || since < 0) {
+                throw new IllegalArgumentException("copy at " + offset + " since " + since);
+            }
+        }
+
+        public Rest after(ChunkCopy piece) {
+            return new Rest(piece.next(), since, lengthThere);
+        }
+
+        boolean isFirst() {
+            return offset == 0;
+        }
     }
 
     /**

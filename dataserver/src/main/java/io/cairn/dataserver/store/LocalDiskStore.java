@@ -7,10 +7,13 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.IndexContent;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.chunk.ScrubStamps;
+import io.cairn.dataserver.chunk.TruncatedInodes;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
@@ -29,10 +32,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -55,6 +59,7 @@ public final class LocalDiskStore implements DiskStore {
     private final Wal wal;
     private final DataFile data;
     private final ChunkIndex index;
+    private final IndexContent content;
     private final BlockAllocator allocator;
     private final SpaceAccount space;
     private final SpaceKeeper keeper;
@@ -63,10 +68,12 @@ public final class LocalDiskStore implements DiskStore {
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
     private final CopyReader copies;
-    private final ExecutorService readers;
+    private final ThreadPoolExecutor readers;
+    private final ChunkChecker checker;
     private final DirectWrites direct;
     private final FlushThread flushThread;
     private final RunMark mark;
+    private volatile DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
     LocalDiskStore(DiskConfig config, OpenedDisk disk, Flusher flusher, DiskRuntime runtime) {
         this.uuid = disk.uuid();
@@ -74,19 +81,30 @@ public final class LocalDiskStore implements DiskStore {
         this.wal = disk.wal();
         this.data = disk.data();
         this.index = disk.index();
-        this.allocator = disk.allocator();
+        this.content = disk.content();
+        this.allocator = content.allocator();
         this.space = disk.space();
         this.keeper = disk.keeper();
         this.pgs = disk.pgs();
-        this.truncated = disk.truncated();
+        this.truncated = content.truncated();
         this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
         this.copies = new CopyReader(reader);
         String name = disk.name();
         this.readers =
-                Executors.newFixedThreadPool(
+                new ThreadPoolExecutor(
                         config.ioThreads(),
+                        config.ioThreads(),
+                        0,
+                        TimeUnit.SECONDS,
+                        new LinkedBlockingQueue<>(),
                         Thread.ofPlatform().name(name + "-read-", 0).daemon().factory());
+        this.checker =
+                new ChunkChecker(
+                        runtime.files(),
+                        config.data(),
+                        data.blocks() * DataFile.BLOCK_BYTES,
+                        index::read);
         this.direct = new DirectWrites(disk, config.directWriteBytes(), runtime.fatal());
         direct.start();
         this.flushThread = new FlushThread(name, config, flusher, wal, space, runtime.fatal());
@@ -258,9 +276,9 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public void readCopy(
-            int pg, long inode, int chunk, int from, int maxBytes, CopyCallback callback) {
-        if (from % DataFile.BLOCK_BYTES != 0 || from < 0 || maxBytes < DataFile.BLOCK_BYTES) {
-            throw new IllegalArgumentException("copy of " + maxBytes + " bytes at " + from);
+            int pg, long inode, int chunk, Rest rest, int maxBytes, CopyCallback callback) {
+        if (maxBytes < DataFile.BLOCK_BYTES) {
+            throw new IllegalArgumentException("copy of " + maxBytes + " bytes");
         }
         int atMost = Math.min(maxBytes, ChunkCopy.MAX_BYTES);
         onReader(
@@ -272,7 +290,7 @@ public final class LocalDiskStore implements DiskStore {
                         piece =
                                 store == null
                                         ? ChunkCopy.none(inode, chunk)
-                                        : copies.read(store, key, from, atMost);
+                                        : copies.read(store, key, rest, atMost);
                     } catch (CorruptBlockException e) {
                         callback.done(null, e);
                         return;
@@ -378,7 +396,32 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public void onDamage(DamageListener listener) {
+        damageListener = listener;
         flushThread.flusher().onDamage(listener);
+    }
+
+    @Override
+    public ChunkCheck check(int pg, ContentHead.Key key, Pace pace)
+            throws CorruptBlockException, InterruptedException {
+        return checker.check(pg(pg), key, pace, damageListener);
+    }
+
+    @Override
+    public @Nullable ScrubStamps scrubStamps(int pg) {
+        return index.scrubStamps(pg);
+    }
+
+    @Override
+    public void noteScrub(int pg, ScrubStamps stamps) {
+        try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+            update.putScrubStamps(pg, stamps);
+            index.apply(update);
+        }
+    }
+
+    @Override
+    public int waitingReads() {
+        return readers.getQueue().size();
     }
 
     @Override
@@ -549,6 +592,7 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     private void closeFiles() {
+        checker.close();
         index.close();
         try {
             data.close();
@@ -571,6 +615,11 @@ public final class LocalDiskStore implements DiskStore {
 
     DirectWrites direct() {
         return direct;
+    }
+
+    /** Of the index, as of the opening. */
+    IndexContent content() {
+        return content;
     }
 
     /** Blocks in use that only the WAL knows. */

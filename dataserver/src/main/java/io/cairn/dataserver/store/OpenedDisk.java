@@ -1,6 +1,7 @@
 package io.cairn.dataserver.store;
 
 import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.IndexContent;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.RunMark;
@@ -14,12 +15,15 @@ record OpenedDisk(
         Wal wal,
         DataFile data,
         ChunkIndex index,
-        BlockAllocator allocator,
+        IndexContent content,
         SpaceAccount space,
         SpaceKeeper keeper,
         Map<Integer, PgStore> pgs,
-        TruncatedInodes truncated,
         RunMark mark) {
+
+    BlockAllocator allocator() {
+        return content.allocator();
+    }
 
     /** For threads: the beginning of the uuid tells the disks of a process apart. */
     String name() {

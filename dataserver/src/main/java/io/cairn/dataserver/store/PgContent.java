@@ -84,8 +84,17 @@ final class PgContent {
         return head == null ? ChunkVersion.NONE : head.version();
     }
 
-    /** The blocks of the chunk that are there, damaged ones too; others read as zeros. */
-    BitSet blocks(Key key) {
+    /**
+     * Which blocks of a chunk are there, damaged ones too; others read as zeros.
+     *
+     * @param changed those of them that an operation after the one asked for may have changed
+     */
+    record Blocks(BitSet there, BitSet changed) {}
+
+    /**
+     * @param since sequence of an operation
+     */
+    Blocks blocks(Key key, long since) {
         Logged logged;
         Stored stored;
         do {
@@ -93,16 +102,39 @@ final class PgContent {
             stored = index.readAll(store.pg(), key.inode(), key.chunk());
         } while (!store.fitsIndex(logged.look()));
         View view = logged.look().view();
+        Blocks blocks = ofBase(stored, view.visibleBase(stored.length()), since);
+        long version = version(logged.version(), stored.head()).sequence();
+        for (Range r : view.ranges()) {
+            int first = r.start() / BlockCrc.BLOCK_BYTES;
+            int end = (r.end() - 1) / BlockCrc.BLOCK_BYTES + 1;
+            blocks.there().set(first, end);
+            if (view.changed(List.of(r), version) > since) {
+                blocks.changed().set(first, end);
+            }
+        }
+        return blocks;
+    }
+
+    /** A block through which the base is cut has changed; when, is not looked for. */
+    private static Blocks ofBase(Stored stored, int visible, long since) {
         BitSet there = new BitSet();
-        int visible = view.visibleBase(stored.length());
+        BitSet changed = new BitSet();
+        ChunkHead head = stored.head();
         for (int b = 0; b < (visible + BlockCrc.BLOCK_BYTES - 1) / BlockCrc.BLOCK_BYTES; b++) {
             BlockGroup group = stored.group(b / ChunkKeys.GROUP_BLOCKS);
-            there.set(b, group.location(b % ChunkKeys.GROUP_BLOCKS) != BlockGroup.ABSENT);
+            int i = b % ChunkKeys.GROUP_BLOCKS;
+            if (group.location(i) != BlockGroup.ABSENT) {
+                long by =
+                        group.changed(i) == 0 && head != null ? head.sequence() : group.changed(i);
+                there.set(b);
+                changed.set(b, by > since);
+            }
         }
-        for (Range r : view.ranges()) {
-            there.set(r.start() / BlockCrc.BLOCK_BYTES, (r.end() - 1) / BlockCrc.BLOCK_BYTES + 1);
+        int cut = visible / BlockCrc.BLOCK_BYTES;
+        if (visible < stored.length() && visible % BlockCrc.BLOCK_BYTES != 0 && there.get(cut)) {
+            changed.set(cut);
         }
-        return there;
+        return new Blocks(there, changed);
     }
 
     /** The first keys after this one of what is in the overlay; some may have nothing. */

@@ -97,12 +97,8 @@ final class SpaceKeeper {
                     && !allocator.isBacked(end)) {
                 end++;
             }
-            boolean ample = data.roomBytes() - MAX_SLAB_BYTES >= 2 * config.minimumFreeBytes();
-            if (ample && end > region) {
-                missing += keep(region, end - region) ? 0 : end - region;
-            }
-            for (int r = region; !ample && r < end; r++) {
-                missing += keepScarce(r) ? 0 : 1;
+            if (end > region) {
+                missing += keepUsed(region, end);
             }
             region = Math.max(end, region + 1);
         }
@@ -113,6 +109,18 @@ final class SpaceKeeper {
                     config.data(),
                     (missing * REGION_BYTES) >> 20);
         }
+    }
+
+    /** Number of regions from {@code first} to before {@code end} that there is no room for. */
+    private int keepUsed(int first, int end) throws IOException {
+        if (data.roomBytes() - MAX_SLAB_BYTES >= 2 * config.minimumFreeBytes()) {
+            return keep(first, end - first) ? 0 : end - first;
+        }
+        int missing = 0;
+        for (int r = first; r < end; r++) {
+            missing += keepScarce(r) ? 0 : 1;
+        }
+        return missing;
     }
 
     /** Holes are not filled with the last of what the file system has. */

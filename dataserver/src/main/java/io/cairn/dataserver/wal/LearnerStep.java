@@ -38,10 +38,12 @@ public sealed interface LearnerStep {
     /**
      * Bytes of a chunk as another replica has them, or none.
      *
-     * @param begins what was here of the chunk is gone
+     * @param begins what was here of the chunk is gone from the cut on
+     * @param cutTo where it begins: its length; else 0
      * @param end if these are the last ones
      */
-    record Copy(long number, boolean begins, @Nullable CopyEnd end) implements LearnerStep {}
+    record Copy(long number, boolean begins, int cutTo, @Nullable CopyEnd end)
+            implements LearnerStep {}
 
     /**
      * The state of a chunk that was copied.

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Layout of the head of a LEARNER record, little-endian. A field that the kind does not have is 0.
  *
  * <pre>
- *  0 u8  version, 1
+ *  0 u8  version, 2
  *  1 u8  kind: 1 RESET, 2 COMPLETED, 3 COPY, 4 COPY_INODE
  *  2 u8  flags: COPY: 1 the chunk begins anew, 2 it ends; COPY_INODE: 4 all chunks are removed
  *  3 u8  0
@@ -29,15 +29,21 @@ import org.jspecify.annotations.Nullable;
  * 48 u32 length of the chunk (COPY that ends)
  * 52 u32 offset of the bytes within the chunk (COPY)
  * 56 u32 number of checksums (COPY)
- * 60     CRC32C u32 of each block of the bytes
+ * 60 u32 length to which the chunk is cut before (COPY where the chunk begins)
+ * 64     CRC32C u32 of each block of the bytes
  * </pre>
  *
- * Payload: COPY the bytes; RESET the answered numbers (AnsweredFormat); others none.
+ * Version 1 has the checksums at 60: its copies begin with nothing of what was there. So what a
+ * learner of that version calls complete may be gone: its RESET is read as of 0.
+ *
+ * <p>Payload: COPY the bytes; RESET the answered numbers (AnsweredFormat); others none.
  */
 final class LearnerStepFormat {
-    static final int FIXED_BYTES = 60;
+    static final int FIXED_BYTES = 64;
 
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
+    private static final int VERSION_1 = 1;
+    private static final int FIXED_BYTES_1 = 60;
     private static final int RESET = 1;
     private static final int COMPLETED = 2;
     private static final int COPY = 3;
@@ -59,6 +65,7 @@ final class LearnerStepFormat {
     private static final int LENGTH_OFFSET = 48;
     private static final int OFFSET_OFFSET = 52;
     private static final int CRCS_OFFSET = 56;
+    private static final int CUT_OFFSET = 60;
     private static final int CRC_BYTES = 4;
 
     private static final int[] NO_CRCS = {};
@@ -115,6 +122,7 @@ final class LearnerStepFormat {
         }
         b.putInt(OFFSET_OFFSET, op.offset());
         b.putInt(CRCS_OFFSET, op.blockCrcs().length);
+        b.putInt(CUT_OFFSET, c.cutTo());
         int next = FIXED_BYTES;
         for (int crc : op.blockCrcs()) {
             b.putInt(next, crc);
@@ -129,15 +137,16 @@ final class LearnerStepFormat {
      */
     static @Nullable Decoded decode(ByteBuffer head, int pg, int payloadLength) {
         ByteBuffer b = head.slice().order(ByteOrder.LITTLE_ENDIAN);
-        if (b.limit() < FIXED_BYTES
-                || b.get(VERSION_OFFSET) != VERSION
-                || b.get(RESERVED_OFFSET) != 0
-                || b.getLong(NUMBER_OFFSET) <= 0) {
+        int fixed = fixedBytes(b);
+        if (b.limit() < fixed || b.get(RESERVED_OFFSET) != 0 || b.getLong(NUMBER_OFFSET) <= 0) {
             return null;
         }
         long number = b.getLong(NUMBER_OFFSET);
         int crcs = b.getInt(CRCS_OFFSET);
-        if (crcs < 0 || b.limit() != FIXED_BYTES + (long) crcs * CRC_BYTES) {
+        int cutTo = fixed == FIXED_BYTES ? b.getInt(CUT_OFFSET) : 0;
+        if (crcs < 0
+                || b.limit() != fixed + (long) crcs * CRC_BYTES
+                || (cutTo != 0 && b.get(KIND_OFFSET) != COPY)) {
             return null;
         }
         int flags = b.get(FLAGS_OFFSET);
@@ -145,13 +154,15 @@ final class LearnerStepFormat {
         return switch (b.get(KIND_OFFSET)) {
             case RESET ->
                     flags == 0 && crcs == 0 && value >= 0
-                            ? new Decoded(new Reset(number, value), LearnerStep.none(pg))
+                            ? new Decoded(
+                                    new Reset(number, fixed == FIXED_BYTES ? value : 0),
+                                    LearnerStep.none(pg))
                             : null;
             case COMPLETED ->
                     flags == 0 && crcs == 0 && payloadLength == 0
                             ? new Decoded(new Completed(number), LearnerStep.none(pg))
                             : null;
-            case COPY -> copy(b, pg, payloadLength, number, flags);
+            case COPY -> copy(b, pg, payloadLength, number, flags, cutTo);
             case COPY_INODE ->
                     (flags & ~CLEARS) == 0 && crcs == 0 && payloadLength == 0 && value >= 0
                             ? new Decoded(
@@ -162,24 +173,37 @@ final class LearnerStepFormat {
         };
     }
 
+    /** Of the version; more than there can be if it is not known. */
+    private static int fixedBytes(ByteBuffer b) {
+        int version = b.hasRemaining() ? b.get(VERSION_OFFSET) : 0;
+        return switch (version) {
+            case VERSION -> FIXED_BYTES;
+            case VERSION_1 -> FIXED_BYTES_1;
+            default -> Integer.MAX_VALUE;
+        };
+    }
+
     private static @Nullable Decoded copy(
-            ByteBuffer b, int pg, int payloadLength, long number, int flags) {
+            ByteBuffer b, int pg, int payloadLength, long number, int flags, int cutTo) {
         int chunk = b.getInt(CHUNK_OFFSET);
         int offset = b.getInt(OFFSET_OFFSET);
         CopyEnd end = (flags & ENDS) == 0 ? null : end(b);
         int[] crcs = crcs(b);
+        boolean begins = (flags & BEGINS) != 0;
         boolean possible =
                 (flags & ~(BEGINS | ENDS)) == 0
                         && chunk >= 0
                         && offset >= 0
                         && (long) offset + payloadLength <= FileLayouts.MAX_CHUNK_SIZE
                         && LearnerStep.isAligned(offset, payloadLength, end)
+                        && cutTo >= 0
+                        && cutTo <= (begins ? FileLayouts.MAX_CHUNK_SIZE : 0)
                         && crcs.length == BlockCrc.count(offset, payloadLength)
                         && (end == null || isPossible(end, offset, payloadLength));
         DataOp op =
                 LearnerStep.copied(
                         pg, b.getLong(INODE_OFFSET), chunk, offset, payloadLength, end, crcs);
-        return possible ? new Decoded(new Copy(number, (flags & BEGINS) != 0, end), op) : null;
+        return possible ? new Decoded(new Copy(number, begins, cutTo, end), op) : null;
     }
 
     private static CopyEnd end(ByteBuffer b) {
@@ -204,7 +228,7 @@ final class LearnerStepFormat {
         }
         int[] crcs = new int[count];
         for (int i = 0; i < count; i++) {
-            crcs[i] = b.getInt(FIXED_BYTES + i * CRC_BYTES);
+            crcs[i] = b.getInt(b.limit() - (count - i) * CRC_BYTES);
         }
         return crcs;
     }

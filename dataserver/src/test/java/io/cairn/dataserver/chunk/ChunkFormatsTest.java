@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.chunk.SummaryFormat.Summary;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -20,12 +21,16 @@ class ChunkFormatsTest {
     void keys() {
         assertHex(ChunkKeys.diskState(), "44");
         assertHex(ChunkKeys.pgState(0x00010002), "5000010002");
+        assertHex(ChunkKeys.scrubs(0x00010002), "5600010002");
         assertHex(
                 ChunkKeys.inodeHead(0x00010002, 0x1122334455667788L),
                 "43000100021122334455667788" + "00");
         assertHex(
                 ChunkKeys.chunkHead(0x00010002, 0x1122334455667788L, 9),
                 "43000100021122334455667788" + "0100000009");
+        assertHex(ChunkKeys.summary(), "53");
+        assertHex(ChunkKeys.region(0x00010002), "530000010002");
+        assertHex(ChunkKeys.filterPage(0x00010002), "530100010002");
         byte[] group = ChunkKeys.group(0x00010002, 0x1122334455667788L, 9, 3);
         assertHex(group, "43000100021122334455667788" + "010000000900000003");
         assertThat(ChunkKeys.isGroup(group)).isTrue();
@@ -53,23 +58,78 @@ class ChunkFormatsTest {
     }
 
     @Test
+    void scrubStamps() {
+        ScrubStamps stamps = new ScrubStamps(1, 2, 3, 4);
+        byte[] bytes = ScrubStampsFormat.encode(stamps);
+        assertHex(bytes, "01000000000000000200000000000000030000000000000004000000" + "84eeeb13");
+        assertThat(ScrubStampsFormat.decode(bytes)).isEqualTo(stamps);
+        assertRefused(bytes, ScrubStampsFormat::decode);
+    }
+
+    @Test
     void diskState() {
         DiskState state = new DiskState(new UUID(1, 2), 99, 12);
         byte[] bytes = DiskStateFormat.encode(state);
         assertHex(
                 bytes,
-                "010000000c000000010000000000000002000000000000006300000000000000" + "8755b7a1");
+                "020000000c000000010000000000000002000000000000006300000000000000" + "da245ce7");
         assertThat(DiskStateFormat.decode(bytes)).isEqualTo(state);
         assertRefused(bytes, DiskStateFormat::decode);
     }
 
     @Test
+    void diskStateOfAnEarlierRelease() {
+        byte[] bytes =
+                HexFormat.of()
+                        .parseHex(
+                                "010000000c0000000100000000000000"
+                                        + "020000000000000063000000000000008755b7a1");
+        assertThat(DiskStateFormat.decode(bytes)).isEqualTo(new DiskState(new UUID(1, 2), 99, 12));
+    }
+
+    @Test
+    void bitPage() {
+        long[] words = new long[BitPageFormat.WORDS];
+        words[0] = 0x1122334455667788L;
+        words[63] = 1L << 63;
+        byte[] bytes = BitPageFormat.encode(words);
+        assertHex(bytes, "8877665544332211" + "00".repeat(62 * 8 + 7) + "80" + "2b298ed4");
+        assertThat(BitPageFormat.decode(bytes)).isEqualTo(words);
+        assertRefused(bytes, BitPageFormat::decode);
+    }
+
+    @Test
+    void summary() {
+        Summary summary = new Summary(new PageSum(7, 8), new PageSum(9, -2));
+        byte[] bytes = SummaryFormat.encode(summary);
+        assertHex(
+                bytes,
+                "0100000000000000070000000000000008000000000000000900000000000000"
+                        + "feffffffffffffff718f5602");
+        assertThat(SummaryFormat.decode(bytes)).isEqualTo(summary);
+        assertRefused(bytes, SummaryFormat::decode);
+    }
+
+    /** The digests stand in the summary: they must never be counted otherwise. */
+    @Test
+    void pageSum() {
+        long[] words = new long[BitPageFormat.WORDS];
+        words[3] = 5;
+        byte[] bytes = BitPageFormat.encode(words);
+        PageSum sum = PageSum.EMPTY.with(7, words, bytes);
+        assertThat(sum).isEqualTo(new PageSum(2, 6004827187706776990L));
+        assertThat(sum.with(8, words, bytes).without(7, words, bytes))
+                .isEqualTo(PageSum.EMPTY.with(8, words, bytes))
+                .isNotEqualTo(sum);
+    }
+
+    @Test
     void blockGroup() {
         BlockGroup g = new BlockGroup();
-        g.set(0, 100, 0x11);
-        g.set(1, 101, 0x22);
+        g.set(0, 100, 0x11, 0);
+        g.set(1, 101, 0x22, 0);
         g.damage(5);
-        g.set(63, 7, 0x33);
+        g.set(63, 7, 0x33, 0);
         byte[] bytes = BlockGroupFormat.encode(g);
         assertHex(
                 bytes,
@@ -81,6 +141,46 @@ class ChunkFormatsTest {
             assertThat(back.crc(i)).isEqualTo(g.crc(i));
         }
         assertRefused(bytes, BlockGroupFormat::decode);
+    }
+
+    @Test
+    void blockGroupWithSequences() {
+        BlockGroup g = new BlockGroup();
+        g.set(0, 100, 0x11, 0x1234);
+        g.set(1, 101, 0x22, 0x1234 - 200);
+        g.set(63, 7, 0x33, 0);
+        byte[] bytes = BlockGroupFormat.encode(g);
+        assertHex(
+                bytes,
+                "0300000000000080000000000000000002000080640000000000000002000000"
+                        + "0700000000000000010000001100000022000000330000003412000000000000"
+                        + "00c801b42487484c19");
+        BlockGroup back = BlockGroupFormat.decode(bytes);
+        for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
+            assertThat(back.location(i)).isEqualTo(g.location(i));
+            assertThat(back.crc(i)).isEqualTo(g.crc(i));
+            assertThat(back.changed(i)).isEqualTo(g.changed(i));
+        }
+        assertRefused(bytes, BlockGroupFormat::decode);
+    }
+
+    /** The checksum holds, and yet they cannot be. */
+    @Test
+    void sequencesThatCannotBe() {
+        String start =
+                "0100000000000000000000000000000001000080640000000000000001000000"
+                        + "110000000500000000000000";
+        assertThat(BlockGroupFormat.decode(sealed(start + "05")).changed(0)).isZero();
+        for (String bad : List.of("", "06", "0500", "85", "ffffffffffffffffff01")) {
+            assertThatThrownBy(() -> BlockGroupFormat.decode(sealed(start + bad)))
+                    .as(bad)
+                    .isInstanceOf(IndexDamagedException.class);
+        }
+    }
+
+    private static byte[] sealed(String hex) {
+        byte[] content = HexFormat.of().parseHex(hex);
+        return IndexValue.seal(IndexValue.allocate(content.length).put(content));
     }
 
     @Test
@@ -150,14 +250,27 @@ class ChunkFormatsTest {
         byte[] bytes = PgStateFormat.encode(state);
         assertHex(
                 bytes,
-                "0300000001000000010000000100000002000000000000000900000000000000"
+                "0400000001000000010000000100000002000000000000000900000000000000"
                         + "02000000000000000900000000000000bc0a0000000000000400000000000000"
                         + "0100000004000000000000000000000000000000030000000000000006000000"
-                        + "0000000004000000000000009fdaa22b");
+                        + "000000000400000000000000ef642dc7");
         PgLogState back = PgStateFormat.decode(5, bytes);
         assertThat(back).usingRecursiveComparison().isEqualTo(state);
         assertThat(back.isComplete()).isFalse();
         assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
+    /** What it had when a copy was cut off may be gone. */
+    @Test
+    void pgStateOfALearnerThatKeptNothing() {
+        String old =
+                "0300000001000000010000000100000002000000000000000900000000000000"
+                        + "02000000000000000900000000000000bc0a0000000000000400000000000000"
+                        + "0100000004000000000000000000000000000000030000000000000006000000"
+                        + "0000000004000000000000009fdaa22b";
+        PgLogState back = PgStateFormat.decode(5, HexFormat.of().parseHex(old));
+        assertThat(back.completeSequence()).isZero();
+        assertThat(back.steps()).isEqualTo(4);
     }
 
     @Test

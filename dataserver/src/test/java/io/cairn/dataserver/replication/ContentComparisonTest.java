@@ -21,14 +21,19 @@ class ContentComparisonTest {
         return new ContentPage(1, List.of(heads), last);
     }
 
+    private static List<Key> keys(ContentComparison c) {
+        return c.different().stream().map(ContentHead::key).toList();
+    }
+
     @Test
     void whatWasChangedSinceAndWhatIsOnlyAtTheLearnerIsDifferent() {
         ContentComparison c =
                 new ContentComparison(
                         page(true, chunk(1, 0, 10), chunk(1, 1, 11), chunk(3, 0, 12)),
                         page(true, chunk(1, 0, 10), chunk(1, 1, 9), chunk(2, 0, 8)),
-                        10);
-        assertThat(c.different()).containsExactly(new Key(1, 1), new Key(2, 0), new Key(3, 0));
+                        10,
+                        false);
+        assertThat(keys(c)).containsExactly(new Key(1, 1), new Key(2, 0), new Key(3, 0));
         assertThat(c.end()).isNull();
     }
 
@@ -36,8 +41,18 @@ class ContentComparisonTest {
     void theSameVersionDoesNotMakeTheSameContent() {
         // The learner may have written a part of the chunk over what was old already.
         ContentComparison c =
-                new ContentComparison(page(true, chunk(1, 0, 11)), page(true, chunk(1, 0, 11)), 10);
-        assertThat(c.different()).containsExactly(new Key(1, 0));
+                new ContentComparison(
+                        page(true, chunk(1, 0, 11)), page(true, chunk(1, 0, 11)), 10, false);
+        assertThat(keys(c)).containsExactly(new Key(1, 0));
+    }
+
+    @Test
+    void ofADistrustedLearnerEverythingIsCompared() {
+        ContentPage own = page(true, chunk(1, 0, 5), chunk(1, 1, 6), chunk(2, 0, 7));
+        ContentPage theirs = page(true, chunk(1, 0, 5), chunk(1, 1, 4));
+        assertThat(new ContentComparison(own, theirs, 10, false).different()).isEmpty();
+        assertThat(keys(new ContentComparison(own, theirs, 10, true)))
+                .containsExactly(new Key(1, 1), new Key(2, 0));
     }
 
     @Test
@@ -46,8 +61,9 @@ class ContentComparisonTest {
                 new ContentComparison(
                         page(true, inode(1, 5), inode(2, 6), inode(3, 7)),
                         page(true, inode(1, 5), inode(2, 5), inode(4, 1)),
-                        0);
-        assertThat(c.different())
+                        0,
+                        false);
+        assertThat(keys(c))
                 .containsExactly(
                         new Key(2, Key.INODE), new Key(3, Key.INODE), new Key(4, Key.INODE));
     }
@@ -58,8 +74,9 @@ class ContentComparisonTest {
                 new ContentComparison(
                         page(false, chunk(1, 0, 1), chunk(5, 0, 1)),
                         page(false, chunk(2, 0, 1), chunk(3, 0, 1)),
-                        0);
-        assertThat(c.different()).containsExactly(new Key(1, 0), new Key(2, 0), new Key(3, 0));
+                        0,
+                        false);
+        assertThat(keys(c)).containsExactly(new Key(1, 0), new Key(2, 0), new Key(3, 0));
         assertThat(c.end()).isEqualTo(new Key(3, 0));
     }
 
@@ -67,7 +84,10 @@ class ContentComparisonTest {
     void anEndedListCoversEverything() {
         ContentComparison c =
                 new ContentComparison(
-                        page(false, chunk(1, 0, 1), chunk(2, 0, 1)), page(true, chunk(4, 0, 1)), 9);
+                        page(false, chunk(1, 0, 1), chunk(2, 0, 1)),
+                        page(true, chunk(4, 0, 1)),
+                        9,
+                        false);
         assertThat(c.different()).isEmpty();
         assertThat(c.end()).isEqualTo(new Key(2, 0));
     }

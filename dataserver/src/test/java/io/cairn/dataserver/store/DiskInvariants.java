@@ -11,7 +11,8 @@ import java.util.BitSet;
 
 /**
  * What must hold whenever all is durable and the flusher is not at work: no block is used twice,
- * none is lost, none is stored beyond a chunk's end, no group without its chunk.
+ * none is lost, none is stored beyond a chunk's end, no group without its chunk, and the index's
+ * summary says what its content does.
  */
 final class DiskInvariants implements ChunkIndex.Visitor {
     private final BitSet used = new BitSet();
@@ -23,6 +24,7 @@ final class DiskInvariants implements ChunkIndex.Visitor {
         DiskInvariants i = new DiskInvariants();
         i.used.set(0);
         store.index().visit(i);
+        assertThat(store.index().summaryDifferences(store.allocator().blocks())).isEmpty();
         for (BlockRun r : store.flushThread().flusher().awaitingIndexFlush()) {
             for (long b = r.first(); b < r.end(); b++) {
                 i.use(b);

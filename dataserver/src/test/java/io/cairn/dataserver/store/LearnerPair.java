@@ -6,6 +6,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.chunk.ChunkId;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.LearnerStore.Rest;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -46,6 +47,9 @@ final class LearnerPair implements AutoCloseable {
     private final Set<Long> inodes = new HashSet<>();
 
     private final Set<ChunkId> chunks = new HashSet<>();
+
+    /** Of the learner's chunks, when it was found what is to be copied. */
+    private final Map<ChunkId, Integer> lengths = new HashMap<>();
 
     /** Position at which it was copied. */
     private final Map<Long, Long> copiedInodes = new HashMap<>();
@@ -195,6 +199,10 @@ final class LearnerPair implements AutoCloseable {
         chunks.clear();
         copiedInodes.clear();
         copiedChunks.clear();
+        lengths.clear();
+        for (ContentHead h : heads(store())) {
+            lengths.put(new ChunkId(h.key().inode(), h.key().chunk()), h.lengthBytes());
+        }
         for (ModelPg.Op op : model().history().subList((int) sequence, (int) model().last())) {
             DataOp head = op.entry().op();
             switch (head.type()) {
@@ -276,12 +284,13 @@ final class LearnerPair implements AutoCloseable {
     private void copyChunk(ChunkId id) throws Exception {
         chunks.remove(id);
         int maxBytes = 4096 * (1 + random.nextInt(8));
-        int from = 0;
+        long since = random.nextInt(4) == 0 ? 0 : complete;
+        Rest rest = new Rest(0, since, lengths.getOrDefault(id, 0));
         boolean last = false;
         while (!last) {
-            ChunkCopy piece = readCopy(source.store(), id, from, maxBytes);
-            from = piece.next();
+            ChunkCopy piece = readCopy(source.store(), id, rest, maxBytes);
             last = piece.last();
+            rest = last ? rest : rest.after(piece);
             try {
                 assertThat(store().copy(PG, piece, () -> {})).isTrue();
             } finally {
@@ -298,14 +307,14 @@ final class LearnerPair implements AutoCloseable {
         compare(id);
     }
 
-    static ChunkCopy readCopy(DiskStore from, ChunkId id, int offset, int maxBytes)
+    static ChunkCopy readCopy(DiskStore from, ChunkId id, Rest rest, int maxBytes)
             throws Exception {
         CompletableFuture<ChunkCopy> read = new CompletableFuture<>();
         from.readCopy(
                 PG,
                 id.inode(),
                 id.chunk(),
-                offset,
+                rest,
                 maxBytes,
                 (@Nullable ChunkCopy piece, @Nullable CorruptBlockException failure) -> {
                     if (piece == null) {

@@ -187,7 +187,7 @@ final class OverlayHistory {
             boolean begins,
             @Nullable CopyEnd end) {
         DataOp op = LearnerStep.copied(PG, inode, chunk, offset, bytes.length, end, new int[0]);
-        return step(op, new Copy(++steps, begins, end), bytes, null);
+        return step(op, new Copy(++steps, begins, 0, end), bytes, null);
     }
 
     private LoggedOp step(DataOp op, LearnerStep step, byte[] bytes, @Nullable InodeChange change) {

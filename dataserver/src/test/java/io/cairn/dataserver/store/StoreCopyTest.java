@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.data.BlockCrc;
+import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.ChunkId;
@@ -12,6 +13,7 @@ import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.store.ChunkCopy.Run;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.LearnerStore.Rest;
 import io.netty.buffer.Unpooled;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -226,18 +228,26 @@ class StoreCopyTest {
             flush(h);
             flip(h, Arrays.copyOfRange(all, PAGE, 2 * PAGE));
             CompletableFuture<@Nullable CorruptBlockException> failure = new CompletableFuture<>();
-            h.store().readCopy(PG, INODE, 0, 0, 8 * PAGE, (piece, why) -> failure.complete(why));
+            h.store()
+                    .readCopy(
+                            PG,
+                            INODE,
+                            0,
+                            new Rest(0, 0, 0),
+                            8 * PAGE,
+                            (piece, why) -> failure.complete(why));
             CorruptBlockException why = failure.get(30, TimeUnit.SECONDS);
             assertThat(why).isNotNull();
             assertThat(Objects.requireNonNull(why).block()).isEqualTo(1);
         }
     }
 
-    /** Pieces with holes, an end within a hole, and what was there before is gone. */
+    /** An end within what was there, and a piece with nothing. */
     @Test
-    void holesStayHoles() throws Exception {
+    void whatIsNotCopiedStaysUpToTheEnd() throws Exception {
         try (StoreHarness h = open()) {
-            write(h, 0, bytes(8 * PAGE));
+            byte[] before = bytes(8 * PAGE);
+            write(h, 0, before);
             commit(h, 1);
             reset(h, 1, 1, List.of());
             flush(h);
@@ -273,18 +283,12 @@ class StoreCopyTest {
                             List.of(),
                             new int[0],
                             Unpooled.EMPTY_BUFFER));
-            byte[] expected = new byte[length];
+            byte[] expected = Arrays.copyOf(before, length);
             System.arraycopy(content, 0, expected, 2 * PAGE, PAGE);
             for (int again = 0; again < 3; again++) {
                 assertThat(read(h, 0)).isEqualTo(expected);
                 assertThat(h.store().heads(PG, Key.FIRST, 5))
                         .containsExactly(new ContentHead(new Key(INODE, 0), version, 3, length));
-                ChunkCopy back =
-                        LearnerPair.readCopy(h.store(), new ChunkId(INODE, 0), 0, 64 << 10);
-                assertThat(back.runs()).containsExactly(new Run(2 * PAGE, PAGE));
-                assertThat(back.last()).isTrue();
-                assertThat(back.lengthBytes()).isEqualTo(length);
-                back.content().release();
                 if (again == 1) {
                     flush(h);
                     DiskInvariants.check(h.store());
@@ -293,6 +297,67 @@ class StoreCopyTest {
                 h.open();
             }
         }
+    }
+
+    @Test
+    void readsWhatHasChangedAndZerosWhereTheReceiverMayHaveSomething() throws Exception {
+        try (StoreHarness h = open()) {
+            write(h, 0, bytes(PAGE));
+            write(h, 4 * PAGE, bytes(PAGE));
+            commit(h, 2);
+            for (int again = 0; again < 2; again++) {
+                assertThat(runs(h, new Rest(0, 0, 0)))
+                        .containsExactly(new Run(0, PAGE), new Run(4 * PAGE, PAGE));
+                assertThat(runs(h, new Rest(0, 1, 0))).containsExactly(new Run(4 * PAGE, PAGE));
+                assertThat(runs(h, new Rest(0, 1, 2 * PAGE + 1)))
+                        .containsExactly(new Run(PAGE, 2 * PAGE), new Run(4 * PAGE, PAGE));
+                assertThat(runs(h, new Rest(0, 2, 8 * PAGE))).isEmpty();
+                flush(h);
+            }
+        }
+    }
+
+    /** Bytes of it are cut off, and nothing else is done with it, in the log and in the index. */
+    @Test
+    void aBlockThatWasCutHasChanged() throws Exception {
+        try (StoreHarness h = open()) {
+            write(h, 0, bytes(3 * PAGE));
+            commit(h, 1);
+            flush(h);
+            write(h, 5 * PAGE, bytes(PAGE));
+            append(h, 3, 7 * PAGE, new DataOp.Cut(1, 5 * PAGE + 100));
+            commit(h, 3);
+            for (int again = 0; again < 2; again++) {
+                assertThat(runs(h, new Rest(0, 2, 0)))
+                        .containsExactly(new Run(5 * PAGE, PAGE), new Run(7 * PAGE, PAGE));
+                flush(h);
+            }
+            append(h, 4, 6 * PAGE, new DataOp.Cut(2, PAGE + 50));
+            commit(h, 4);
+            for (int again = 0; again < 2; again++) {
+                assertThat(runs(h, new Rest(0, 3, 0)))
+                        .containsExactly(new Run(PAGE, PAGE), new Run(6 * PAGE, PAGE));
+                flush(h);
+            }
+        }
+    }
+
+    /** A page that comes with a cut. */
+    private void append(StoreHarness h, long sequence, int offset, DataOp.Cut cut)
+            throws Exception {
+        CountDownLatch durable = new CountDownLatch(1);
+        long known = cut.sequence();
+        PgLogEntry entry =
+                Ops.write(PG, 1, sequence, INODE, 0, offset, bytes(PAGE), known, List.of(cut));
+        h.store().append(entry, durable::countDown);
+        assertThat(durable.await(30, TimeUnit.SECONDS)).isTrue();
+    }
+
+    private static List<Run> runs(StoreHarness h, Rest rest) throws Exception {
+        ChunkCopy read = LearnerPair.readCopy(h.store(), new ChunkId(INODE, 0), rest, 64 << 10);
+        read.content().release();
+        assertThat(read.last()).isTrue();
+        return read.runs();
     }
 
     @Test

@@ -65,6 +65,7 @@ class StoreCrashTest {
                 h.work(30 + h.random.nextInt(200));
                 h.crash(power);
                 h.open();
+                assertThat(h.store().content().readBecause()).isNull();
                 h.adoptRecovered();
                 h.compareAll();
                 DiskInvariants.check(h.store());

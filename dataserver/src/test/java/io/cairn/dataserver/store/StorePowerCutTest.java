@@ -1,5 +1,7 @@
 package io.cairn.dataserver.store;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -42,6 +44,7 @@ class StorePowerCutTest {
                     h.devices.restorePower();
                 }
                 h.open();
+                assertThat(h.store().content().readBecause()).isNull();
                 h.adoptRecovered();
                 h.compareAll();
                 DiskInvariants.check(h.store());

@@ -128,7 +128,9 @@ final class LogHistory {
         random.nextBytes(payload);
         int[] crcs = BlockCrc.compute(ByteBuffer.wrap(payload), offset);
         DataOp op = LearnerStep.copied(pg(), 7, 2, offset, length, end, crcs);
-        LearnerStep step = new LearnerStep.Copy(number, random.nextBoolean(), end);
+        boolean begins = random.nextBoolean();
+        int cutTo = begins ? random.nextInt(1 << 20) : 0;
+        LearnerStep step = new LearnerStep.Copy(number, begins, cutTo, end);
         return new Logged(op.pg(), 3, last(), op, payload, List.of(), false, step);
     }
 

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
@@ -113,8 +114,8 @@ class WalFormatsTest {
                 new LearnerStep.Reset(7, 0x1122),
                 LearnerStep.none(5),
                 20,
-                "01010000000000000700000000000000000000000000000022110000000000000000"
-                        + "0000000000000000000000000000000000000000000000000000");
+                "02010000000000000700000000000000000000000000000022110000000000000000"
+                        + "000000000000000000000000000000000000000000000000000000000000");
     }
 
     @Test
@@ -123,26 +124,50 @@ class WalFormatsTest {
                 new LearnerStep.Completed(8),
                 LearnerStep.none(5),
                 0,
-                "01020000000000000800000000000000000000000000000000000000000000000000"
-                        + "0000000000000000000000000000000000000000000000000000");
+                "02020000000000000800000000000000000000000000000000000000000000000000"
+                        + "000000000000000000000000000000000000000000000000000000000000");
     }
 
     @Test
     void copiesOfAChunk() {
         CopyEnd end = new CopyEnd(3, 0x0101, 9, 4100);
         assertStep(
-                new LearnerStep.Copy(9, true, end),
+                new LearnerStep.Copy(9, true, 8192, end),
                 LearnerStep.copied(5, 0x1234, 2, 0, 4100, end, new int[] {0x11, 0x22}),
                 4100,
-                "01030300020000000900000000000000341200000000000009000000000000000300"
-                        + "00000000000001010000000000000410000000000000020000001100000022000000");
+                "02030300020000000900000000000000341200000000000009000000000000000300"
+                        + "00000000000001010000000000000410000000000000020000000020000011000000"
+                        + "22000000");
         assertStep(
-                new LearnerStep.Copy(10, false, null),
+                new LearnerStep.Copy(10, false, 0, null),
                 LearnerStep.copied(5, 0x1234, 2, 8192, 4096, null, new int[] {0x33}),
                 4096,
-                "01030000020000000a00000000000000341200000000000000000000000000000000"
+                "02030000020000000a00000000000000341200000000000000000000000000000000"
                         + "00000000000000000000000000000000000000200000"
-                        + "0100000033000000");
+                        + "010000000000000033000000");
+    }
+
+    @Test
+    void theFirstVersionKeptNothing() {
+        String old =
+                "01030300020000000900000000000000341200000000000009000000000000000300"
+                        + "00000000000001010000000000000410000000000000020000001100000022000000";
+        ByteBuffer b = ByteBuffer.wrap(HexFormat.of().parseHex(old));
+        var back = Objects.requireNonNull(LearnerStepFormat.decode(b, 5, 4100));
+        CopyEnd end = new CopyEnd(3, 0x0101, 9, 4100);
+        assertThat(back.step()).isEqualTo(new LearnerStep.Copy(9, true, 0, end));
+        assertThat(back.op().blockCrcs()).containsExactly(0x11, 0x22);
+        for (int i = 0; i < b.limit(); i++) {
+            assertThat(LearnerStepFormat.decode(b.slice(0, i), 5, 4100)).isNull();
+        }
+        String reset =
+                "01010000000000000700000000000000000000000000000022110000000000000000"
+                        + "0000000000000000000000000000000000000000000000000000";
+        back =
+                Objects.requireNonNull(
+                        LearnerStepFormat.decode(
+                                ByteBuffer.wrap(HexFormat.of().parseHex(reset)), 5, 20));
+        assertThat(back.step()).isEqualTo(new LearnerStep.Reset(7, 0));
     }
 
     @Test
@@ -151,8 +176,8 @@ class WalFormatsTest {
                 new LearnerStep.CopyInode(11, true),
                 LearnerStep.copiedInode(5, 0x1234, 6),
                 0,
-                "01040400000000000b00000000000000341200000000000006000000000000000000"
-                        + "0000000000000000000000000000000000000000000000000000");
+                "02040400000000000b00000000000000341200000000000006000000000000000000"
+                        + "000000000000000000000000000000000000000000000000000000000000");
     }
 
     private static void assertStep(LearnerStep step, DataOp op, int payload, String expected) {
@@ -183,7 +208,9 @@ class WalFormatsTest {
         ByteBuffer bad = buffer(good.capacity()).put(0, good, 0, good.capacity());
         bad.put(bit / 8, (byte) (bad.get(bit / 8) ^ 1 << bit % 8));
         var step = LearnerStepFormat.decode(bad, 5, payload);
-        if (step != null && step.step() instanceof LearnerStep.Copy(long _, boolean _, CopyEnd e)) {
+        if (step != null && step.step() instanceof LearnerStep.Copy copy) {
+            CopyEnd e = copy.end();
+            assertThat(copy.cutTo()).isBetween(0, copy.begins() ? 64 << 20 : 0);
             DataOp op = step.op();
             assertThat(op.offset() % 4096).isZero();
             assertThat(op.offset() + op.length())

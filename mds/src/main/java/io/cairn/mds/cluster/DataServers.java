@@ -162,7 +162,7 @@ public final class DataServers {
                 clock.nanos(),
                 0,
                 new ServerLeases.Report(
-                        anew ? List.of() : disks(server.getId()), null, release(request)));
+                        anew ? List.of() : disks(server.getId()), null, null, release(request)));
         if (server.getRecovers() || !wanted.getRecovers()) {
             described.add(server.getId());
         }
@@ -226,7 +226,8 @@ public final class DataServers {
                 HeartbeatReply.newBuilder()
                         .setMapEpoch(map.get().epoch())
                         .setClientsPaused(held.get().pause())
-                        .setRecoveryPaused(held.get().noRecover());
+                        .setRecoveryPaused(held.get().noRecover())
+                        .setNoScrub(held.get().noScrub());
         if (server != null && known && isDescribed(server)) {
             servers.heard(
                     beat.getServer(),
@@ -235,6 +236,7 @@ public final class DataServers {
                     new ServerLeases.Report(
                             beat.getDisksList(),
                             beat.hasPgs() ? beat.getPgs() : null,
+                            beat.hasScrub() ? beat.getScrub() : null,
                             release(request)));
         } else {
             reply.setRegisterAgain(true);

@@ -4,6 +4,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PgReport;
+import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -50,12 +51,17 @@ public final class ServerLeases {
      *
      * @param pgs whose primary is there; null if this leader has not heard of them, as of a server
      *     of an older release
+     * @param scrub of those groups, and of the server's disks; null likewise
      * @param release of Cairn that it runs; empty if this leader has not heard of it, or it does
      *     not say
      */
-    public record Report(List<DiskStatus> disks, @Nullable PgReport pgs, String release) {
+    public record Report(
+            List<DiskStatus> disks,
+            @Nullable PgReport pgs,
+            @Nullable ScrubReport scrub,
+            String release) {
         /** Of a server that was not heard of yet. */
-        public static final Report NONE = new Report(List.of(), null, "");
+        public static final Report NONE = new Report(List.of(), null, null, "");
     }
 
     /**

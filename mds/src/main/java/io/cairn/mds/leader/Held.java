@@ -9,6 +9,7 @@ import io.cairn.mds.proto.ClusterSettings;
  * @param noRebalance no group moves unless a replica of it is on a drained or absent disk
  * @param noDown who is silent is neither marked down nor taken out of in-sync sets
  * @param noRecover no replica is brought up to date
+ * @param noScrub no scrub begins by schedule
  * @param pause what clients read and write waits
  * @param movesPerDisk of groups that move to or from a disk at once: the others serve clients
  *     meanwhile
@@ -18,6 +19,7 @@ public record Held(
         boolean noRebalance,
         boolean noDown,
         boolean noRecover,
+        boolean noScrub,
         boolean pause,
         int movesPerDisk) {
     private static final int MOVES_PER_DISK = 4;
@@ -31,6 +33,7 @@ public record Held(
                 settings.getNoRebalance(),
                 settings.getNoDown(),
                 settings.getNoRecover(),
+                settings.getNoScrub(),
                 settings.getPause(),
                 settings.hasMovesPerDisk() ? settings.getMovesPerDisk() : MOVES_PER_DISK);
     }

@@ -31,6 +31,10 @@ enum LiveSetting {
             "norecover",
             LiveSetting.ON_OR_OFF,
             "While on, no replica is brought up to date; what is missing, or moves, waits."),
+    NO_SCRUB(
+            "noscrub",
+            LiveSetting.ON_OR_OFF,
+            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does."),
     PAUSE("pause", LiveSetting.ON_OR_OFF, "While on, what clients read and write waits."),
     MOVES_PER_DISK(
             "moves.per_disk",
@@ -96,6 +100,7 @@ enum LiveSetting {
             case NO_RECOVER -> change.setNoRecover(isOn(value)).build();
             case PAUSE -> change.setPause(isOn(value)).build();
             case MOVES_PER_DISK -> change.setMovesPerDisk(moves(value)).build();
+            case NO_SCRUB -> change.setNoScrub(isOn(value)).build();
         };
     }
 
@@ -108,6 +113,7 @@ enum LiveSetting {
             case NO_RECOVER -> settings.hasNoRecover();
             case PAUSE -> settings.hasPause();
             case MOVES_PER_DISK -> settings.hasMovesPerDisk();
+            case NO_SCRUB -> settings.hasNoScrub();
         };
     }
 
@@ -123,6 +129,7 @@ enum LiveSetting {
             case NO_REBALANCE -> onOrOff(settings.getNoRebalance());
             case NO_DOWN -> onOrOff(settings.getNoDown());
             case NO_RECOVER -> onOrOff(settings.getNoRecover());
+            case NO_SCRUB -> onOrOff(settings.getNoScrub());
             case PAUSE -> onOrOff(settings.getPause());
             case MOVES_PER_DISK -> Integer.toString(Held.of(settings).movesPerDisk());
         };

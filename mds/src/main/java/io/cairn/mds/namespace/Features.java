@@ -37,9 +37,12 @@ public final class Features {
 
     /**
      * From this level on disks have weights and device classes, what the map has can be removed
-     * from it, and there may be several pools.
+     * from it, there may be several pools, and scrubs can be held back.
      */
     public static final int ELASTIC = 5;
+
+    /** From this level on the members of the group change: every member takes such entries. */
+    public static final int MEMBERSHIP = 5;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
@@ -49,6 +52,7 @@ public final class Features {
                     Map.entry("cairn.ClusterSettings.no_rebalance", RECOVERY),
                     Map.entry("cairn.ClusterSettings.no_down", ELASTIC),
                     Map.entry("cairn.ClusterSettings.no_recover", ELASTIC),
+                    Map.entry("cairn.ClusterSettings.no_scrub", ELASTIC),
                     Map.entry("cairn.ClusterSettings.pause", ELASTIC),
                     Map.entry("cairn.ClusterSettings.moves_per_disk", ELASTIC),
                     Map.entry("cairn.Server.lease_millis", SERVER_LEASES),

@@ -7,6 +7,7 @@ import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.SessionStatus;
@@ -212,8 +213,14 @@ final class Status {
                         .addAllDisks(known.report().disks())
                         .setRelease(known.report().release());
         @Nullable PgReport pgs = known.report().pgs();
-        if (pgs != null && server.getUp()) {
-            status.setPgs(pgs); // of a server that is down it does not hold any more
+        @Nullable ScrubReport scrub = known.report().scrub();
+        if (server.getUp()) { // of one that is down they do not hold any more
+            if (pgs != null) {
+                status.setPgs(pgs);
+            }
+            if (scrub != null) {
+                status.setScrub(scrub);
+            }
         }
         return status.build();
     }
@@ -268,6 +275,7 @@ final class Status {
         warnings.addAll(PlacementRemarks.warnings(held.get()));
         warnings.addAll(InSyncRemarks.warnings(present, dataServers.all()));
         warnings.addAll(DataServerRemarks.warnings(present, dataServers.all()));
+        warnings.addAll(ScrubRemarks.warnings(present, dataServers.all(), held.get().noScrub()));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");

@@ -80,7 +80,10 @@ class InSyncSetsTest {
 
     private void heardOf(int id, DiskStatus... disks) {
         servers.heard(
-                id, now, state.getEpoch(), new ServerLeases.Report(Arrays.asList(disks), null, ""));
+                id,
+                now,
+                state.getEpoch(),
+                new ServerLeases.Report(Arrays.asList(disks), null, null, ""));
     }
 
     private static DiskStatus disk(int id, boolean released) {

@@ -226,7 +226,7 @@ class PlacementTest {
     void aFailedDiskIsReplacedSooner() {
         cluster(4);
         DiskStatus failed = DiskStatus.newBuilder().setDisk(20).setReleased(true).build();
-        reports.put(2, new ServerLeases.Report(List.of(failed), null, ""));
+        reports.put(2, new ServerLeases.Report(List.of(failed), null, null, ""));
         later(0);
         while (step()) {}
         later(TimeUnit.SECONDS.toNanos(50));

@@ -18,6 +18,7 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Role;
+import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.TruncateInodeReply;
 import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.rpc.Advice;
@@ -142,6 +143,10 @@ final class FakeDataServer implements AutoCloseable {
 
     HeartbeatReply heartbeat(long epoch, PgReport pgs) {
         return heartbeat(HeartbeatRequest.newBuilder().setMapEpoch(epoch).setPgs(pgs));
+    }
+
+    HeartbeatReply heartbeat(long epoch, ScrubReport scrub) {
+        return heartbeat(HeartbeatRequest.newBuilder().setMapEpoch(epoch).setScrub(scrub));
     }
 
     private HeartbeatReply heartbeat(HeartbeatRequest.Builder beat) {

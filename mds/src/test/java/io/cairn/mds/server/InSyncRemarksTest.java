@@ -50,7 +50,7 @@ class InSyncRemarksTest {
         DiskStatus disk =
                 DiskStatus.newBuilder().setDisk(10 * server).setCondition(condition).build();
         PgReport pgs = PgReport.newBuilder().setRecovering(recovering).build();
-        heard.put(server, new Known(0, 0, new Report(List.of(disk), pgs, "")));
+        heard.put(server, new Known(0, 0, new Report(List.of(disk), pgs, null, "")));
     }
 
     @Test

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** What data servers report of their placement groups is in the status, and a warning. */
 final class PgWarningsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final String QUICK =
+    static final String QUICK =
             """
             [data_servers]
             lease = "30s"

@@ -244,18 +244,21 @@ final class PlacementRequestsTest {
                             "norebalance",
                             "nodown",
                             "norecover",
+                            "noscrub",
                             "pause",
                             "moves.per_disk");
             assertThat(before.get(1).getValue()).isEqualTo("off");
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
             assertThat(set(group, "norebalance", "on").getSettings(2).getSet()).isTrue();
+            assertThat(set(group, "noscrub", "on").getSettings(3).getValue()).isEqualTo("on");
             group.stop(1);
             group.start(1);
             group.awaitServing();
             assertThat(group.status().getWarningsList())
                     .anyMatch(w -> w.startsWith("noout is on"))
-                    .anyMatch(w -> w.startsWith("norebalance is on"));
+                    .anyMatch(w -> w.startsWith("norebalance is on"))
+                    .anyMatch(w -> w.startsWith("noscrub is on"));
             assertThat(set(group, "noout", "off").getSettings(1).getValue()).isEqualTo("off");
             assertThat(group.status().getWarningsList())
                     .noneMatch(w -> w.startsWith("noout is on"))

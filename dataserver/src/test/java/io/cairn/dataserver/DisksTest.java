@@ -1,0 +1,115 @@
+package io.cairn.dataserver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.cairn.dataserver.disk.KnownDisks;
+import io.cairn.dataserver.ground.DataServerConfig;
+import io.cairn.dataserver.ground.DataServerException;
+import io.cairn.dataserver.pg.ConfiguredDisk;
+import io.cairn.dataserver.store.DiskStore;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class DisksTest {
+    private static final int DISKS = 3;
+
+    @TempDir Path directory;
+    private final List<DataServerConfig.DiskTable> tables = new ArrayList<>();
+    private final Map<Path, MemoryDisk> devices = new ConcurrentHashMap<>();
+
+    @BeforeEach
+    void configure() {
+        for (int i = 0; i < DISKS; i++) {
+            DataServerConfig.DiskTable table = TestCluster.disk(directory.resolve("disk-" + i), 64);
+            tables.add(table);
+            devices.put(table.data(), new MemoryDisk());
+        }
+    }
+
+    /** Each waits until all are being opened. */
+    @Test
+    void disksThatWereThereBeforeAreOpenedTogether() throws Exception {
+        remember();
+        CyclicBarrier all = new CyclicBarrier(DISKS);
+        DiskOpener together =
+                wanted -> {
+                    try {
+                        all.await(30, TimeUnit.SECONDS);
+                    } catch (Exception e) {
+                        throw new DataServerException("alone", e);
+                    }
+                    return store(wanted);
+                };
+        try (Disks disks = open(together)) {
+            assertThat(disks.all())
+                    .extracting(ConfiguredDisk::data)
+                    .containsExactlyElementsOf(
+                            tables.stream().map(DataServerConfig.DiskTable::data).toList());
+            assertThat(disks.opened()).hasSize(DISKS);
+        }
+    }
+
+    @Test
+    void newDisksAreMadeOneAfterTheOther() throws Exception {
+        AtomicInteger atOnce = new AtomicInteger();
+        DiskOpener counting =
+                wanted -> {
+                    assertThat(atOnce.incrementAndGet()).isOne();
+                    DiskStore store = store(wanted);
+                    atOnce.decrementAndGet();
+                    return store;
+                };
+        try (Disks disks = open(counting)) {
+            assertThat(disks.opened()).hasSize(DISKS);
+        }
+        KnownDisks known = KnownDisks.in(directory);
+        assertThat(tables).allSatisfy(t -> assertThat(known.at(t.data())).isNotNull());
+    }
+
+    /** What opens beside a disk by which the start ends is not left open. */
+    @Test
+    void aStartThatEndsClosesEveryDisk() throws Exception {
+        remember();
+        Path first = tables.getFirst().data();
+        AtomicInteger opened = new AtomicInteger();
+        DiskOpener broken =
+                wanted -> {
+                    if (wanted.table().data().equals(first)) {
+                        throw new IllegalStateException("broken");
+                    }
+                    opened.incrementAndGet();
+                    return store(wanted);
+                };
+        assertThatThrownBy(() -> open(broken)).hasRootCauseMessage("broken");
+        assertThat(opened).hasValue(DISKS - 1);
+        devices.values().forEach(d -> d.open().close()); // refused while one is open
+    }
+
+    private Disks open(DiskOpener opener) throws DataServerException {
+        DataServerConfig config = TestCluster.config(directory, List.of(), tables);
+        return Disks.open(config, new UUID(1, 2), opener, (what, e) -> {});
+    }
+
+    private DiskStore store(DiskOpener.Wanted wanted) {
+        return Objects.requireNonNull(devices.get(wanted.table().data())).open();
+    }
+
+    private void remember() throws Exception {
+        KnownDisks known = KnownDisks.in(directory);
+        for (DataServerConfig.DiskTable t : tables) {
+            known.opened(t.data(), UUID.randomUUID());
+        }
+    }
+}

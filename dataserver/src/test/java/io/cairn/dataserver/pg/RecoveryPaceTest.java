@@ -1,0 +1,79 @@
+package io.cairn.dataserver.pg;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import io.cairn.common.config.ByteSize;
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.metrics.OperationTimer;
+import io.cairn.dataserver.ground.DataServerMeter;
+import io.cairn.dataserver.ground.RecoveryConfig;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RecoveryPaceTest {
+    private static final long SECOND = 1_000_000_000L;
+    private static final int MIB = 1 << 20;
+
+    private final OperationTimer clients = Meters.unpublished().timer(DataServerMeter.PREPARE);
+    private long nanos = 77 * SECOND;
+    private final RecoveryPace pace =
+            new RecoveryPace(
+                    new RecoveryConfig(
+                            ByteSize.ofMiB(100), ByteSize.ofMiB(10), Duration.ofMillis(20)),
+                    List.of(clients),
+                    () -> nanos);
+
+    /** Bytes copied in so many seconds, in chunks of a MiB, asked for every 20 ms. */
+    private long copied(int seconds, int clientMillis) {
+        long bytes = 0;
+        for (int tick = 0; tick < 50 * seconds; tick++) {
+            nanos += SECOND / 50;
+            if (clientMillis > 0) {
+                clients.record(clientMillis * 1_000_000L);
+            }
+            while (pace.allows()) {
+                pace.sent(MIB);
+                bytes += MIB;
+            }
+        }
+        return bytes;
+    }
+
+    @Test
+    void takesAllItMayWhereThereAreNoClients() {
+        assertThat(copied(10, 0)).isCloseTo(1000L * MIB, within(20L * MIB));
+    }
+
+    @Test
+    void takesAllItMayWhileClientsAreServedInTime() {
+        assertThat(copied(10, 15)).isCloseTo(1000L * MIB, within(20L * MIB));
+    }
+
+    @Test
+    void yieldsToClientsAndComesBack() {
+        copied(2, 50);
+        assertThat(pace.rate()).isEqualTo(10.0 * MIB);
+        assertThat(copied(10, 50)).as("never less").isCloseTo(100L * MIB, within(10L * MIB));
+        copied(3, 5);
+        assertThat(pace.rate()).isEqualTo(100.0 * MIB);
+        assertThat(copied(10, 5)).isCloseTo(1000L * MIB, within(20L * MIB));
+    }
+
+    /** What was slow while nothing was copied was not slow because of it. */
+    @Test
+    void whatHappenedMeanwhileIsNoReason() {
+        clients.record(10 * SECOND);
+        nanos += 5 * SECOND;
+        assertThat(pace.allows()).isTrue();
+        assertThat(pace.rate()).isEqualTo(100.0 * MIB);
+    }
+
+    /** Time that nobody used is no credit for a burst. */
+    @Test
+    void aPauseIsNoCredit() {
+        nanos += 1000 * SECOND;
+        assertThat(copied(1, 0)).isLessThan(120L * MIB);
+    }
+}
