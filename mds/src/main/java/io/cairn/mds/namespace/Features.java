@@ -37,6 +37,7 @@ public final class Features {
 
     /** From this level on an administrator can hold scrubs back. */
     public static final int SCRUB = 5;
+
     /** From this level on the members of the group change: every member takes such entries. */
     public static final int MEMBERSHIP = 5;
 
