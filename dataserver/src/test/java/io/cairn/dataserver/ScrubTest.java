@@ -19,6 +19,7 @@ import io.cairn.dataserver.wal.Crc;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -166,7 +167,8 @@ class ScrubTest {
                 (index, head, group) -> {
                     try (ChunkIndex.Update update = new ChunkIndex.Update()) {
                         update.removeHead(place.pg, place.inode, place.chunk);
-                        update.putGroup(place.pg, place.inode, place.chunk, 0, new BlockGroup());
+                        update.putGroup(
+                                place.pg, place.inode, place.chunk, 0, group, new BlockGroup());
                         index.apply(update);
                     }
                 });
@@ -202,7 +204,7 @@ class ScrubTest {
         cluster.mds.letMembersLeave();
         Place lacked = onABackup(anyPlace());
         Place stale = new Place(lacked.server, lacked.pg, 1 + lacked.inode % INODES, 1, 0);
-        change(lacked, (index, head, group) -> remove(index, lacked));
+        change(lacked, (index, head, group) -> remove(index, lacked, group));
         change(stale, (index, head, group) -> makeOlder(index, stale, head));
         assertThat(differences(scrubAll(false))).hasSize(2);
         for (int i = 0; i < 100; i++) {
@@ -225,7 +227,7 @@ class ScrubTest {
         Place primary =
                 new Place(
                         cluster.primary(place.pg), place.pg, place.inode, place.chunk, place.block);
-        change(primary, (index, head, group) -> remove(index, place));
+        change(primary, (index, head, group) -> remove(index, place, group));
         for (int round = 0; round < 3; round++) {
             assertThat(differences(scrubAll(true)))
                     .hasSize(2)
@@ -246,9 +248,11 @@ class ScrubTest {
                     random.nextBytes(other);
                     long location = group.location(place.block);
                     overwrite(place.server, location * PAGE, other);
-                    group.set(place.block, location, Crc.of(ByteBuffer.wrap(other), 0, PAGE));
+                    int crc = Crc.of(ByteBuffer.wrap(other), 0, PAGE);
+                    BlockGroup changed = group.copy();
+                    changed.set(place.block, location, crc, group.changed(place.block));
                     try (ChunkIndex.Update update = new ChunkIndex.Update()) {
-                        update.putGroup(place.pg, place.inode, place.chunk, 0, group);
+                        update.putGroup(place.pg, place.inode, place.chunk, 0, group, changed);
                         index.apply(update);
                     }
                 });
@@ -403,6 +407,7 @@ class ScrubTest {
     private void change(Place place, Change change) throws Exception {
         cluster.kill(place.server);
         try (ChunkIndex index = cluster.index(place.server)) {
+            index.openContent(Files.size(dataFile(place.server)) / PAGE);
             ChunkIndex.Stored stored = index.readAll(place.pg, place.inode, place.chunk);
             change.apply(index, Objects.requireNonNull(stored.head()), stored.group(0));
             index.flush();
@@ -411,10 +416,10 @@ class ScrubTest {
         cluster.server(place.server).registered().get();
     }
 
-    private static void remove(ChunkIndex index, Place place) {
+    private static void remove(ChunkIndex index, Place place, BlockGroup group) {
         try (ChunkIndex.Update update = new ChunkIndex.Update()) {
             update.removeHead(place.pg, place.inode, place.chunk);
-            update.putGroup(place.pg, place.inode, place.chunk, 0, new BlockGroup());
+            update.putGroup(place.pg, place.inode, place.chunk, 0, group, new BlockGroup());
             index.apply(update);
         }
     }
