@@ -54,11 +54,6 @@ public final class MetaClient {
         }
 
         @Override
-        public boolean isWaiting() {
-            return mutations.isWaiting() || queries.isWaiting();
-        }
-
-        @Override
         public SessionTraffic.Unanswered ended() {
             return new Lost(mutations.ended(), List.of());
         }

@@ -124,11 +124,6 @@ class MdsLinkTest {
         public void answered(HeartbeatReply reply) {}
 
         @Override
-        public List<String> metadataServers() {
-            return List.of();
-        }
-
-        @Override
         public long mapEpoch() {
             return 0;
         }

@@ -4,8 +4,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether a leader may answer reads without asking anybody: a majority of the group was in
@@ -24,18 +22,10 @@ import org.jspecify.annotations.Nullable;
 public final class LeaderLease {
     static final double NEW_LEADER_FACTOR = 1.02;
 
+    private final int others;
     private final long bornNanos;
-
-    /** When leases of earlier leaders are over. */
-    private final long earlierOverNanos;
-
+    private final long servingFromNanos;
     private final Map<Integer, Long> lastGranted = new HashMap<>();
-
-    /** Members of the group besides this one. */
-    private volatile int others;
-
-    /** Their ids; null: whoever grants is one. */
-    private @Nullable Set<Integer> voters;
 
     /** The group's, or less while a shorter one is being agreed on. */
     private volatile long leaseNanos;
@@ -55,18 +45,8 @@ public final class LeaderLease {
         this.others = groupSize - 1;
         this.leaseNanos = leaseNanos;
         this.bornNanos = bornNanos;
-        this.earlierOverNanos = bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
-    }
-
-    /**
-     * The group is this member and these from now on; grants of others count once they are of it.
-     * It differs from the one before by one member at most: any majority of one meets any of the
-     * other, so the lease holds for both.
-     */
-    public synchronized void voters(Set<Integer> others) {
-        this.voters = Set.copyOf(others);
-        this.others = others.size();
-        count();
+        this.servingFromNanos =
+                others == 0 ? bornNanos : bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
     }
 
     /** How long reads may be answered after a majority was last with this leader. */
@@ -90,19 +70,11 @@ public final class LeaderLease {
      */
     public synchronized void granted(int member, long sentNanos) {
         lastGranted.merge(member, sentNanos, (a, b) -> b - a > 0 ? b : a);
-        count();
-    }
-
-    private void count() {
         int needed = (others + 1) / 2;
-        long[] times =
-                lastGranted.entrySet().stream()
-                        .filter(e -> isVoter(e.getKey()))
-                        .mapToLong(Map.Entry::getValue)
-                        .toArray();
-        if (needed == 0 || times.length < needed) {
+        if (lastGranted.size() < needed) {
             return;
         }
+        long[] times = lastGranted.values().stream().mapToLong(Long::longValue).toArray();
         long base = times[0];
         long[] ages = Arrays.stream(times).map(t -> t - base).sorted().toArray();
         // The needed-th latest: with this member itself, a majority was there after it.
@@ -111,10 +83,6 @@ public final class LeaderLease {
             majoritySince = since;
             everMajority = true;
         }
-    }
-
-    private boolean isVoter(int member) {
-        return voters == null || voters.contains(member);
     }
 
     /** When the last ping was sent that the member answered; empty if it has answered none. */
@@ -130,8 +98,7 @@ public final class LeaderLease {
     synchronized boolean confirmedWithout(int member, long sinceNanos) {
         long confirmed =
                 lastGranted.entrySet().stream()
-                        .filter(e -> e.getKey() != member && isVoter(e.getKey()))
-                        .filter(e -> e.getValue() - sinceNanos > 0)
+                        .filter(e -> e.getKey() != member && e.getValue() - sinceNanos > 0)
                         .count();
         return confirmed >= (others + 1) / 2;
     }
@@ -153,6 +120,6 @@ public final class LeaderLease {
 
     /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
     public long servingFromNanos() {
-        return others == 0 ? bornNanos : earlierOverNanos;
+        return servingFromNanos;
     }
 }

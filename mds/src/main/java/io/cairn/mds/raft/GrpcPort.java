@@ -20,9 +20,7 @@ final class GrpcPort implements ServerInterceptor {
             Set.of(
                     RaftServerProtocolServiceGrpc.getRequestVoteMethod().getFullMethodName(),
                     RaftServerProtocolServiceGrpc.getAppendEntriesMethod().getFullMethodName(),
-                    RaftServerProtocolServiceGrpc.getInstallSnapshotMethod().getFullMethodName(),
-                    RaftServerProtocolServiceGrpc.getStartLeaderElectionMethod()
-                            .getFullMethodName());
+                    RaftServerProtocolServiceGrpc.getInstallSnapshotMethod().getFullMethodName());
 
     private final RaftPort port;
 

@@ -11,7 +11,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -25,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * member that it belongs to, so that data of another one is never used by mistake; it also keeps
  * the administrator's word until the member votes (docs/formats/mds-directory.md).
  *
- * <p>Opened and closed by one thread; any thread records.
+ * <p>Opened and closed by one thread; the record is written by one thread at a time.
  */
 public final class MemberDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MemberDirectory.class);
@@ -38,20 +37,11 @@ public final class MemberDirectory implements AutoCloseable {
     private static final String WORD = "word";
     private static final String NEW_CLUSTER = "new-cluster";
     private static final String JOIN = "join";
-    private static final String REMOVED = "removed";
-    private static final String GROUP = "group";
-    private static final String MEMBERS = "members";
 
     private final MetaLogConfig config;
     private final Path root;
     private final FileChannel lockFile;
     private final VotingRight.State atStart;
-
-    /** What the file says of the right to vote, null of one that votes. */
-    private @Nullable String word;
-
-    /** The group as the log has it, where that is another one than was configured. */
-    private @Nullable String members;
 
     private MemberDirectory(MetaLogConfig config, FileChannel lockFile, StartWord word)
             throws IOException {
@@ -105,30 +95,8 @@ public final class MemberDirectory implements AutoCloseable {
     }
 
     /** Notes whether it has; durable when this returns. */
-    synchronized void record(VotingRight.State state) throws IOException {
-        word =
-                switch (state) {
-                    case NEW -> NEW_CLUSTER;
-                    case JOINING -> JOIN;
-                    case VOTING -> null; // no word is needed any more
-                };
-        write(identity());
-    }
-
-    /** Notes whom the log names as the group: the configuration may name these from now on too. */
-    synchronized void record(Collection<MetaLogConfig.Member> group) throws IOException {
-        String text = text(group);
-        @Nullable String other = text.equals(text(config.members())) ? null : text;
-        if (!Objects.equals(other, members)) {
-            members = other;
-            write(identity());
-        }
-    }
-
-    /** Notes that this member was removed from its group: it does not start again. */
-    synchronized void recordRemoved() throws IOException {
-        word = REMOVED;
-        write(identity());
+    void record(VotingRight.State state) throws IOException {
+        write(identity(state));
     }
 
     Path raft() {
@@ -184,8 +152,6 @@ public final class MemberDirectory implements AutoCloseable {
             return state;
         }
         Map<String, String> found = read(file());
-        members = found.get(MEMBERS);
-        this.word = found.get(WORD);
         VotingRight.State before = check(found);
         VotingRight.State state = told(word, before);
         if (state != before || !sameGroup(found)) {
@@ -245,32 +211,24 @@ public final class MemberDirectory implements AutoCloseable {
                             + ", this version knows "
                             + FORMAT);
         }
-        Map<String, String> wanted = identity();
+        Map<String, String> wanted = identity(VotingRight.State.VOTING);
         refuseOther(found, wanted, "cluster", "belongs to another cluster:");
         refuseOther(found, wanted, "member", "belongs to another member:");
-        if (config.members().size() > 1 && !text(config.members()).equals(members)) {
+        if (config.members().size() > 1) {
             // The addresses are in the Raft log as well; the log's would win.
-            refuseOther(found, wanted, GROUP, "was made for another group of members:");
+            refuseOther(found, wanted, "group", "was made for another group of members:");
         }
-        @Nullable String said = found.get(WORD);
-        if (said == null) {
+        @Nullable String word = found.get(WORD);
+        if (word == null) {
             refuseWithoutLog();
             return VotingRight.State.VOTING;
         }
-        return switch (said) {
-            case REMOVED ->
-                    throw new MemberRefusedException(
-                            root
-                                    + " is of member "
-                                    + config.memberId()
-                                    + ", which was removed from its group: to use this server again,"
-                                    + " empty the directory, start it with --join, and add it with"
-                                    + " 'cairn mds add'");
+        return switch (word) {
             case NEW_CLUSTER -> VotingRight.State.NEW;
             case JOIN -> VotingRight.State.JOINING;
             default ->
                     throw new MemberRefusedException(
-                            file() + " says neither new-cluster nor join: " + said);
+                            file() + " says neither new-cluster nor join: " + word);
         };
     }
 
@@ -287,29 +245,26 @@ public final class MemberDirectory implements AutoCloseable {
     }
 
     private boolean sameGroup(Map<String, String> found) {
-        return Objects.equals(found.get(GROUP), text(config.members()));
+        return Objects.equals(found.get("group"), identity(VotingRight.State.VOTING).get("group"));
     }
 
-    private Map<String, String> identity() {
+    private Map<String, String> identity(VotingRight.State state) {
         Map<String, String> lines = new LinkedHashMap<>();
         lines.put("format", FORMAT);
         lines.put("cluster", config.clusterId().toString());
         lines.put("member", Integer.toString(config.memberId()));
-        lines.put(GROUP, text(config.members()));
-        if (members != null) {
-            lines.put(MEMBERS, members);
-        }
-        if (word != null) {
-            lines.put(WORD, word);
+        lines.put(
+                "group",
+                config.members().stream()
+                        .map(m -> m.id() + "=" + m.raftAddress())
+                        .sorted()
+                        .collect(Collectors.joining(",")));
+        switch (state) {
+            case NEW -> lines.put(WORD, NEW_CLUSTER);
+            case JOINING -> lines.put(WORD, JOIN);
+            case VOTING -> {} // no word is needed any more
         }
         return lines;
-    }
-
-    private static String text(Collection<MetaLogConfig.Member> group) {
-        return group.stream()
-                .map(m -> m.id() + "=" + m.raftAddress())
-                .sorted()
-                .collect(Collectors.joining(","));
     }
 
     private void refuseOther(
