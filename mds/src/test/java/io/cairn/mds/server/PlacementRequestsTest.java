@@ -251,7 +251,7 @@ final class PlacementRequestsTest {
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
             assertThat(set(group, "norebalance", "on").getSettings(2).getSet()).isTrue();
-            assertThat(set(group, "noscrub", "on").getSettings(3).getValue()).isEqualTo("on");
+            assertThat(set(group, "noscrub", "on").getSettings(7).getValue()).isEqualTo("on");
             group.stop(1);
             group.start(1);
             group.awaitServing();
