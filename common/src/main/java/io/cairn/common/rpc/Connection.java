@@ -29,6 +29,9 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     /** A half-received frame that grew by so much is not standing still. */
     private static final long PROGRESS_BYTES = 16 << 10;
 
+    /** After so long without a frame a connection holds no memory for the next one. */
+    private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     final RpcOptions options;
     final InetSocketAddress address;
     private final Channel channel;
@@ -48,6 +51,8 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     private long stalledAtFrame;
     private int stalledAtBytes;
     private long stalledSinceNanos;
+    private boolean idleCheckScheduled;
+    private long idleAtFrame;
 
     Connection(Channel channel, InetSocketAddress address, RpcOptions options) {
         this.channel = channel;
@@ -110,6 +115,22 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     @Override
     public void channelReadComplete(ChannelHandlerContext ctx) {
         noteProgress();
+        if (!idleCheckScheduled) {
+            scheduleIdleCheck();
+        }
+    }
+
+    private void scheduleIdleCheck() {
+        idleCheckScheduled = true;
+        idleAtFrame = receiver.frames();
+        var _ = loop().schedule(this::checkIdle, IDLE_NANOS, TimeUnit.NANOSECONDS);
+    }
+
+    private void checkIdle() {
+        idleCheckScheduled = false;
+        if (!closing && (receiver.frames() != idleAtFrame || !receiver.releaseIfIdle())) {
+            scheduleIdleCheck();
+        }
     }
 
     /** After frames may have been received or delivered: is half of one left, since when? */
@@ -246,16 +267,29 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
             return;
         }
         int payloadLength = payload.readableBytes();
-        if (traffic != null) {
-            traffic.sent(frame.readableBytes() + payloadLength);
-        }
         sender.seal(frame, kind, method, requestId, word, payloadLength);
-        var _ = channel.write(frame, channel.voidPromise());
+        send(frame);
         if (payloadLength > 0) {
-            var _ = channel.write(payload, channel.voidPromise());
+            send(payload);
         } else {
             payload.release();
         }
+    }
+
+    /** As {@link #write}, of a whole frame whose header is filled in. */
+    final void writeSealed(ByteBuf frame) {
+        if (open()) {
+            send(frame);
+        } else {
+            frame.release();
+        }
+    }
+
+    private void send(ByteBuf bytes) {
+        if (traffic != null) {
+            traffic.sent(bytes.readableBytes());
+        }
+        var _ = channel.write(bytes, channel.voidPromise());
         if (!flushRequested) {
             flushRequested = true;
             loop().execute(flushTask);

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * Cuts a connection's byte stream into frames without copying. Small frames are slices of a shared
  * receive chunk that is filled until it is full; a frame that does not fit into it gets a buffer of
  * exactly its size, and as the connection's receive-buffer allocator this class has the socket read
- * straight into it. On the connection's event loop only.
+ * straight into it. Whoever owns it says when nothing has come for a while ({@link
+ * #releaseIfIdle}): then it holds no memory. On the connection's event loop only.
  */
 final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     /** Fits the allocator's per-thread cache. */
@@ -19,7 +20,6 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
 
     private static final int MIN_READ_BYTES = 4 << 10;
     private static final int MAX_READS_PER_TURN = 16;
-    private static final int SCRATCH_BYTES = 1024;
 
     /** Receives what a connection's stream consists of. */
     interface Sink {
@@ -46,7 +46,6 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     private final ByteBufAllocator allocator;
     private final Sink sink;
     private final byte[] header = new byte[FrameFormat.HEADER_LENGTH];
-    private final byte[] scratch = new byte[SCRATCH_BYTES];
     private final CRC32C crc = new CRC32C();
     private int maxBodyBytes;
 
@@ -162,6 +161,20 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
         return body == null ? 0 : body.writerIndex();
     }
 
+    /**
+     * Gives back the memory for the next frames, unless it has some of one, or one of it is alive.
+     *
+     * @return whether none is held
+     */
+    boolean releaseIfIdle() {
+        @Nullable ByteBuf held = chunk;
+        if (held != null && !held.isReadable() && held.refCnt() == 1) {
+            held.release();
+            chunk = null;
+        }
+        return chunk == null;
+    }
+
     /** Delivers nothing more, except a frame that has its own buffer; the socket should rest. */
     void pause() {
         paused = true;
@@ -261,7 +274,7 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
     private void frame(ByteBuf from, int start) {
         int headLength = FrameFormat.headLength(header);
         int payloadLength = FrameFormat.bodyLength(header) - headLength;
-        if (headCrc(from, start, headLength) != FrameFormat.headCrc(header)) {
+        if (HeadCrc.of(from, start, headLength, crc) != FrameFormat.headCrc(header)) {
             violation("head checksum is wrong");
             return;
         }
@@ -273,20 +286,6 @@ final class FrameReceiver extends DefaultMaxMessagesRecvByteBufAllocator {
                         : from.retainedSlice(start + headLength, payloadLength);
         frames++;
         sink.frame(header, head, payload);
-    }
-
-    private int headCrc(ByteBuf from, int start, int length) {
-        if (length == 0) {
-            return 0;
-        }
-        crc.reset();
-        if (length <= SCRATCH_BYTES) {
-            from.getBytes(start, scratch, 0, length);
-            crc.update(scratch, 0, length);
-        } else {
-            crc.update(from.nioBuffer(start, length));
-        }
-        return (int) crc.getValue();
     }
 
     private void violation(String reason) {

@@ -14,10 +14,7 @@ import java.util.zip.CRC32C;
  * connection; {@code seal} on its event loop only.
  */
 final class FrameSender {
-    private static final int SCRATCH_BYTES = 1024;
-
     private final byte[] header = new byte[FrameFormat.HEADER_LENGTH];
-    private final byte[] scratch = new byte[SCRATCH_BYTES];
     private final CRC32C crc = new CRC32C();
 
     /** Any thread. */
@@ -56,20 +53,9 @@ final class FrameSender {
     /** Fills in the header of a frame made by withHead. */
     void seal(ByteBuf frame, int kind, int method, long requestId, int word, int payloadLength) {
         int headLength = frame.writerIndex() - FrameFormat.HEADER_LENGTH;
-        int headCrc = headLength == 0 ? 0 : headCrc(frame, headLength);
+        int headCrc = HeadCrc.of(frame, FrameFormat.HEADER_LENGTH, headLength, crc);
         FrameFormat.encode(
                 header, kind, method, requestId, word, headLength, headCrc, payloadLength, crc);
         frame.setBytes(0, header);
-    }
-
-    private int headCrc(ByteBuf frame, int length) {
-        crc.reset();
-        if (length <= SCRATCH_BYTES) {
-            frame.getBytes(FrameFormat.HEADER_LENGTH, scratch, 0, length);
-            crc.update(scratch, 0, length);
-        } else {
-            crc.update(frame.nioBuffer(FrameFormat.HEADER_LENGTH, length));
-        }
-        return (int) crc.getValue();
     }
 }

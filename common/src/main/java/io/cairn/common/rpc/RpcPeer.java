@@ -14,6 +14,9 @@ public interface RpcPeer {
     /** Sends a one-way message; lost without notice when the connection is gone. */
     void push(int method, MessageLite head);
 
+    /** As {@link #push(int, MessageLite)}, of what many peers are sent. */
+    void push(Broadcast message);
+
     /** False once the connection is closed. */
     boolean connected();
 

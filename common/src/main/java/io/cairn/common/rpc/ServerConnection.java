@@ -285,6 +285,21 @@ final class ServerConnection extends Connection implements RpcPeer, ReceiveBudge
         }
     }
 
+    @Override
+    public void push(Broadcast message) {
+        if (connected) {
+            enqueue(new SharedPush(message.frame()));
+        }
+    }
+
+    /** Before something is pushed. */
+    private void closeUnlessRead() {
+        if (queuedBytes() > options.maxQueuedBytes()) {
+            closeBecause("does not read: " + queuedBytes() + " bytes wait to be sent to it");
+        }
+        traffic().oneWay();
+    }
+
     private static final class Push extends Outbound {
         private final int method;
         private final ByteBuf frame;
@@ -296,12 +311,27 @@ final class ServerConnection extends Connection implements RpcPeer, ReceiveBudge
 
         @Override
         void writeTo(ServerConnection to) {
-            if (to.queuedBytes() > to.options.maxQueuedBytes()) {
-                to.closeBecause(
-                        "does not read: " + to.queuedBytes() + " bytes wait to be sent to it");
-            }
-            to.traffic().oneWay();
+            to.closeUnlessRead();
             to.write(FrameFormat.KIND_ONE_WAY, method, 0, 0, frame, Unpooled.EMPTY_BUFFER);
+        }
+
+        @Override
+        void discard() {
+            frame.release();
+        }
+    }
+
+    private static final class SharedPush extends Outbound {
+        private final ByteBuf frame;
+
+        SharedPush(ByteBuf frame) {
+            this.frame = frame;
+        }
+
+        @Override
+        void writeTo(ServerConnection to) {
+            to.closeUnlessRead();
+            to.writeSealed(frame);
         }
 
         @Override

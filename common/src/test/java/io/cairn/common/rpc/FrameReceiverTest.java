@@ -75,6 +75,25 @@ class FrameReceiverTest implements FrameReceiver.Sink {
     }
 
     @Test
+    void whoIsIdleHoldsNoMemoryUnlessAFrameIsNotThereOrNotDoneWith() {
+        byte[] frame = frame(new byte[] {1}, new byte[] {2, 3});
+        keep = 1;
+        feedInPlace(frame, 0, frame.length);
+        assertThat(receiver.releaseIfIdle()).as("its payload is kept").isFalse();
+        kept.remove().release();
+        assertThat(receiver.releaseIfIdle()).isTrue();
+        assertThat(allocator.metric().usedDirectMemory()).isZero();
+
+        feedInPlace(frame, 0, 17);
+        assertThat(receiver.releaseIfIdle()).as("half a header").isFalse();
+        feedInPlace(frame, 17, frame.length);
+        kept.remove().release();
+        assertThat(receiver.releaseIfIdle()).isTrue();
+        assertThat(bodies).hasSize(2).last().isEqualTo(new byte[] {1, 2, 3});
+        assertThat(violations).isEmpty();
+    }
+
+    @Test
     void everySplitOfTwoFrames() {
         byte[] one = frame(new byte[] {1, 2, 3}, new byte[] {4, 5});
         byte[] both = Arrays.copyOf(one, 2 * one.length);

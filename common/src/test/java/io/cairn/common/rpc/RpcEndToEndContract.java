@@ -179,7 +179,8 @@ abstract class RpcEndToEndContract {
                             RpcStatus.fail(Errno.ENOSPC, Advice.REFRESH_MAP, "no room für dich"));
             case PUSH_ME -> {
                 for (int i = 0; i < 100; i++) {
-                    request.peer().push(PUSHED, message(i));
+                    request.peer().push(PUSHED, message(2 * i));
+                    request.peer().push(new Broadcast(PUSHED, message(2 * i + 1)));
                 }
                 request.reply(message(100));
             }
@@ -237,7 +238,27 @@ abstract class RpcEndToEndContract {
                 (from, head) ->
                         received.add(Heads.parse(GetAttrRequest.parser(), head).getInode()));
         call(client.channel(server(0).localAddress()), PUSH_ME, message(1));
-        assertThat(List.copyOf(received)).hasSize(100).isSorted();
+        assertThat(List.copyOf(received)).hasSize(200).isSorted();
+    }
+
+    @Test
+    void whatIsForManyIsEncodedOnceAndOutlivesTheConnections() throws IOException {
+        Broadcast message = new Broadcast(PUSHED, message(7));
+        RpcServer server = server(0);
+        for (int i = 0; i < 3; i++) {
+            RpcClient client = client();
+            Queue<Long> received = new ConcurrentLinkedQueue<>();
+            client.onPush(
+                    PUSHED,
+                    (from, head) ->
+                            received.add(Heads.parse(GetAttrRequest.parser(), head).getInode()));
+            call(client.channel(server.localAddress()), ECHO, message(1));
+            server.peers().forEach(peer -> peer.push(message));
+            await().until(() -> List.copyOf(received).equals(List.of(7L)));
+            client.close();
+            await().until(() -> server.peers().isEmpty());
+        }
+        assertThat(message.frame().readableBytes()).isEqualTo(message.lengthBytes());
     }
 
     @Test
