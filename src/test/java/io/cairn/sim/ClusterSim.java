@@ -12,7 +12,6 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.dataserver.replication.PgMembers;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.List;
@@ -137,7 +136,7 @@ final class ClusterSim {
                                 .setCapacityBytes(1 << 30));
             }
         }
-        List<List<Integer>> table = PgPlanner.plan(MapState.of(map.build()), pool);
+        List<List<Integer>> table = PgPlanner.plan(ClusterMap.of(map.build()), pool);
         for (int i = 0; i < PGS; i++) {
             map.addPgs(
                     PlacementGroup.newBuilder()

@@ -5,7 +5,6 @@ import static io.cairn.sim.Simulation.MILLI;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.map.MapChecks;
-import io.cairn.mds.map.MapState;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +26,6 @@ final class SimRaft {
     private final Map<Long, Long> evictions = new TreeMap<>();
     private final Map<Long, Integer> deletions = new TreeMap<>();
     private final List<Entry> pending = new ArrayList<>();
-    private MapState state;
     private ClusterMap map;
     private long term;
     private long lastElection;
@@ -47,7 +45,6 @@ final class SimRaft {
 
     SimRaft(ClusterSim cluster, MapUpdate first) {
         this.cluster = cluster;
-        state = MapState.of(first);
         map = ClusterMap.of(first);
     }
 
@@ -167,7 +164,7 @@ final class SimRaft {
                 by,
                 inTerm,
                 () -> {
-                    if (state.epoch() != update.getBaseEpoch()) {
+                    if (map.epoch() != update.getBaseEpoch()) {
                         return again;
                     }
                     apply(update);
@@ -214,13 +211,12 @@ final class SimRaft {
     }
 
     private void apply(MapUpdate update) {
-        @Nullable String objection = MapChecks.objection(state, update);
+        @Nullable String objection = MapChecks.objection(map, update);
         if (objection != null) {
             throw new AssertionError("the map cannot become so: " + objection);
         }
         ClusterMap before = map;
-        state = state.with(update);
-        map = ClusterMap.of(state.toUpdate());
+        map = map.with(update);
         cluster.checkLeases();
         update.getRefusedSessionsList().forEach(s -> evictions.put(s, map.epoch()));
         @Nullable SimMdsMember leader = leader();

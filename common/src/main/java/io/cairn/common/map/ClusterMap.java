@@ -8,71 +8,185 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.common.rpc.RpcAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
-import java.util.SortedMap;
+import java.util.Map;
+import java.util.NavigableSet;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The cluster map at one epoch, made for the questions of the data path: who is the primary of a
  * PG, is a session refused. Immutable; a newer map is another object, so one read of a volatile
- * field gives a consistent view. Any thread.
+ * field gives a consistent view. It shares with the map before what the increment between them does
+ * not change: an epoch costs what changes, not what the map has. Any thread.
  */
 public final class ClusterMap {
     /** What everybody knows before the first map: nothing, epoch 0. */
-    public static final ClusterMap EMPTY = new ClusterMap(new MapBuilder());
+    public static final ClusterMap EMPTY = new ClusterMap();
 
     private final ByteString clusterId;
     private final long epoch;
     private final long sessionFloor;
-    private final SortedMap<Integer, Server> servers;
-    private final SortedMap<Integer, Disk> disks;
-    private final SortedMap<Integer, Pool> pools;
+    private final IdTable<Server> servers;
+    private final IdTable<Disk> disks;
+    private final IdTable<Pool> pools;
+
+    /** By pool id; none of a removed pool. */
+    private final IdTable<PgTable> tables;
+
+    /** Every disk whose server is known, by its id. */
+    private final IdTable<PrimaryDisk> primaries;
+
     private final List<MdsMember> mds;
     private final long[] refused;
-    private final @Nullable PoolTable[] tables;
+
+    /** Made when it is first asked for. */
+    private volatile @Nullable List<PlacementGroup> allPgs;
 
     /** PGs of one pool by index. */
-    private record PoolTable(@Nullable PlacementGroup[] pgs, @Nullable PrimaryDisk[] primaries) {}
+    private record PgTable(int pgCount, IdTable<PlacementGroup> pgs) {}
 
-    ClusterMap(MapBuilder from) {
-        clusterId = from.clusterId;
-        epoch = from.epoch;
-        sessionFloor = from.sessionFloor;
-        servers = new TreeMap<>(from.servers);
-        disks = new TreeMap<>(from.disks);
-        pools = new TreeMap<>(from.pools);
-        mds = List.copyOf(from.mds);
-        refused = from.refused.stream().mapToLong(Long::longValue).toArray();
-        int lastPool = pools.isEmpty() ? 0 : pools.lastKey();
-        tables = new @Nullable PoolTable[lastPool + 1];
-        for (Pool pool : pools()) {
-            tables[pool.getId()] =
-                    new PoolTable(
-                            new @Nullable PlacementGroup[pool.getPgCount()],
-                            new @Nullable PrimaryDisk[pool.getPgCount()]);
-        }
-        var primaries = new PrimaryDisks(servers);
-        for (PlacementGroup pg : from.pgs.values()) {
-            fill(pg, primaries);
-        }
+    private ClusterMap() {
+        clusterId = ByteString.EMPTY;
+        epoch = 0;
+        sessionFloor = 0;
+        servers = IdTable.empty();
+        disks = IdTable.empty();
+        pools = IdTable.empty();
+        tables = IdTable.empty();
+        primaries = IdTable.empty();
+        mds = List.of();
+        refused = new long[0];
     }
 
-    private void fill(PlacementGroup pg, PrimaryDisks primaries) {
-        PoolTable table = table(pg.getPg());
-        int index = PgHash.indexOf(pg.getPg());
-        if (table == null || index >= table.pgs.length) {
-            throw new IllegalArgumentException("map has PG " + pg.getPg() + " but not its pool");
+    private ClusterMap(ClusterMap base, MapUpdate update) {
+        clusterId = update.getClusterId().isEmpty() ? base.clusterId : update.getClusterId();
+        epoch = update.getEpoch();
+        sessionFloor = Math.max(base.sessionFloor, update.getSessionFloor());
+        IdTable.Edit<Server> serverEdit = base.servers.edit();
+        update.getServersList().forEach(s -> serverEdit.put(s.getId(), s));
+        servers = serverEdit.done();
+        IdTable.Edit<Disk> diskEdit = base.disks.edit();
+        update.getDisksList().forEach(d -> diskEdit.put(d.getId(), d));
+        disks = diskEdit.done();
+        IdTable.Edit<Pool> poolEdit = base.pools.edit();
+        update.getPoolsList().forEach(p -> poolEdit.put(checked(p).getId(), p));
+        pools = poolEdit.done();
+        tables = tables(base.tables, update);
+        primaries = primaries(base, update);
+        mds = update.getMdsCount() == 0 ? base.mds : List.copyOf(update.getMdsList());
+        refused = refused(base.refused, update);
+    }
+
+    private static Pool checked(Pool pool) {
+        if (pool.getId() < 1 || pool.getId() > PgHash.MAX_POOL) {
+            throw new IllegalArgumentException("pool id " + pool.getId());
         }
-        table.pgs[index] = pg;
-        @Nullable Disk disk = disks.get(primaryOf(pg));
-        table.primaries[index] = disk == null ? null : primaries.of(disk);
+        if (pool.getPgCount() < 1 || pool.getPgCount() > PgHash.MAX_PGS) {
+            throw new IllegalArgumentException("pool of " + pool.getPgCount() + " PGs");
+        }
+        return pool;
+    }
+
+    private static IdTable<PgTable> tables(IdTable<PgTable> base, MapUpdate update) {
+        IdTable.Edit<PgTable> edit = base.edit();
+        for (Pool pool : update.getPoolsList()) {
+            @Nullable PgTable before = base.get(pool.getId());
+            if (pool.getRemoved()) {
+                edit.put(pool.getId(), null);
+            } else if (before == null || before.pgCount != pool.getPgCount()) {
+                edit.put(pool.getId(), new PgTable(pool.getPgCount(), kept(before, pool)));
+            }
+        }
+        Map<Integer, List<PlacementGroup>> byPool = new TreeMap<>();
+        for (PlacementGroup pg : update.getPgsList()) {
+            byPool.computeIfAbsent(PgHash.poolOf(pg.getPg()), _ -> new ArrayList<>()).add(pg);
+        }
+        IdTable<PgTable> withPools = edit.done();
+        IdTable.Edit<PgTable> filled = withPools.edit();
+        byPool.forEach((pool, pgs) -> filled.put(pool, filled(withPools.get(pool), pgs)));
+        return filled.done();
+    }
+
+    /** The PGs of a pool whose number of PGs is another one now. */
+    private static IdTable<PlacementGroup> kept(@Nullable PgTable before, Pool pool) {
+        return before == null
+                ? IdTable.empty()
+                : filled(new PgTable(pool.getPgCount(), IdTable.empty()), before.pgs.values()).pgs;
+    }
+
+    private static PgTable filled(@Nullable PgTable table, List<PlacementGroup> pgs) {
+        IdTable.Edit<PlacementGroup> edit =
+                table == null ? IdTable.<PlacementGroup>empty().edit() : table.pgs.edit();
+        for (PlacementGroup pg : pgs) {
+            int index = PgHash.indexOf(pg.getPg());
+            if (table == null || index >= table.pgCount) {
+                throw new IllegalArgumentException(
+                        "map has PG " + pg.getPg() + " but not its pool");
+            }
+            edit.put(index, pg);
+        }
+        return new PgTable(table == null ? 0 : table.pgCount, edit.done());
+    }
+
+    /** Those of disks that have changed, or whose server has, are made anew. */
+    private IdTable<PrimaryDisk> primaries(ClusterMap base, MapUpdate update) {
+        IdTable.Edit<PrimaryDisk> edit = base.primaries.edit();
+        Set<Integer> changed = new HashSet<>();
+        for (Server server : update.getServersList()) {
+            @Nullable Server before = base.servers.get(server.getId());
+            @Nullable Server now = servers.get(server.getId());
+            if (before == null
+                    || now == null
+                    || !before.getAddress().equals(now.getAddress())
+                    || !before.getIncarnation().equals(now.getIncarnation())) {
+                changed.add(server.getId());
+            }
+        }
+        if (!changed.isEmpty()) {
+            disks.forEach(d -> {
+                if (changed.contains(d.getServer())) {
+                    edit.put(d.getId(), primary(d));
+                }
+            });
+        }
+        update.getDisksList().forEach(d -> edit.put(d.getId(), primary(d)));
+        return edit.done();
+    }
+
+    /** Null for a disk of a server that is unknown, or has no address. */
+    private @Nullable PrimaryDisk primary(Disk disk) {
+        @Nullable Server server = servers.get(disk.getServer());
+        return server == null || server.getAddress().isEmpty()
+                ? null
+                : new PrimaryDisk(
+                        disk.getId(),
+                        server.getId(),
+                        server.getIncarnation(),
+                        RpcAddress.parse(server.getAddress()));
+    }
+
+    private static long[] refused(long[] base, MapUpdate update) {
+        if (update.getRefusedSessionsCount() == 0 && update.getForgottenSessionsCount() == 0) {
+            return base;
+        }
+        NavigableSet<Long> sessions = new TreeSet<>();
+        for (long session : base) {
+            sessions.add(session);
+        }
+        sessions.addAll(update.getRefusedSessionsList());
+        update.getForgottenSessionsList().forEach(sessions::remove);
+        return sessions.stream().mapToLong(Long::longValue).toArray();
     }
 
     /**
@@ -83,7 +197,16 @@ public final class ClusterMap {
             throw new IllegalArgumentException(
                     "map update since epoch " + full.getBaseEpoch() + " where all was expected");
         }
-        return new ClusterMap(new MapBuilder().add(full));
+        return EMPTY.with(full);
+    }
+
+    /**
+     * The map after an increment that was made for this one, whatever epochs it names.
+     *
+     * @throws IllegalArgumentException if they contradict each other
+     */
+    public ClusterMap with(MapUpdate increment) {
+        return new ClusterMap(this, increment);
     }
 
     /**
@@ -104,11 +227,8 @@ public final class ClusterMap {
         if (update.getBaseEpoch() == 0) {
             return of(update);
         }
-        if (update.getBaseEpoch() != epoch) {
-            // Not even from an older epoch: what changed there and back is not in it.
-            return null;
-        }
-        return new ClusterMap(new MapBuilder().add(toUpdate()).add(update));
+        // Not even from an older epoch: what changed there and back is not in it.
+        return update.getBaseEpoch() == epoch ? with(update) : null;
     }
 
     // ---- questions
@@ -142,34 +262,31 @@ public final class ClusterMap {
 
     /** Who answers for this PG; null: not known or nobody. Allocates nothing. */
     public @Nullable PrimaryDisk primary(int pg) {
-        @Nullable PoolTable table = table(pg);
-        int index = PgHash.indexOf(pg);
-        return table == null || index >= table.primaries.length ? null : table.primaries[index];
+        @Nullable PlacementGroup group = pg(pg);
+        return group == null ? null : primaries.get(primaryOf(group));
     }
 
     public @Nullable PlacementGroup pg(int pg) {
-        @Nullable PoolTable table = table(pg);
-        int index = PgHash.indexOf(pg);
-        return table == null || index >= table.pgs.length ? null : table.pgs[index];
-    }
-
-    private @Nullable PoolTable table(int pg) {
-        int pool = PgHash.poolOf(pg);
-        return pool < tables.length ? tables[pool] : null;
+        @Nullable PgTable table = tables.get(PgHash.poolOf(pg));
+        return table == null ? null : table.pgs.get(PgHash.indexOf(pg));
     }
 
     /** The PG of a chunk; the pool must exist. */
     public int pgOf(int pool, long inode, long chunk) {
-        @Nullable PoolTable table = pool >= 0 && pool < tables.length ? tables[pool] : null;
+        @Nullable PgTable table = tables.get(pool);
         if (table == null) {
             throw new IllegalArgumentException("pool " + pool + " is not in the map");
         }
-        return PgHash.pg(pool, inode, chunk, table.pgs.length);
+        return PgHash.pg(pool, inode, chunk, table.pgCount);
     }
 
     public @Nullable Pool pool(int id) {
         @Nullable Pool pool = pools.get(id);
         return pool == null || pool.getRemoved() ? null : pool;
+    }
+
+    public @Nullable Pool pool(String name) {
+        return pools().stream().filter(p -> p.getName().equals(name)).findFirst().orElse(null);
     }
 
     /** Whether a pool was there and was removed, with its placement groups. */
@@ -223,12 +340,12 @@ public final class ClusterMap {
 
     /** Also those that were removed: their ids and identities are not used again. */
     public Collection<Server> serversEver() {
-        return Collections.unmodifiableCollection(servers.values());
+        return servers.values();
     }
 
     /** As {@link #serversEver}. */
     public Collection<Disk> disksEver() {
-        return Collections.unmodifiableCollection(disks.values());
+        return disks.values();
     }
 
     public List<Pool> pools() {
@@ -237,20 +354,23 @@ public final class ClusterMap {
 
     /** As {@link #serversEver}. */
     public Collection<Pool> poolsEver() {
-        return Collections.unmodifiableCollection(pools.values());
+        return pools.values();
     }
 
     public List<MdsMember> mds() {
         return mds;
     }
 
-    /** Every PG of every pool that the table has. */
+    /** Every PG of every pool that the table has; by pool and index. */
     public List<PlacementGroup> pgs() {
-        return Arrays.stream(tables)
-                .filter(t -> t != null)
-                .flatMap(t -> Arrays.stream(t.pgs))
-                .filter(pg -> pg != null)
-                .toList();
+        @Nullable List<PlacementGroup> known = allPgs;
+        if (known == null) {
+            List<PlacementGroup> all = new ArrayList<>();
+            tables.forEach(table -> table.pgs.forEach(all::add));
+            known = Collections.unmodifiableList(all);
+            allPgs = known;
+        }
+        return known;
     }
 
     // ---- as messages
@@ -300,9 +420,9 @@ public final class ClusterMap {
                         .setBaseEpoch(from.epoch)
                         .setEpoch(to.epoch);
         to.servers.forEach(
-                (id, s) -> addIf(!s.equals(from.servers.get(id)), s, update::addServers));
-        to.disks.forEach((id, d) -> addIf(!d.equals(from.disks.get(id)), d, update::addDisks));
-        to.pools.forEach((id, p) -> addIf(!p.equals(from.pools.get(id)), p, update::addPools));
+                s -> addIf(!s.equals(from.servers.get(s.getId())), s, update::addServers));
+        to.disks.forEach(d -> addIf(!d.equals(from.disks.get(d.getId())), d, update::addDisks));
+        to.pools.forEach(p -> addIf(!p.equals(from.pools.get(p.getId())), p, update::addPools));
         for (PlacementGroup pg : to.pgs()) {
             addIf(!pg.equals(from.pg(pg.getPg())), pg, update::addPgs);
         }

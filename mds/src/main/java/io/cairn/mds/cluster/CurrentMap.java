@@ -2,23 +2,23 @@ package io.cairn.mds.cluster;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
-import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
+import io.cairn.common.rpc.Broadcast;
 import io.cairn.common.rpc.RpcPeer;
-import io.cairn.common.rpc.RpcServer;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.store.StateListener;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The cluster map as of the last applied entry, and its way to clients and data servers: the leader
- * pushes each change as an increment to all that are connected; who turns out to have missed one
- * (renewals and heartbeats say what they have) gets what is missing. Any thread; pushes go out on
- * the control thread, in order.
+ * pushes each change as an increment to all that are connected; who turns out to have missed some
+ * (renewals and heartbeats say what they have) gets those ({@link MapHistory}). Any thread; pushes
+ * go out on the control thread, in order.
  *
  * <p>A session that was refused by map E is never sent a newer one: the session floor rests on that
  * (docs/architecture/sessions.md). Hence whoever sends a client a map takes the map first, and then
@@ -28,25 +28,28 @@ public final class CurrentMap implements StateListener {
     private final ControlReader state;
     private final Leadership leadership;
     private final Control control;
+    private final MapHistory history = new MapHistory();
     private volatile ClusterMap map = ClusterMap.EMPTY;
-    private volatile @Nullable RpcServer server;
+    private volatile @Nullable Supplier<? extends Collection<RpcPeer>> connected;
     private volatile @Nullable Supplier<List<RpcPeer>> clients;
 
     public CurrentMap(ControlReader state, Leadership leadership, Control control) {
         this.state = state;
         this.leadership = leadership;
         this.control = control;
-        reload();
+        this.map = state.map();
     }
 
     /**
      * To whom the map is pushed.
      *
+     * @param connected everybody who is connected: the data servers among them get it
      * @param clients the connections of the sessions that are open when it is called
      */
-    public void attach(RpcServer server, Supplier<List<RpcPeer>> clients) {
+    public void attach(
+            Supplier<? extends Collection<RpcPeer>> connected, Supplier<List<RpcPeer>> clients) {
         this.clients = clients;
-        this.server = server;
+        this.connected = connected;
     }
 
     public ClusterMap get() {
@@ -54,49 +57,45 @@ public final class CurrentMap implements StateListener {
     }
 
     @Override
-    public synchronized void mapChanged(MapUpdate increment) {
-        @Nullable ClusterMap next = map.apply(increment);
-        if (next == null) {
-            reload();
-        } else {
-            map = next;
-        }
+    public void mapChanged(MapUpdate increment) {
+        Broadcast push = history.add(increment); // first: who sees the map finds what led to it
+        map = state.map();
         if (leadership.term() != null) {
-            control.execute(() -> push(increment));
+            control.execute(() -> push(push));
         }
     }
 
     @Override
-    public synchronized void restored() {
-        reload();
+    public void restored() {
+        history.clear();
+        map = state.map();
     }
 
-    private void reload() {
-        if (state.isFormatted()) {
-            map = ClusterMap.of(state.map());
-        }
-    }
-
-    private void push(MapUpdate increment) {
-        @Nullable RpcServer to = server;
+    private void push(Broadcast increment) {
+        @Nullable Supplier<? extends Collection<RpcPeer>> to = connected;
         @Nullable Supplier<List<RpcPeer>> open = clients;
         if (to == null || open == null) {
             return;
         }
-        for (RpcPeer peer : to.peers()) {
+        for (RpcPeer peer : to.get()) {
             if (peer.hello().getRole() == Role.ROLE_DATA_SERVER) {
-                peer.push(Method.MAP_PUSH_VALUE, increment);
+                peer.push(increment);
             }
         }
         for (RpcPeer peer : open.get()) {
-            peer.push(Method.MAP_PUSH_VALUE, increment);
+            peer.push(increment);
         }
     }
 
-    /** The peer has only this epoch: sends it the map if that is newer. */
-    public static void bringUpToDate(RpcPeer peer, long epoch, ClusterMap present) {
+    /** The peer has only this epoch: sends it what is missing up to the present map, no further. */
+    public void bringUpToDate(RpcPeer peer, long epoch, ClusterMap present) {
         if (present.epoch() > epoch) {
-            peer.push(Method.MAP_PUSH_VALUE, present.toUpdate());
+            history.since(epoch, present).forEach(peer::push);
         }
+    }
+
+    /** The whole of a map that was the present one, as a message. */
+    public MapUpdate update(ClusterMap present) {
+        return history.update(present);
     }
 }

@@ -25,10 +25,10 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Registrations, heartbeats and joins of data servers, and what the map says of a server that is
- * silent. The control thread only, except for {@link #all} and {@link #copies}.
+ * silent. The control thread only, except for {@link #heartbeat}, {@link #all} and {@link #copies}.
  */
 public final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
@@ -58,7 +58,7 @@ public final class DataServers {
     private final PoolRequests poolRequests;
 
     /** Servers of which the map says what they can do, or that were asked to register again. */
-    private final Set<Integer> described = new HashSet<>();
+    private final Set<Integer> described = ConcurrentHashMap.newKeySet();
 
     /**
      * @param lease of a data server that registers
@@ -178,7 +178,7 @@ public final class DataServers {
                 RegisterServerReply.newBuilder()
                         .setServer(server.getId())
                         .setLeaseMillis((int) (servers.leaseOf(server) / 1_000_000))
-                        .setMap(now.toUpdate());
+                        .setMap(map.update(now));
         for (var report : wanted.getDisksList()) {
             reply.addDisks(diskId(now, report.getUuid()));
         }
@@ -203,6 +203,7 @@ public final class DataServers {
         return Release.shown(request.peer().hello().getRelease());
     }
 
+    /** On the thread of the leases: nothing here waits for work on the map. */
     public void heartbeat(RpcRequest request) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
@@ -216,33 +217,40 @@ public final class DataServers {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
-        @Nullable Server server = map.get().server(beat.getServer());
-        boolean known =
-                server != null
-                        && server.getUp()
-                        && !servers.isCondemned(server.getId())
-                        && server.getIncarnation().equals(beat.getIncarnation());
+        @Nullable Server server = served(map.get(), beat);
         HeartbeatReply.Builder reply =
                 HeartbeatReply.newBuilder()
                         .setMapEpoch(map.get().epoch())
                         .setClientsPaused(held.get().pause())
                         .setRecoveryPaused(held.get().noRecover())
                         .setNoScrub(held.get().noScrub());
-        if (server != null && known && isDescribed(server)) {
-            servers.heard(
-                    beat.getServer(),
-                    clock.nanos(),
-                    beat.getMapEpoch(),
-                    new ServerLeases.Report(
-                            beat.getDisksList(),
-                            beat.hasPgs() ? beat.getPgs() : null,
-                            beat.hasScrub() ? beat.getScrub() : null,
-                            release(request)));
-        } else {
-            reply.setRegisterAgain(true);
-        }
-        request.reply(reply.build());
-        CurrentMap.bringUpToDate(request.peer(), beat.getMapEpoch(), map.get());
+        boolean answered =
+                server != null
+                        && isDescribed(server)
+                        && servers.answer(
+                                server.getId(),
+                                clock,
+                                beat.getMapEpoch(),
+                                new ServerLeases.Report(
+                                        beat.getDisksList(),
+                                        beat.hasPgs() ? beat.getPgs() : null,
+                                        beat.hasScrub() ? beat.getScrub() : null,
+                                        release(request)))
+                        && served(map.get(), beat) != null; // not marked down before it was noted
+        request.reply(reply.setRegisterAgain(!answered).build());
+        map.bringUpToDate(request.peer(), beat.getMapEpoch(), map.get());
+    }
+
+    /**
+     * Whoever sent the heartbeat; null if the map says it is down, or has another process of it.
+     */
+    private static @Nullable Server served(ClusterMap map, HeartbeatRequest beat) {
+        @Nullable Server server = map.server(beat.getServer());
+        return server != null
+                        && server.getUp()
+                        && server.getIncarnation().equals(beat.getIncarnation())
+                ? server
+                : null;
     }
 
     /**
@@ -300,24 +308,27 @@ public final class DataServers {
     /** Marks down who has been silent for too long, and sees to the in-sync sets. */
     public void tick() {
         long now = clock.nanos();
-        List<Integer> silent = servers.silent(map.get(), now);
-        if (!held.get().noDown()) {
-            silent.forEach(id -> markDown(id, now));
+        if (held.get().noDown()) {
+            servers.silent(map.get(), now); // who was never heard of gets its deadline
+        } else {
+            markDown(servers.condemnSilent(map.get(), now), now);
         }
         inSync.tick();
     }
 
-    private void markDown(int id, long now) {
-        if (servers.condemn(id)) {
-            var _ =
-                    changes.change(base -> servers.down(base, id, now))
-                            .whenComplete((_, failure) -> {
-                                servers.decided(id);
-                                if (failure == null) {
-                                    LOG.warn("data server {} is silent: marked down", id);
-                                }
-                            });
+    private void markDown(List<Integer> silent, long now) {
+        if (silent.isEmpty()) {
+            return;
         }
+        var _ =
+                changes.change(base -> servers.down(base, silent, now))
+                        .whenComplete((_, failure) -> {
+                            silent.forEach(servers::decided);
+                            if (failure == null) {
+                                silent.forEach(id ->
+                                        LOG.warn("data server {} is silent: marked down", id));
+                            }
+                        });
     }
 
     /**

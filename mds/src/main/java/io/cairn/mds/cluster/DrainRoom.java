@@ -9,7 +9,6 @@ import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -48,7 +47,7 @@ final class DrainRoom {
     void check(MapUpdate drain) {
         Map<Integer, Integer> replicas = new HashMap<>();
         Map<Integer, Double> bytes = new TreeMap<>();
-        MapState then = MapState.of(base.toUpdate()).with(drain);
+        ClusterMap then = base.with(drain);
         for (Pool pool : base.pools()) {
             if (base.pg(PgHash.pg(pool.getId(), 0)) == null) {
                 continue; // has none yet

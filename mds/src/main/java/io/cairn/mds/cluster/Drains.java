@@ -8,7 +8,6 @@ import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.ReweightRequest;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.List;
@@ -113,11 +112,10 @@ final class Drains {
     }
 
     private static void checkDomains(ClusterMap base, MapUpdate update) {
-        MapState now = MapState.of(base.toUpdate());
-        MapState then = now.with(update);
+        ClusterMap then = base.with(update);
         for (Pool pool : base.pools()) {
             int left = PgPlanner.domainCount(then, pool);
-            if (left < pool.getSize() && left < PgPlanner.domainCount(now, pool)) {
+            if (left < pool.getSize() && left < PgPlanner.domainCount(base, pool)) {
                 throw new FsException(Errno.ENOSPC, tooFew(pool, left));
             }
         }

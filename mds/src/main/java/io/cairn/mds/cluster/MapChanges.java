@@ -41,7 +41,7 @@ public final class MapChanges {
     }
 
     ClusterMap current() {
-        return ClusterMap.of(state.map());
+        return state.map();
     }
 
     /**

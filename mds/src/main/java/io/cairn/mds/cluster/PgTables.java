@@ -7,7 +7,6 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.mds.leader.Control;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -75,14 +74,13 @@ public final class PgTables {
     }
 
     private MapUpdate.@Nullable Builder tables(ClusterMap base) {
-        MapState map = MapState.of(base.toUpdate());
         MapUpdate.Builder update = MapUpdate.newBuilder();
         for (Pool pool : base.pools()) {
             if (base.pg(PgHash.pg(pool.getId(), 0)) == null
                     && base.disks().size() >= bootstrapDisks
-                    && PgPlanner.domainCount(map, pool) >= pool.getSize()) {
+                    && PgPlanner.domainCount(base, pool) >= pool.getSize()) {
                 LOG.info("the PG table of pool {} is made", pool.getName());
-                List<List<Integer>> table = PgPlanner.plan(map, pool);
+                List<List<Integer>> table = PgPlanner.plan(base, pool);
                 for (int i = 0; i < table.size(); i++) {
                     update.addPgs(
                             PlacementGroup.newBuilder()
@@ -109,7 +107,7 @@ public final class PgTables {
                                 + " has no PG table yet: "
                                 + map.disks().size()
                                 + " disks in "
-                                + PgPlanner.domainCount(MapState.of(map.toUpdate()), pool)
+                                + PgPlanner.domainCount(map, pool)
                                 + " failure domains have registered, "
                                 + bootstrapDisks
                                 + " in "

@@ -9,7 +9,6 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.leader.Held;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -149,15 +148,15 @@ public final class Placement {
     }
 
     private static boolean mayBe(ClusterMap base, Set<Integer> absent) {
-        MapUpdate.Builder without = base.toUpdate().toBuilder().clearDisks();
+        MapUpdate.Builder disks = MapUpdate.newBuilder();
         int placed = 0;
         int away = 0;
         for (Disk disk : base.disks()) {
             placed += disk.getOut() ? 0 : 1;
             away += !disk.getOut() && absent.contains(disk.getId()) ? 1 : 0;
-            without.addDisks(disk.toBuilder().setAbsent(absent.contains(disk.getId())));
+            disks.addDisks(disk.toBuilder().setAbsent(absent.contains(disk.getId())));
         }
-        MapState then = MapState.of(without.build());
+        ClusterMap then = base.with(disks.build());
         return away <= placed * MOST_ABSENT
                 && base.pools().stream()
                         .allMatch(p -> PgPlanner.domainCount(then, p) >= p.getSize());
@@ -291,14 +290,14 @@ public final class Placement {
         inputs.addAll(map.pools());
         map.servers().forEach(s -> inputs.add(List.of(s.getId(), s.getHost(), s.getRack())));
         if (known == null || !known.inputs.equals(inputs)) {
-            known = new Plan(inputs, table(map, MapState.of(map.toUpdate())));
+            known = new Plan(inputs, tableOf(map));
             plan = known;
         }
         plannedEpoch = map.epoch();
         return known.table;
     }
 
-    private static Map<Integer, List<Integer>> table(ClusterMap map, MapState state) {
+    private static Map<Integer, List<Integer>> tableOf(ClusterMap map) {
         Map<Integer, List<Integer>> table = new TreeMap<>();
         for (Pool pool : map.pools()) {
             if (map.pg(PgHash.pg(pool.getId(), 0)) == null) {
@@ -306,7 +305,7 @@ public final class Placement {
             }
             List<List<Integer>> wanted;
             try {
-                wanted = PgPlanner.plan(state, pool);
+                wanted = PgPlanner.plan(map, pool);
             } catch (FsException e) {
                 continue; // too few failure domains: everything stays
             }

@@ -8,7 +8,6 @@ import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.SetPoolRequest;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import io.cairn.mds.map.ReplicaTier;
 import java.util.List;
@@ -126,9 +125,8 @@ final class Pools {
     }
 
     private static void checkDomains(ClusterMap base, Pool pool) {
-        MapState map = MapState.of(base.toUpdate());
-        if (PgPlanner.domainCount(map, pool) < pool.getSize()) {
-            PgPlanner.plan(map, pool); // says what it lacks
+        if (PgPlanner.domainCount(base, pool) < pool.getSize()) {
+            PgPlanner.plan(base, pool); // says what it lacks
         }
     }
 

@@ -6,12 +6,15 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
+import io.cairn.common.time.NanoClock;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every server that the map says is up has a deadline, also one that was never heard of: it may
  * have registered with an earlier leader, or with this one at a moment when nothing could be
- * answered. One thread, except for {@link #all}; without clock or I/O.
+ * answered. Any thread: heartbeats are answered beside everything else; without clock or I/O.
  *
  * <p>Between the decision to mark a server down and its application lies a commit, which takes long
  * where the leader does not reach the others. A heartbeat that was answered in between would give
@@ -33,11 +36,8 @@ public final class ServerLeases {
     private static final double DRIFT = 1.02;
 
     private final long leaseNanos;
-    private final Map<Integer, Known> servers = new HashMap<>();
+    private final Map<Integer, Known> servers = new ConcurrentHashMap<>();
     private final Set<Integer> condemned = new HashSet<>();
-
-    /** Copies for readers on other threads. */
-    private volatile Map<Integer, Known> published = Map.of();
 
     /**
      * @param answeredNanos when a heartbeat was last answered: its lease ends within one lease
@@ -76,24 +76,37 @@ public final class ServerLeases {
      *
      * @param fromNanos until then an earlier leader may have answered any server
      */
-    public void begin(ClusterMap map, long fromNanos) {
+    public synchronized void begin(ClusterMap map, long fromNanos) {
         servers.clear();
         condemned.clear();
         for (Server server : map.servers()) {
             servers.put(server.getId(), new Known(fromNanos, 0, Report.NONE));
         }
-        publish();
     }
 
-    public void heard(int server, long nowNanos, long confirmedEpoch, Report report) {
+    public synchronized void heard(int server, long nowNanos, long confirmedEpoch, Report report) {
         servers.put(server, new Known(nowNanos, confirmedEpoch, report));
-        publish();
     }
 
-    /** What disks were last said to be, by their ids. Any thread. */
+    /**
+     * A heartbeat came: notes it, unless the server is condemned. What is noted is no earlier than
+     * any decision that was made without it.
+     *
+     * @return whether the heartbeat may be answered with a lease
+     */
+    public synchronized boolean answer(
+            int server, NanoClock clock, long confirmedEpoch, Report report) {
+        if (condemned.contains(server)) {
+            return false;
+        }
+        heard(server, clock.nanos(), confirmedEpoch, report);
+        return true;
+    }
+
+    /** What disks were last said to be, by their ids. */
     public Map<Integer, DiskStatus> disks() {
         Map<Integer, DiskStatus> disks = new HashMap<>();
-        published.values().forEach(k -> k.report.disks().forEach(d -> disks.put(d.getDisk(), d)));
+        servers.values().forEach(k -> k.report.disks().forEach(d -> disks.put(d.getDisk(), d)));
         return disks;
     }
 
@@ -107,7 +120,7 @@ public final class ServerLeases {
      * The servers whose lease has ended. One that is up and was never heard of gets its deadline
      * with this call: nobody has answered it later than now.
      */
-    public List<Integer> silent(ClusterMap map, long nowNanos) {
+    public synchronized List<Integer> silent(ClusterMap map, long nowNanos) {
         List<Integer> silent = new ArrayList<>();
         for (Server server : map.servers()) {
             if (!server.getUp()) {
@@ -127,17 +140,34 @@ public final class ServerLeases {
      * It is decided to mark the server down: until {@link #decided} no heartbeat of it may be
      * answered with a lease. False if that was so already.
      */
-    public boolean condemn(int server) {
+    public synchronized boolean condemn(int server) {
         return condemned.add(server);
     }
 
-    public boolean isCondemned(int server) {
+    /** Condemns those that are {@link #silent}, and says who was not condemned before. */
+    synchronized List<Integer> condemnSilent(ClusterMap map, long nowNanos) {
+        return silent(map, nowNanos).stream().filter(this::condemn).toList();
+    }
+
+    public synchronized boolean isCondemned(int server) {
         return condemned.contains(server);
     }
 
     /** The map says that it is down, or will not say so by this decision. */
-    public void decided(int server) {
+    public synchronized void decided(int server) {
         condemned.remove(server);
+    }
+
+    /** As {@link #down(ClusterMap, int, long)} of several, in one change. */
+    MapUpdate.@Nullable Builder down(ClusterMap base, List<Integer> ids, long decidedNanos) {
+        MapUpdate.Builder all = MapUpdate.newBuilder();
+        for (int id : ids) {
+            MapUpdate.@Nullable Builder one = down(base, id, decidedNanos);
+            if (one != null) {
+                all.addAllServers(one.getServersList());
+            }
+        }
+        return all.getServersCount() == 0 ? null : all;
     }
 
     /**
@@ -174,12 +204,8 @@ public final class ServerLeases {
         return map.epoch() >= epoch;
     }
 
-    /** Any thread. */
+    /** A view: goes on with what is heard. */
     public Map<Integer, Known> all() {
-        return published;
-    }
-
-    private void publish() {
-        published = Map.copyOf(servers);
+        return Collections.unmodifiableMap(servers);
     }
 }

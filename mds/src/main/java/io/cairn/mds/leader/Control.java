@@ -14,9 +14,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control thread: one thread that runs all background work of a server, so that this work needs
- * no locks. Tasks must not block. Any thread may hand over tasks; after {@link #close} they are
- * dropped.
+ * One thread of a server and its tasks. The control thread runs all background work, so that this
+ * work needs no locks; the thread of the leases pings the members and answers heartbeats, which
+ * background work must not delay. Tasks must not block. Any thread may hand over tasks; after
+ * {@link #close} they are dropped.
  *
  * <p>A task that throws is a fault of the server. An exception is logged and counted, and {@code
  * cairn status} warns of it, because what the task was to do may not be done before another member
@@ -26,6 +27,7 @@ import org.slf4j.LoggerFactory;
 public final class Control implements Executor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Control.class);
 
+    private final String name;
     private final Leadership.FailureHandler failures;
     private final MdsMeters metrics;
     private final AtomicLong failedTasks = new AtomicLong();
@@ -36,6 +38,7 @@ public final class Control implements Executor, AutoCloseable {
      * @param failures told where a task meets state that cannot be trusted any more
      */
     public Control(String name, Leadership.FailureHandler failures, MdsMeters metrics) {
+        this.name = name;
         this.failures = failures;
         this.metrics = metrics;
         thread =
@@ -90,11 +93,11 @@ public final class Control implements Executor, AutoCloseable {
             } catch (CorruptStateException e) {
                 failures.failed("the metadata cannot be read", e);
             } catch (RuntimeException e) {
-                LOG.error("a task of the control thread failed", e);
+                LOG.error("a task of {} failed", name, e);
                 failedTasks.incrementAndGet();
                 metrics.controlFailed();
             } catch (Throwable e) { // the executor would keep it to itself and end the task
-                failures.failed("the control thread failed", e);
+                failures.failed("the thread " + name + " failed", e);
             }
         };
     }
@@ -108,7 +111,7 @@ public final class Control implements Executor, AutoCloseable {
         }
         try {
             if (!thread.awaitTermination(10, TimeUnit.SECONDS)) {
-                LOG.warn("the control thread did not end in time");
+                LOG.warn("{} did not end in time", name);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

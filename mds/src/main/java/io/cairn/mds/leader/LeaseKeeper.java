@@ -13,36 +13,39 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.MetaLog;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ScheduledFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Renews the leader's lease: pings the other members four times per lease and counts those that are
- * still in its term. Begun and ended on the control thread; answers arrive on event loops.
+ * still in its term. Begun and ended on the control thread; pings leave on the thread of the
+ * leases, and answers arrive on event loops.
  */
 public final class LeaseKeeper {
     private final Leadership leadership;
     private final RpcClient client;
-    private final Control control;
+    private final Control thread;
     private final NanoClock clock;
     private final MemberReports reports;
     private final EntryLog entries;
     private final Map<Integer, Joining> joining = new ConcurrentHashMap<>();
-    private @Nullable ScheduledFuture<?> next;
+    private volatile Leadership.@Nullable Term kept;
 
     /** A member that is joining, and when it was first heard of in this attempt. */
     private record Joining(long attempt, long heardNanos) {}
 
+    /**
+     * @param thread does nothing that takes time: the lease depends on it
+     */
     public LeaseKeeper(
             Leadership leadership,
             RpcClient client,
-            Control control,
+            Control thread,
             NanoClock clock,
             EntryLog entries,
             MemberReports reports) {
         this.leadership = leadership;
         this.client = client;
-        this.control = control;
+        this.thread = thread;
         this.clock = clock;
         this.entries = entries;
         this.reports = reports;
@@ -53,21 +56,21 @@ public final class LeaseKeeper {
         reports.begin();
         joining.clear();
         if (leadership.members().size() > 1) {
-            ping(term);
+            kept = term;
+            thread.execute(() -> ping(term));
         }
     }
 
     public void end() {
-        @Nullable ScheduledFuture<?> waiting = next;
-        if (waiting != null) {
-            waiting.cancel(false);
-            next = null;
-        }
+        kept = null;
     }
 
     private void ping(Leadership.Term term) {
+        if (!term.equals(kept)) {
+            return;
+        }
         long leaseNanos = term.lease().leaseNanos();
-        next = control.after(leaseNanos / 4, () -> ping(term));
+        var _ = thread.after(leaseNanos / 4, () -> ping(term));
         for (MdsMember member : leadership.members()) {
             if (member.getId() != leadership.self()) {
                 LeaderLeaseRequest.Builder request =

@@ -1,5 +1,6 @@
 package io.cairn.mds.map;
 
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.Server;
@@ -13,7 +14,7 @@ final class FailureDomains {
      * Equal for disks that fail together. A server without a host or rack label stands alone in
      * that respect.
      */
-    static String label(MapState map, Disk disk, FailureDomain domain) {
+    static String label(ClusterMap map, Disk disk, FailureDomain domain) {
         Server server = map.server(disk.getServer());
         String host = server == null ? "" : server.getHost();
         String rack = server == null ? "" : server.getRack();

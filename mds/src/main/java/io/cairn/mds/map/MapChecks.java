@@ -1,6 +1,7 @@
 package io.cairn.mds.map;
 
 import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
@@ -19,8 +20,13 @@ public final class MapChecks {
     private MapChecks() {}
 
     /** Why the map cannot change this way, as a sentence; null if it can. */
-    public static @Nullable String objection(MapState base, MapUpdate update) {
-        MapState next = base.with(update);
+    public static @Nullable String objection(ClusterMap base, MapUpdate update) {
+        ClusterMap next;
+        try {
+            next = base.with(update);
+        } catch (IllegalArgumentException e) {
+            return String.valueOf(e.getMessage());
+        }
         String removal = objectionToRemoval(next, update);
         if (removal != null) {
             return removal;
@@ -52,9 +58,9 @@ public final class MapChecks {
     }
 
     /** What is removed is nobody's. */
-    private static @Nullable String objectionToRemoval(MapState next, MapUpdate update) {
+    private static @Nullable String objectionToRemoval(ClusterMap next, MapUpdate update) {
         if (update.getDisksList().stream().anyMatch(Disk::getRemoved)) {
-            for (PlacementGroup pg : next.toUpdate().getPgsList()) {
+            for (PlacementGroup pg : next.pgs()) {
                 for (Disk disk : update.getDisksList()) {
                     if (disk.getRemoved()
                             && (pg.getReplicasList().contains(disk.getId())
@@ -67,15 +73,14 @@ public final class MapChecks {
         }
         for (Server server : update.getServersList()) {
             if (server.getRemoved()
-                    && next.toUpdate().getDisksList().stream()
-                            .anyMatch(d -> !d.getRemoved() && d.getServer() == server.getId())) {
+                    && next.disks().stream().anyMatch(d -> d.getServer() == server.getId())) {
                 return "server %d is removed, and has disks".formatted(server.getId());
             }
         }
         return null;
     }
 
-    private static @Nullable String objection(MapState base, Pool pool) {
+    private static @Nullable String objection(ClusterMap base, Pool pool) {
         String name = "pool " + pool.getId();
         if (pool.getId() < 1 || pool.getId() > PgHash.MAX_POOL) {
             return name + ": ids are 1 to " + PgHash.MAX_POOL;
@@ -100,7 +105,7 @@ public final class MapChecks {
                 : null;
     }
 
-    private static @Nullable String objection(MapState base, MapState next, PlacementGroup pg) {
+    private static @Nullable String objection(ClusterMap base, ClusterMap next, PlacementGroup pg) {
         String name = "PG " + Integer.toHexString(pg.getPg());
         Pool pool = next.pool(PgHash.poolOf(pg.getPg()));
         if (pool == null || PgHash.indexOf(pg.getPg()) >= pool.getPgCount()) {

@@ -3,6 +3,7 @@ package io.cairn.mds.map;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
@@ -36,7 +37,7 @@ public final class PgPlanner {
      * The disks of each PG of the pool, by PG index. ENOSPC where there are fewer failure domains
      * with disks than replicas.
      */
-    public static List<List<Integer>> plan(MapState map, Pool pool) {
+    public static List<List<Integer>> plan(ClusterMap map, Pool pool) {
         requireDomains(map, pool);
         Map<String, Integer> domains = domains(map, pool);
         List<List<Integer>> table = new ArrayList<>();
@@ -56,7 +57,7 @@ public final class PgPlanner {
      * @param taken of each PG the domains of the tiers before; those of this tier are added
      */
     private static void add(
-            MapState map,
+            ClusterMap map,
             Pool pool,
             ReplicaTier tier,
             Map<String, Integer> domains,
@@ -97,7 +98,7 @@ public final class PgPlanner {
      * several device classes, fewer than that where some choice of domains for the first class
      * leaves too few for the second.
      */
-    public static int domainCount(MapState map, Pool pool) {
+    public static int domainCount(ClusterMap map, Pool pool) {
         Set<String> before = new HashSet<>();
         int chosen = 0;
         int lacking = 0;
@@ -147,11 +148,11 @@ public final class PgPlanner {
                 : disk.getCapacityBytes();
     }
 
-    private static List<Disk> placeable(MapState map) {
-        return map.toUpdate().getDisksList().stream().filter(PgPlanner::isPlaceable).toList();
+    private static List<Disk> placeable(ClusterMap map) {
+        return map.disks().stream().filter(PgPlanner::isPlaceable).toList();
     }
 
-    private static void requireDomains(MapState map, Pool pool) {
+    private static void requireDomains(ClusterMap map, Pool pool) {
         int domains = domainCount(map, pool);
         if (domains < pool.getSize()) {
             throw new FsException(
@@ -170,7 +171,7 @@ public final class PgPlanner {
         }
     }
 
-    private static Map<String, Integer> domains(MapState map, Pool pool) {
+    private static Map<String, Integer> domains(ClusterMap map, Pool pool) {
         Map<String, Integer> numbers = new LinkedHashMap<>();
         for (Disk disk : placeable(map)) {
             String label = FailureDomains.label(map, disk, pool.getFailureDomain());
@@ -180,7 +181,7 @@ public final class PgPlanner {
     }
 
     /** The present table in disk numbers, primary first; disks that are gone left out. */
-    private static int[][] present(MapState map, Pool pool, List<Disk> disks) {
+    private static int[][] present(ClusterMap map, Pool pool, List<Disk> disks) {
         Map<Integer, Integer> numbers = new HashMap<>();
         for (int i = 0; i < disks.size(); i++) {
             numbers.put(disks.get(i).getId(), i);

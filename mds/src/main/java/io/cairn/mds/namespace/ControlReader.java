@@ -1,8 +1,8 @@
 package io.cairn.mds.namespace;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Attr;
-import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.SessionRecord;
@@ -21,8 +21,8 @@ public interface ControlReader {
     /** Empty until formatted. */
     ByteString clusterId();
 
-    /** The whole cluster map, base_epoch 0, lists ordered by id. Epoch 0 until formatted. */
-    MapUpdate map();
+    /** Epoch 0 until formatted. */
+    ClusterMap map();
 
     /** How many files, directories and deleted files name a pool that is not the first one. */
     long poolUsers(int pool);

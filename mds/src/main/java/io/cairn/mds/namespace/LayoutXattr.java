@@ -4,10 +4,10 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.FileLayouts;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.Pool;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.StateTx;
 
@@ -35,7 +35,7 @@ final class LayoutXattr {
     }
 
     /** ENODATA for what has no layout. */
-    static ByteString get(MapState map, Inode inode) {
+    static ByteString get(ClusterMap map, Inode inode) {
         if (!inode.isRegular() && !inode.isDirectory()) {
             throw new FsException(Errno.ENODATA, "layout of a special file");
         }
@@ -84,7 +84,7 @@ final class LayoutXattr {
         }
     }
 
-    private static FileLayout parse(MapState map, FileLayout present, ByteString value) {
+    private static FileLayout parse(ClusterMap map, FileLayout present, ByteString value) {
         FileLayout.Builder layout = present.toBuilder();
         for (String field : value.toStringUtf8().strip().split("\\s+", -1)) {
             int equals = field.indexOf('=');
@@ -100,7 +100,7 @@ final class LayoutXattr {
         return layout.build();
     }
 
-    private static int poolId(MapState map, String text) {
+    private static int poolId(ClusterMap map, String text) {
         Pool pool = map.pool(text);
         return pool != null ? pool.getId() : number(text);
     }
@@ -114,7 +114,7 @@ final class LayoutXattr {
     }
 
     /** EINVAL where no file could be stored that way. */
-    static void check(MapState map, FileLayout layout) {
+    static void check(ClusterMap map, FileLayout layout) {
         String problem = FileLayouts.problem(layout);
         if (problem != null) {
             throw new FsException(Errno.EINVAL, problem);

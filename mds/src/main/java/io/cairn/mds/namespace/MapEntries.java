@@ -3,11 +3,11 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Pool;
 import io.cairn.mds.map.MapChecks;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.FormatEntry;
 import io.cairn.mds.proto.MapChangeEntry;
@@ -29,7 +29,7 @@ final class MapEntries {
         if (clusterId.size() != Uuids.BYTES) {
             throw new FsException(Errno.EINVAL, "a cluster id of " + clusterId.size() + " bytes");
         }
-        MapState named = MapState.of(MapUpdate.newBuilder().setClusterId(clusterId).build());
+        ClusterMap named = ClusterMap.of(MapUpdate.newBuilder().setClusterId(clusterId).build());
         MapUpdate first =
                 MapUpdate.newBuilder()
                         .setClusterId(clusterId)

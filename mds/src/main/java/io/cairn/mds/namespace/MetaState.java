@@ -4,8 +4,8 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Attr;
-import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.common.rocks.RocksDatabase;
@@ -129,7 +129,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                 case FORMAT -> MapEntries.format(tx, entry.getFormat());
                 case OPEN_SESSION -> Sessions.open(tx, entry.getOpenSession());
                 case CLOSE_SESSION -> Sessions.close(tx, entry.getCloseSession());
-                case EVICT_SESSION -> Sessions.evict(tx, entry.getEvictSession().getSession());
+                case EVICT_SESSION -> Sessions.evict(tx, entry.getEvictSession());
                 case RELEASE_SESSION -> Sessions.release(tx, entry.getReleaseSession());
                 case MUTATE -> MutationBatch.apply(tx, entry.getMutate());
                 case MAP_CHANGE -> MapEntries.change(tx, entry.getMapChange());
@@ -309,8 +309,8 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     }
 
     @Override
-    public MapUpdate map() {
-        return store.map().toUpdate();
+    public ClusterMap map() {
+        return store.map();
     }
 
     @Override

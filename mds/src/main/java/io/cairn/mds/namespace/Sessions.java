@@ -7,11 +7,16 @@ import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
+import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.OpenSessionEntry;
 import io.cairn.mds.proto.ReleaseSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateTx;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 
 /**
  * The life of client sessions. The applying thread only.
@@ -90,26 +95,43 @@ final class Sessions {
         return ApplyReply.newBuilder().setSession(id);
     }
 
-    static ApplyReply.Builder evict(StateTx tx, long id) {
-        SessionRecord session = tx.session(id);
-        if (session == null || isClosed(session)) {
-            throw new FsException(Errno.ESTALE, "session " + id + " is not open");
+    /** Those that are refused already, or over, are passed over; ESTALE for one asked by itself. */
+    static ApplyReply.Builder evict(StateTx tx, EvictSessionEntry entry) {
+        long one = entry.getSession();
+        Set<Long> asked = new LinkedHashSet<>(entry.getSessionsList());
+        if (one != 0) {
+            SessionRecord session = tx.session(one);
+            if (session == null || isClosed(session)) {
+                throw new FsException(Errno.ESTALE, "session " + one + " is not open");
+            }
+            asked.add(one);
         }
-        if (!session.getRefused()) {
-            long epoch = tx.map.epoch() + 1;
-            MapEntries.change(
-                    tx,
-                    MapUpdate.newBuilder()
-                            .setBaseEpoch(tx.map.epoch())
-                            .setEpoch(epoch)
-                            .addRefusedSessions(id)
-                            .build());
+        List<SessionRecord> served = new ArrayList<>();
+        for (long id : asked) {
+            SessionRecord session = tx.session(id);
+            if (session != null && !isClosed(session) && !session.getRefused()) {
+                served.add(session);
+            }
+        }
+        if (!served.isEmpty()) {
+            refuse(tx, served);
+        }
+        return ApplyReply.newBuilder().setSession(one);
+    }
+
+    /** In one epoch of the map, however many they are. */
+    private static void refuse(StateTx tx, List<SessionRecord> sessions) {
+        long epoch = tx.map.epoch() + 1;
+        MapUpdate.Builder increment =
+                MapUpdate.newBuilder().setBaseEpoch(tx.map.epoch()).setEpoch(epoch);
+        sessions.forEach(session -> increment.addRefusedSessions(session.getSession()));
+        MapEntries.change(tx, increment.build());
+        for (SessionRecord session : sessions) {
             tx.putSession(session.toBuilder().setRefused(true).setRefusedEpoch(epoch).build());
             // The client may come back at once, as somebody else.
             tx.delete(MetaKeys.of(MetaKeys.SESSION_OF, session.getClientUuid()));
-            tx.announce(listener -> listener.sessionRefused(id, epoch));
+            tx.announce(listener -> listener.sessionRefused(session.getSession(), epoch));
         }
-        return ApplyReply.newBuilder().setSession(id);
     }
 
     /**

@@ -74,6 +74,7 @@ final class LeaderDuties implements Leadership.Duties {
             MetaState state,
             RpcClient client,
             Control control,
+            Control leaseThread,
             NanoClock clock,
             MdsMeters metrics) {
         this.leadership = leadership;
@@ -89,7 +90,7 @@ final class LeaderDuties implements Leadership.Duties {
                         control,
                         config.background().reaperInodesPerSecond());
         newCluster = new NewCluster(config, settings, own, state);
-        leases = new LeaseKeeper(leadership, client, control, clock, entries, reports);
+        leases = new LeaseKeeper(leadership, client, leaseThread, clock, entries, reports);
         map = new CurrentMap(state, leadership, control);
         changes = new MapChanges(entries, state, control);
         pgTables = new PgTables(changes, control, config.dataServers().bootstrapDisks());
@@ -233,6 +234,10 @@ final class LeaderDuties implements Leadership.Duties {
 
     CurrentMap map() {
         return map;
+    }
+
+    MapChanges changes() {
+        return changes;
     }
 
     DataServers dataServers() {

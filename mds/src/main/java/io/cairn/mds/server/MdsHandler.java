@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Gives each request to the part that answers it. On event loops: what does not block is answered
- * there, the rest handed to the control thread.
+ * there, heartbeats are handed to the thread of the leases, and the rest to the control thread.
  */
 final class MdsHandler implements RpcHandler {
     private final Leadership leadership;
@@ -41,6 +41,7 @@ final class MdsHandler implements RpcHandler {
     private final LiveSettings settings;
     private final Status status;
     private final Control control;
+    private final Control leaseThread;
     private final LeaseGrants grants;
     private final DatabaseService databases;
     private final MdsMeters metrics;
@@ -55,6 +56,7 @@ final class MdsHandler implements RpcHandler {
             LiveSettings settings,
             Status status,
             Control control,
+            Control leaseThread,
             LeaseGrants grants,
             DatabaseService databases,
             MdsMeters metrics) {
@@ -69,6 +71,7 @@ final class MdsHandler implements RpcHandler {
         this.settings = settings;
         this.status = status;
         this.control = control;
+        this.leaseThread = leaseThread;
         this.grants = grants;
         this.databases = databases;
         this.metrics = metrics;
@@ -109,7 +112,7 @@ final class MdsHandler implements RpcHandler {
             }
             case HEARTBEAT -> {
                 require(request, Role.ROLE_DATA_SERVER);
-                control(method, request, start, dataServers::heartbeat);
+                on(leaseThread, method, request, start, dataServers::heartbeat);
             }
             case JOIN_PG -> {
                 require(request, Role.ROLE_DATA_SERVER);
@@ -156,7 +159,11 @@ final class MdsHandler implements RpcHandler {
     }
 
     private void control(Method method, RpcRequest request, long start, Step step) {
-        control.execute(() -> {
+        on(control, method, request, start, step);
+    }
+
+    private void on(Control thread, Method method, RpcRequest request, long start, Step step) {
+        thread.execute(() -> {
             step.run(request);
             metrics.request(method, start, true);
         });

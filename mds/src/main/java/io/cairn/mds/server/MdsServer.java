@@ -59,8 +59,10 @@ public final class MdsServer implements AutoCloseable {
     private final RpcServer rpc;
     private final RpcClient client;
     private final Control control;
+    private final Control leaseThread;
     private final EntryLog entries = new EntryLog();
     private final Leadership leadership;
+    private final LeaderDuties duties;
     private final MetaLog log;
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -133,6 +135,7 @@ public final class MdsServer implements AutoCloseable {
         this.state = state;
         MdsMeters metrics = new MdsMeters(meters);
         control = new Control("mds-" + config.memberId() + "-control", failure, metrics);
+        leaseThread = new Control("mds-" + config.memberId() + "-leases", failure, metrics);
         loops =
                 new RpcLoops(
                         RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc", meters);
@@ -156,7 +159,7 @@ public final class MdsServer implements AutoCloseable {
                                 0,
                                 Remarks.NONE,
                                 Release.CURRENT));
-        LeaderDuties duties =
+        duties =
                 new LeaderDuties(
                         config,
                         leadership,
@@ -165,6 +168,7 @@ public final class MdsServer implements AutoCloseable {
                         state,
                         client,
                         control,
+                        leaseThread,
                         clock,
                         metrics);
         Status status =
@@ -205,12 +209,14 @@ public final class MdsServer implements AutoCloseable {
                                     duties.liveSettings(),
                                     status,
                                     control,
+                                    leaseThread,
                                     new LeaseGrants(entries, reports.own(), this::remarks),
                                     new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);
         } catch (IOException | RuntimeException e) {
             control.close();
+            leaseThread.close();
             if (started != null) {
                 started.close();
             }
@@ -218,7 +224,7 @@ public final class MdsServer implements AutoCloseable {
             loops.close();
             throw e;
         }
-        duties.map().attach(rpc, duties.mutations().sessions()::peers);
+        duties.map().attach(rpc::peers, duties.mutations().sessions()::peers);
         new MdsGauges(
                         meters,
                         leadership,
@@ -259,6 +265,20 @@ public final class MdsServer implements AutoCloseable {
         return leadership.refusal() == null;
     }
 
+    LeaderDuties duties() {
+        return duties;
+    }
+
+    /** The thread on which the duties begin and end. */
+    Control control() {
+        return control;
+    }
+
+    /** The thread that pings the members and answers heartbeats. */
+    Control leaseThread() {
+        return leaseThread;
+    }
+
     /** Stops cleanly. Idempotent. */
     @Override
     public void close() throws IOException {
@@ -267,6 +287,7 @@ public final class MdsServer implements AutoCloseable {
         }
         rpc.close();
         control.close();
+        leaseThread.close();
         try {
             log.close();
         } finally {

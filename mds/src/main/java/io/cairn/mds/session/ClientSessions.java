@@ -30,6 +30,9 @@ import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.OpenSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -50,6 +53,9 @@ public final class ClientSessions {
     /** A pause of this server itself that sessions do not pay for, at least. */
     private static final long STOOD_STILL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
+    /** Clients that die together are silent one after another: they are evicted together. */
+    private static final long EVICTIONS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     /** What is kept of a description: it is in the session's record, written with every batch. */
     static final int MAX_DESCRIPTION_BYTES = 1024;
 
@@ -67,6 +73,7 @@ public final class ClientSessions {
 
     private long nextSession;
     private long tickedNanos;
+    private long evictedNanos;
 
     /** How long sessions last, in nanoseconds. */
     public record SessionTimes(long renewNanos, long expiryNanos) {}
@@ -98,6 +105,7 @@ public final class ClientSessions {
     public void begin() {
         nextSession = Math.max(nextSession, state.maxSession() + 1);
         tickedNanos = clock.nanos();
+        evictedNanos = tickedNanos - EVICTIONS_NANOS;
         ends.begin();
     }
 
@@ -173,7 +181,7 @@ public final class ClientSessions {
                         .setSession(reply.getSession())
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
-                        .setMap(present.toUpdate())
+                        .setMap(map.update(present))
                         .build());
     }
 
@@ -195,7 +203,7 @@ public final class ClientSessions {
             return false;
         }
         request.reply(RenewSessionReply.getDefaultInstance());
-        CurrentMap.bringUpToDate(request.peer(), wanted.getMapEpoch(), present);
+        map.bringUpToDate(request.peer(), wanted.getMapEpoch(), present);
         return true;
     }
 
@@ -266,15 +274,8 @@ public final class ClientSessions {
             table.all().forEach(session -> session.renewed(now));
         }
         tickedNanos = now;
-        for (ClientSession session : table.all()) {
-            long silentNanos = now - session.renewedNanos();
-            if (silentNanos > times.expiryNanos && ends.evict(session.id())) {
-                LOG.warn(
-                        "session {} was not renewed for {} s: evicted",
-                        session.id(),
-                        silentNanos / 1_000_000_000);
-                metrics.evicted();
-            }
+        if (now - evictedNanos >= EVICTIONS_NANOS) {
+            evictSilent(now);
         }
         for (SessionRecord record : state.sessions()) {
             long id = record.getSession();
@@ -288,6 +289,24 @@ public final class ClientSessions {
                         id,
                         record.getOpenFiles());
             }
+        }
+    }
+
+    private void evictSilent(long now) {
+        Map<Long, Long> silentNanos = new TreeMap<>();
+        for (ClientSession session : table.all()) {
+            long silent = now - session.renewedNanos();
+            if (silent > times.expiryNanos) {
+                silentNanos.put(session.id(), silent);
+            }
+        }
+        for (long id : ends.evict(List.copyOf(silentNanos.keySet()))) {
+            evictedNanos = now;
+            metrics.evicted();
+            LOG.warn(
+                    "session {} was not renewed for {} s: evicted",
+                    id,
+                    TimeUnit.NANOSECONDS.toSeconds(silentNanos.getOrDefault(id, 0L)));
         }
     }
 }

@@ -45,10 +45,7 @@ public final class MapRecords {
         }
         if (update.getMdsCount() > 0) {
             // All members are named whenever any is.
-            tx.map
-                    .toUpdate()
-                    .getMdsList()
-                    .forEach(m -> tx.delete(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId())));
+            tx.map.mds().forEach(m -> tx.delete(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId())));
         }
         for (MdsMember m : update.getMdsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_MDS, m.getId()), m.toByteArray());
@@ -69,7 +66,7 @@ public final class MapRecords {
     }
 
     private static void deletePgs(StateTx tx, Pool pool) {
-        for (PlacementGroup pg : tx.map.toUpdate().getPgsList()) {
+        for (PlacementGroup pg : tx.map.pgs()) {
             if (PgHash.poolOf(pg.getPg()) == pool.getId()) {
                 tx.delete(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()));
             }

@@ -1,9 +1,9 @@
 package io.cairn.mds.store;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.rocks.PrefixIterator;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState.Position;
@@ -105,7 +105,7 @@ public final class MetaStore {
         return published.counters;
     }
 
-    public MapState map() {
+    public ClusterMap map() {
         return published.map;
     }
 
@@ -274,10 +274,10 @@ public final class MetaStore {
 
     // ---- loading ------------------------------------------------------------
 
-    private MapState loadMap(long epoch) {
+    private ClusterMap loadMap(long epoch) {
         byte[] clusterId = db.get(MetaKeys.clusterId());
         if (clusterId == null) {
-            return MapState.EMPTY;
+            return ClusterMap.EMPTY;
         }
         MapUpdate.Builder full =
                 MapUpdate.newBuilder().setClusterId(ByteString.copyFrom(clusterId)).setEpoch(epoch);
@@ -286,7 +286,7 @@ public final class MetaStore {
                 MapRecords.add(full, row.key(), row.value());
             }
         }
-        return MapState.of(full.build());
+        return ClusterMap.of(full.build());
     }
 
     private ClusterSettings loadSettings() {

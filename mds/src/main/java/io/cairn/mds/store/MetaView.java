@@ -1,7 +1,7 @@
 package io.cairn.mds.store;
 
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.rocks.PrefixIterator;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
 import java.util.List;
@@ -28,7 +28,7 @@ public final class MetaView implements AutoCloseable {
         return state.counters;
     }
 
-    public MapState map() {
+    public ClusterMap map() {
         return state.map;
     }
 

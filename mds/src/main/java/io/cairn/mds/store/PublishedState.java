@@ -1,6 +1,6 @@
 package io.cairn.mds.store;
 
-import io.cairn.mds.map.MapState;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.raft.ReplicatedState.Position;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,7 +16,7 @@ import org.rocksdb.Snapshot;
 final class PublishedState {
     final Position position;
     final Counters counters;
-    final MapState map;
+    final ClusterMap map;
     final ClusterSettings settings;
     final Snapshot snapshot;
 
@@ -29,7 +29,7 @@ final class PublishedState {
             MetaDatabase db,
             Position position,
             Counters counters,
-            MapState map,
+            ClusterMap map,
             ClusterSettings settings) {
         this.db = db;
         this.position = position;

@@ -3,7 +3,7 @@ package io.cairn.mds.store;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.mds.map.MapState;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.MetaStore.EntryKey;
@@ -30,7 +30,7 @@ public final class StateTx {
     public final Time now;
 
     public final Tally tally;
-    public MapState map;
+    public ClusterMap map;
     public ClusterSettings settings;
 
     private final MetaStore store;

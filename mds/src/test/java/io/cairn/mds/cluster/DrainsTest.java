@@ -20,7 +20,6 @@ import io.cairn.common.proto.RemoveRequest;
 import io.cairn.common.proto.ReweightRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.map.MapChecks;
-import io.cairn.mds.map.MapState;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -250,7 +249,7 @@ class DrainsTest {
     @Test
     void theMapRefusesToLoseWhatAGroupHas() {
         update.addPgs(group(0, 10, 20, 30)).addPgs(group(1, 20, 30, 40).addInSync(11));
-        MapState base = MapState.of(update.build());
+        ClusterMap base = ClusterMap.of(update.build());
         for (int disk : List.of(10, 11)) {
             MapUpdate wrong =
                     MapUpdate.newBuilder()

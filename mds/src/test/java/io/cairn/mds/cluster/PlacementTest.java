@@ -13,7 +13,6 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.leader.Held;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.map.PgPlanner;
 import io.cairn.mds.proto.ClusterSettings;
 import java.time.Duration;
@@ -65,7 +64,7 @@ class PlacementTest {
         for (int id = 1; id <= count; id++) {
             first.addServers(server(id)).addDisks(disk(id));
         }
-        List<List<Integer>> table = PgPlanner.plan(MapState.of(first.build()), POOL);
+        List<List<Integer>> table = PgPlanner.plan(ClusterMap.of(first.build()), POOL);
         for (int i = 0; i < PGS; i++) {
             first.addPgs(
                     PlacementGroup.newBuilder()

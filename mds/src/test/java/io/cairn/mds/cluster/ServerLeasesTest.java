@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Server;
+import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -65,6 +67,35 @@ class ServerLeasesTest {
         leases.condemn(1);
         leases.begin(map(1), 0);
         assertThat(leases.isCondemned(1)).as("by an earlier term").isFalse();
+    }
+
+    @Test
+    void aHeartbeatIsAnsweredOrItsServerIsCondemnedNeverBoth() {
+        ClusterMap map = map(1, 2);
+        leases.begin(map, 0);
+        assertThat(leases.answer(1, () -> 100, EPOCH, ServerLeases.Report.NONE)).isTrue();
+        assertThat(leases.condemnSilent(map, 100 + OVER))
+                .as("what was answered counts")
+                .containsExactly(2);
+        assertThat(leases.condemnSilent(map, 100 + OVER)).as("one decision at a time").isEmpty();
+        assertThat(leases.answer(2, () -> 100 + OVER, EPOCH, ServerLeases.Report.NONE)).isFalse();
+        assertThat(leases.heardSince(2, 0)).as("nothing stops its marking").isFalse();
+        leases.decided(2);
+        assertThat(leases.answer(2, () -> 200 + OVER, EPOCH, ServerLeases.Report.NONE)).isTrue();
+    }
+
+    @Test
+    void manyAreMarkedDownInOneChange() {
+        ClusterMap map = map(1, 2, 3);
+        leases.begin(map, 0);
+        leases.heard(3, 20, EPOCH, ServerLeases.Report.NONE);
+        MapUpdate.Builder down = Objects.requireNonNull(leases.down(map, List.of(1, 2, 3), 10));
+        assertThat(down.getServersList())
+                .extracting(Server::getId)
+                .as("the third was heard of since")
+                .containsExactly(1, 2);
+        assertThat(down.getServersList()).noneMatch(Server::getUp);
+        assertThat(leases.down(map(), List.of(1, 2), 10)).as("they are").isNull();
     }
 
     @Test

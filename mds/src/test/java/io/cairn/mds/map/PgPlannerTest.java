@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.FailureDomain;
@@ -34,7 +35,7 @@ class PgPlannerTest {
         Pool pool = Pool.getDefaultInstance();
         List<List<Integer>> table = List.of();
 
-        MapState map() {
+        ClusterMap map() {
             MapUpdate.Builder full =
                     MapUpdate.newBuilder()
                             .setEpoch(1)
@@ -47,7 +48,7 @@ class PgPlannerTest {
                                 .setPg(PgHash.pg(pool.getId(), i))
                                 .addAllReplicas(table.get(i)));
             }
-            return MapState.of(full.build());
+            return ClusterMap.of(full.build());
         }
 
         void server(String host, String rack) {
@@ -81,7 +82,7 @@ class PgPlannerTest {
         }
 
         Map<Integer, String> domains() {
-            MapState map = map();
+            ClusterMap map = map();
             Map<Integer, String> domains = new HashMap<>();
             disks.forEach(d ->
                     domains.put(d.getId(), FailureDomains.label(map, d, pool.getFailureDomain())));

@@ -148,7 +148,7 @@ final class MetaFsck {
             if (answers.getOrDefault(id, 0L) != s.getLastNumber() + 1 - s.getAckedBelow()) {
                 fault("session " + id + " has " + answers.get(id) + " answers");
             }
-            if (id > store.counters().maxSession() || s.getRefused() != store.map().isRefused(id)) {
+            if (id > store.counters().maxSession() || s.getRefused() != store.map().refused(id)) {
                 fault("session " + id + " is above all or refused on one side only");
             }
             served += s.getRefused() || s.getEnding() ? 0 : 1;

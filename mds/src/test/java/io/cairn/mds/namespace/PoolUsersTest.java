@@ -40,7 +40,7 @@ class PoolUsersTest {
     void open() throws IOException {
         rig = StateRig.formatted(directory);
         session = rig.openSession(1);
-        epoch = rig.state.map().getEpoch();
+        epoch = rig.state.map().epoch();
         assertThat(change(FAST).getErrno()).isZero();
     }
 

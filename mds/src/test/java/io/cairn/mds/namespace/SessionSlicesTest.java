@@ -113,7 +113,7 @@ class SessionSlicesTest {
     }
 
     private Errno forget() {
-        long epoch = rig.state.map().getEpoch();
+        long epoch = rig.state.map().epoch();
         return errno(
                 rig.apply(
                         rig.entry()
@@ -194,7 +194,7 @@ class SessionSlicesTest {
             assertThat(release()).isEqualTo(Errno.OK);
             assertReleased(slice);
         }
-        assertThat(rig.state.map().getRefusedSessionsList()).containsExactly(session);
+        assertThat(rig.state.map().refusedSessions()).containsExactly(session);
         assertThat(forget()).isEqualTo(Errno.OK);
     }
 

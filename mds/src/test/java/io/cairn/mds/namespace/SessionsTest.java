@@ -4,6 +4,7 @@ import static io.cairn.mds.namespace.NamespaceReader.ROOT_INODE;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MutateRequest;
@@ -11,7 +12,6 @@ import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Server;
-import io.cairn.mds.map.MapState;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
 import io.cairn.mds.proto.EvictSessionEntry;
@@ -219,7 +219,7 @@ class SessionsTest {
         assertThat(errno(release(session))).as("not evicted").isEqualTo(Errno.EINVAL);
         ApplyReply evicted = evict(session);
         assertThat(evicted.getMapEpoch()).isEqualTo(2);
-        assertThat(rig.state.map().getRefusedSessionsList()).containsExactly(session);
+        assertThat(rig.state.map().refusedSessions()).containsExactly(session);
         assertThat(evict(session).getMapEpoch()).as("again").isEqualTo(2);
         assertThat(errno(send(rig.nextNumber(session), 1, Ops.mkdir(ROOT_INODE, "d"))))
                 .isEqualTo(Errno.ESTALE);
@@ -240,15 +240,41 @@ class SessionsTest {
                 .isEqualTo(Errno.EINVAL);
         assertThat(errno(change(2, MapUpdate.newBuilder().addForgottenSessions(session))))
                 .isEqualTo(Errno.OK);
-        assertThat(rig.state.map().getRefusedSessionsList()).isEmpty();
-        assertThat(rig.state.map().getSessionFloor()).isEqualTo(3);
+        assertThat(rig.state.map().refusedSessions()).isEmpty();
+        assertThat(rig.state.map().sessionFloor()).isEqualTo(3);
         assertThat(errno(change(3, MapUpdate.newBuilder().addForgottenSessions(session))))
                 .as("again")
                 .isEqualTo(Errno.EINVAL);
         rig.close();
         rig = new StateRig(directory);
-        assertThat(rig.state.map().getSessionFloor()).as("after a restart").isEqualTo(3);
-        assertThat(rig.state.map().getRefusedSessionsList()).isEmpty();
+        assertThat(rig.state.map().sessionFloor()).as("after a restart").isEqualTo(3);
+        assertThat(rig.state.map().refusedSessions()).isEmpty();
+    }
+
+    @Test
+    void oneEntryEvictsManySessionsInOneEpoch() {
+        long other = rig.openSession(2);
+        long closed = rig.openSession(3);
+        rig.apply(rig.entry().setCloseSession(CloseSessionEntry.newBuilder().setSession(closed)));
+        long refused = rig.openSession(4);
+        assertThat(errno(evict(refused))).isEqualTo(Errno.OK);
+        long epoch = rig.state.map().epoch();
+        EvictSessionEntry.Builder many =
+                EvictSessionEntry.newBuilder()
+                        .addAllSessions(List.of(other, session, closed, refused, 99L, other));
+        ApplyReply reply = rig.apply(rig.entry().setEvictSession(many));
+        assertThat(errno(reply)).isEqualTo(Errno.OK);
+        assertThat(reply.getMapEpoch()).isEqualTo(epoch + 1);
+        assertThat(rig.state.map().refusedSessions()).containsExactly(session, other, refused);
+        assertThat(record().getRefusedEpoch()).isEqualTo(epoch + 1);
+        assertThat(rig.state.session(refused)).isNotNull();
+        assertThat(Objects.requireNonNull(rig.state.session(refused)).getRefusedEpoch())
+                .as("as before")
+                .isEqualTo(epoch);
+        assertThat(rig.openSession(2)).as("comes back as another").isNotEqualTo(other);
+        rig.apply(rig.entry().setEvictSession(many));
+        assertThat(rig.state.map().epoch()).as("nobody left to evict").isEqualTo(epoch + 1);
+        assertThat(errno(release(other))).isEqualTo(Errno.OK);
     }
 
     @Test
@@ -321,11 +347,11 @@ class SessionsTest {
         assertThat(errno(change(3, orphan))).isEqualTo(Errno.EINVAL);
         assertThat(errno(change(3, MapUpdate.newBuilder().addForgottenSessions(session))))
                 .isEqualTo(Errno.EINVAL);
-        MapUpdate map = rig.state.map();
+        MapUpdate map = rig.state.map().toUpdate();
         assertThat(map.getEpoch()).isEqualTo(3);
         assertThat(map.getServersCount()).isEqualTo(3);
         assertThat(map.getPgs(0).getReplicasList()).containsExactly(1, 2, 3);
-        assertThat(MapState.of(map).toUpdate()).isEqualTo(map);
+        assertThat(ClusterMap.of(map).toUpdate()).isEqualTo(map);
     }
 
     @Test
