@@ -23,9 +23,9 @@ final class RaftMessages {
                 UUID.randomUUID(),
                 1,
                 List.of(
-                        new MetaLogConfig.Member(1, "127.0.0.1", 1),
-                        new MetaLogConfig.Member(2, "127.0.0.1", 2),
-                        new MetaLogConfig.Member(3, "127.0.0.1", 3)),
+                        new MetaLogConfig.Member(1, "127.0.0.1", 1, ""),
+                        new MetaLogConfig.Member(2, "127.0.0.1", 2, ""),
+                        new MetaLogConfig.Member(3, "127.0.0.1", 3, "")),
                 directory,
                 MetaLogConfig.Transport.NETTY,
                 1000,
