@@ -14,7 +14,6 @@ import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
@@ -24,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
 import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.protocol.exceptions.ResourceUnavailableException;
@@ -92,7 +92,7 @@ public final class MetaLog implements AutoCloseable {
         this.server =
                 RaftServer.newBuilder()
                         .setServerId(RaftSettings.peerId(config.memberId()))
-                        .setGroup(RaftSettings.group(config, groupAtFirst()))
+                        .setGroup(groupAtFirst())
                         .setOption(StartupOption.RECOVER)
                         .setProperties(RaftSettings.properties(config, directory))
                         .setParameters(
@@ -114,11 +114,14 @@ public final class MetaLog implements AutoCloseable {
     }
 
     /**
-     * One that joins learns from the leader's log who the members are, and stands for no election
-     * before.
+     * Ratis's group as long as the log says nothing of it. One that joins learns from the leader's
+     * log who the members are, and only listens before: Ratis closes a follower that misses its
+     * leader and is in no group that could elect another one.
      */
-    private List<MetaLogConfig.Member> groupAtFirst() {
-        return directory.atStart() == VotingRight.State.JOINING ? List.of() : config.members();
+    private RaftGroup groupAtFirst() {
+        return directory.atStart() == VotingRight.State.JOINING
+                ? RaftSettings.listening(config)
+                : RaftSettings.group(config);
     }
 
     private static @Nullable MemberAddresses memberAddresses(MetaLogConfig config) {

@@ -8,6 +8,7 @@ import org.apache.ratis.client.RaftClientConfigKeys;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.netty.NettyConfigKeys;
+import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
@@ -44,14 +45,20 @@ final class RaftSettings {
     }
 
     static RaftGroup group(MetaLogConfig config) {
-        return group(config, config.members());
+        return group(config, config.members().stream().map(RaftSettings::peer).toList());
     }
 
-    /** Ratis's group with these members; it matters only where the log says nothing of them. */
-    static RaftGroup group(MetaLogConfig config, List<Member> members) {
-        return RaftGroup.valueOf(
-                RaftGroupId.valueOf(config.clusterId()),
-                members.stream().map(RaftSettings::peer).toList());
+    /** A group without voters, to which this member listens. */
+    static RaftGroup listening(MetaLogConfig config) {
+        RaftPeer self =
+                RaftPeer.newBuilder(peer(config.self()))
+                        .setStartupRole(RaftPeerRole.LISTENER)
+                        .build();
+        return group(config, List.of(self));
+    }
+
+    private static RaftGroup group(MetaLogConfig config, List<RaftPeer> peers) {
+        return RaftGroup.valueOf(RaftGroupId.valueOf(config.clusterId()), peers);
     }
 
     /** As the log has it: Cairn's address is Ratis's for clients. */
