@@ -44,9 +44,9 @@ final class SetCommand extends ClusterCommand {
                             "norebalance",
                             "nodown",
                             "norecover",
-                            "noscrub",
                             "pause",
-                            "moves.per_disk")
+                            "moves.per_disk",
+                            "noscrub")
                     .iterator();
         }
     }

@@ -31,15 +31,15 @@ enum LiveSetting {
             "norecover",
             LiveSetting.ON_OR_OFF,
             "While on, no replica is brought up to date; what is missing, or moves, waits."),
-    NO_SCRUB(
-            "noscrub",
-            LiveSetting.ON_OR_OFF,
-            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does."),
     PAUSE("pause", LiveSetting.ON_OR_OFF, "While on, what clients read and write waits."),
     MOVES_PER_DISK(
             "moves.per_disk",
             "a whole number, 1 to " + LiveSetting.MAX_MOVES,
-            "Placement groups that move to or from each disk at once.");
+            "Placement groups that move to or from each disk at once."),
+    NO_SCRUB(
+            "noscrub",
+            LiveSetting.ON_OR_OFF,
+            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does.");
 
     private static final int MAX_MOVES = 64;
 

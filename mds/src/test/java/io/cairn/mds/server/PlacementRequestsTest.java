@@ -244,9 +244,9 @@ final class PlacementRequestsTest {
                             "norebalance",
                             "nodown",
                             "norecover",
-                            "noscrub",
                             "pause",
-                            "moves.per_disk");
+                            "moves.per_disk",
+                            "noscrub");
             assertThat(before.get(1).getValue()).isEqualTo("off");
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
