@@ -4,7 +4,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
-import io.netty.buffer.PooledByteBufAllocator;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -22,13 +21,7 @@ class IdleConnectionsTest {
     private static final int CONNECTIONS = Integer.getInteger("cairn.test.connections", 500);
 
     /** What an event loop may keep in its caches, however many connections it has. */
-    private static final long CACHES_BYTES = 3 << 20;
-
-    private static long usedDirectBytes() {
-        return PooledByteBufAllocator.DEFAULT.metric().directArenas().stream()
-                .mapToLong(arena -> arena.numActiveBytes())
-                .sum();
-    }
+    private static final long CACHED_BUFFERS = 250;
 
     private static long usedHeapBytes() {
         System.gc();
@@ -48,7 +41,7 @@ class IdleConnectionsTest {
                                 HelloPolicy.ACCEPT,
                                 request -> request.reply(Hello.getDefaultInstance()),
                                 RpcOptions.DEFAULT)) {
-            long directBefore = usedDirectBytes();
+            long buffersBefore = PooledBuffers.live();
             long heapBefore = usedHeapBytes();
             RawFrame ask = RawFrame.of(1);
             ask.head = new byte[100];
@@ -62,14 +55,13 @@ class IdleConnectionsTest {
                 }
             }
             await("all are greeted").until(() -> server.peers().size() == CONNECTIONS);
-            await("less than 4 KiB for each of " + CONNECTIONS)
+            await("no buffers are held for " + CONNECTIONS)
                     .atMost(Duration.ofSeconds(30))
-                    .until(() ->
-                            usedDirectBytes() - directBefore < CACHES_BYTES + CONNECTIONS * 1024L);
+                    .until(() -> PooledBuffers.live() - buffersBefore < CACHED_BUFFERS);
             System.out.printf(
-                    "%d idle connections: %d bytes of buffers, %d of heap, each%n",
+                    "%d idle connections: %d buffers in all, %d bytes of heap each%n",
                     CONNECTIONS,
-                    (usedDirectBytes() - directBefore) / CONNECTIONS,
+                    PooledBuffers.live() - buffersBefore,
                     (usedHeapBytes() - heapBefore) / CONNECTIONS);
         } finally {
             for (Socket socket : sockets) {
