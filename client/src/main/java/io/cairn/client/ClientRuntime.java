@@ -18,12 +18,14 @@ import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.map.MapParts;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.MapPart;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
@@ -48,6 +50,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -65,6 +68,7 @@ final class ClientRuntime implements MetaEvents {
     private final RpcClient rpc;
     private final ScheduledExecutorService timer;
     private final MapHolder map;
+    private final MapParts mapParts = new MapParts();
     private final MetaClient meta;
     private final DataClient data;
     private final Publisher publisher;
@@ -132,7 +136,10 @@ final class ClientRuntime implements MetaEvents {
                         ATTR_FRESH_NANOS);
         appends = new Appends(services, table);
         reopens = new Reopens(services, table, appends);
-        rpc.onPush(Method.MAP_PUSH_VALUE, (from, head) -> mapPushed(head));
+        rpc.onPush(
+                Method.MAP_PUSH_VALUE,
+                (from, head) -> mapPushed(Heads.parse(MapUpdate.parser(), head)));
+        rpc.onPush(Method.MAP_PART_VALUE, (from, head) -> mapPartPushed(head));
         rpc.onPush(
                 Method.APPEND_RECALL_VALUE,
                 (from, head) ->
@@ -216,8 +223,15 @@ final class ClientRuntime implements MetaEvents {
                 GetAttrReply::getAttr);
     }
 
-    private void mapPushed(ByteBuf head) {
-        if (!map.apply(Heads.parse(MapUpdate.parser(), head))) {
+    private void mapPartPushed(ByteBuf head) {
+        @Nullable MapUpdate whole = mapParts.add(Heads.parse(MapPart.parser(), head));
+        if (whole != null) {
+            mapPushed(whole);
+        }
+    }
+
+    private void mapPushed(MapUpdate update) {
+        if (!map.apply(update)) {
             meta.refreshMap();
         }
         meta.learnMembers(map.mdsAddresses());

@@ -159,6 +159,7 @@ public final class DataServer implements AutoCloseable {
                         parts.lease(),
                         registration);
         mdsClient.onPush(Method.MAP_PUSH_VALUE, (from, head) -> maps.pushed(head));
+        mdsClient.onPush(Method.MAP_PART_VALUE, (from, head) -> maps.partPushed(head));
         new ServerGauges(meters, disks.all(), pgLoops, parts, maps, scrubs).register();
     }
 

@@ -2,6 +2,8 @@ package io.cairn.dataserver.mdslink;
 
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.MapParts;
+import io.cairn.common.proto.MapPart;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.PgReport;
@@ -26,6 +28,7 @@ public final class MapFollower {
     private final PgLoops loops;
     private final ServerParts parts;
     private final DirectMemory memory;
+    private final MapParts mapParts = new MapParts();
     private volatile ClusterMap map = ClusterMap.EMPTY;
 
     public MapFollower(PgLoops loops, ServerParts parts, DirectMemory memory) {
@@ -60,6 +63,20 @@ public final class MapFollower {
             update(Heads.parse(MapUpdate.parser(), head));
         } catch (FsException e) {
             LOG.warn("The metadata service pushed something that is no map: {}", e.getMessage());
+        }
+    }
+
+    /** Likewise, of a map that is larger than a message. */
+    public void partPushed(ByteBuf head) {
+        try {
+            @Nullable MapUpdate whole = mapParts.add(Heads.parse(MapPart.parser(), head));
+            if (whole != null) {
+                update(whole);
+            }
+        } catch (FsException e) {
+            LOG.warn(
+                    "The metadata service pushed something that is no part of a map: {}",
+                    e.getMessage());
         }
     }
 

@@ -11,6 +11,7 @@ import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.store.StateListener;
 import java.util.Collection;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +29,9 @@ public final class CurrentMap implements StateListener {
     private final ControlReader state;
     private final Leadership leadership;
     private final Control control;
-    private final MapHistory history = new MapHistory();
+    private final MapHistory history = new MapHistory(MapHistory.MAX_MESSAGE_BYTES);
+    private final LongAdder pushedBytes = new LongAdder();
+    private final LongAdder wholeMaps = new LongAdder();
     private volatile ClusterMap map = ClusterMap.EMPTY;
     private volatile @Nullable Supplier<? extends Collection<RpcPeer>> connected;
     private volatile @Nullable Supplier<List<RpcPeer>> clients;
@@ -58,10 +61,11 @@ public final class CurrentMap implements StateListener {
 
     @Override
     public void mapChanged(MapUpdate increment) {
-        Broadcast push = history.add(increment); // first: who sees the map finds what led to it
+        List<Broadcast> pushes =
+                history.add(increment); // first: who sees the map finds what led to it
         map = state.map();
         if (leadership.term() != null) {
-            control.execute(() -> push(push));
+            control.execute(() -> push(pushes));
         }
     }
 
@@ -71,7 +75,7 @@ public final class CurrentMap implements StateListener {
         map = state.map();
     }
 
-    private void push(Broadcast increment) {
+    private void push(List<Broadcast> increment) {
         @Nullable Supplier<? extends Collection<RpcPeer>> to = connected;
         @Nullable Supplier<List<RpcPeer>> open = clients;
         if (to == null || open == null) {
@@ -79,23 +83,61 @@ public final class CurrentMap implements StateListener {
         }
         for (RpcPeer peer : to.get()) {
             if (peer.hello().getRole() == Role.ROLE_DATA_SERVER) {
-                peer.push(increment);
+                send(peer, increment);
             }
         }
         for (RpcPeer peer : open.get()) {
-            peer.push(increment);
+            send(peer, increment);
         }
     }
 
-    /** The peer has only this epoch: sends it what is missing up to the present map, no further. */
+    /**
+     * The peer has only this epoch: sends it what is missing up to the present map, no further. The
+     * whole map is made and sent on the control thread, not on that of the leases or a loop.
+     */
     public void bringUpToDate(RpcPeer peer, long epoch, ClusterMap present) {
-        if (present.epoch() > epoch) {
-            history.since(epoch, present).forEach(peer::push);
+        if (present.epoch() <= epoch) {
+            return;
+        }
+        List<Broadcast> missed = history.between(epoch, present.epoch());
+        if (missed.isEmpty()) {
+            wholeMaps.increment();
+            control.execute(() -> send(peer, history.whole(present)));
+        } else {
+            send(peer, missed);
         }
     }
 
-    /** The whole of a map that was the present one, as a message. */
-    public MapUpdate update(ClusterMap present) {
-        return history.update(present);
+    private void send(RpcPeer peer, List<Broadcast> pushes) {
+        for (Broadcast push : pushes) {
+            pushedBytes.add(push.lengthBytes());
+            peer.push(push);
+        }
+    }
+
+    /** What was sent to peers so far. */
+    public long pushedBytes() {
+        return pushedBytes.sum();
+    }
+
+    /** How many peers had to be sent the whole map so far, but for answers that had it. */
+    public long wholeMaps() {
+        return wholeMaps.sum();
+    }
+
+    /**
+     * The whole map for an answer. Of one that is too large for it all but the placement groups, at
+     * epoch 0, which nobody takes for a map: {@link #sendRest} comes after the answer.
+     */
+    public MapUpdate inAnswer(ClusterMap present) {
+        MapUpdate all = history.update(present);
+        return history.isCut(present) ? all.toBuilder().clearPgs().setEpoch(0).build() : all;
+    }
+
+    /** What {@link #inAnswer} has left out. */
+    public void sendRest(RpcPeer peer, ClusterMap present) {
+        if (history.isCut(present)) {
+            bringUpToDate(peer, 0, present);
+        }
     }
 }

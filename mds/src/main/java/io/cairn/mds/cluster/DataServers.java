@@ -178,11 +178,12 @@ public final class DataServers {
                 RegisterServerReply.newBuilder()
                         .setServer(server.getId())
                         .setLeaseMillis((int) (servers.leaseOf(server) / 1_000_000))
-                        .setMap(map.update(now));
+                        .setMap(map.inAnswer(now));
         for (var report : wanted.getDisksList()) {
             reply.addDisks(diskId(now, report.getUuid()));
         }
         request.reply(reply.build());
+        map.sendRest(request.peer(), now);
         pgTables.makeMissing();
     }
 

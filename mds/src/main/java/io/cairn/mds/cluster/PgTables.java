@@ -13,6 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,12 +50,20 @@ public final class PgTables {
 
     /** Makes the tables that can be made now; again later while that fails. */
     void makeMissing() {
+        AtomicBoolean made = new AtomicBoolean();
         var _ =
-                changes.change(this::tables)
+                changes.change(
+                                base -> {
+                                    MapUpdate.@Nullable Builder update = table(base);
+                                    made.set(update != null);
+                                    return update;
+                                })
                         .whenComplete((map, failure) -> {
                             if (failure != null) {
                                 LOG.warn("no PG table could be made", failure);
                                 retry();
+                            } else if (made.get()) {
+                                makeMissing(); // of the next pool
                             }
                         });
     }
@@ -73,13 +82,14 @@ public final class PgTables {
         }
     }
 
-    private MapUpdate.@Nullable Builder tables(ClusterMap base) {
-        MapUpdate.Builder update = MapUpdate.newBuilder();
+    /** Of one pool: those of several may be more than an entry of the log can hold. */
+    private MapUpdate.@Nullable Builder table(ClusterMap base) {
         for (Pool pool : base.pools()) {
             if (base.pg(PgHash.pg(pool.getId(), 0)) == null
                     && base.disks().size() >= bootstrapDisks
                     && PgPlanner.domainCount(base, pool) >= pool.getSize()) {
                 LOG.info("the PG table of pool {} is made", pool.getName());
+                MapUpdate.Builder update = MapUpdate.newBuilder();
                 List<List<Integer>> table = PgPlanner.plan(base, pool);
                 for (int i = 0; i < table.size(); i++) {
                     update.addPgs(
@@ -89,9 +99,10 @@ public final class PgTables {
                                     .addAllReplicas(table.get(i))
                                     .addAllInSync(table.get(i)));
                 }
+                return update;
             }
         }
-        return update.getPgsCount() == 0 ? null : update;
+        return null;
     }
 
     /** What an administrator should know about placement. Any thread. */

@@ -184,8 +184,11 @@ public final class Placement {
 
     /** The replicas that a group has once it has moved; those it has where it stays. */
     List<Integer> target(ClusterMap map, PlacementGroup group) {
+        if (!mayMove(map, group)) {
+            return group.getReplicasList();
+        }
         @Nullable List<Integer> wanted = table(map).get(group.getPg());
-        return wanted == null || !mayMove(map, group) ? group.getReplicasList() : wanted;
+        return wanted == null ? group.getReplicasList() : wanted;
     }
 
     /** Replicas on disks that serve which are not in sync, once all groups have moved. */

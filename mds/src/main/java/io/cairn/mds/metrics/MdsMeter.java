@@ -27,6 +27,16 @@ public enum MdsMeter implements MeterSpec {
     TRUNCATION_WAITS(
             Kind.GAUGE, "", "Shrinks of shared files whose callers wait until all chunks are cut"),
     MAP_EPOCH(Kind.GAUGE, "", "Epoch of the cluster map"),
+    MAP_PUSHED(
+            Kind.COUNTER,
+            "bytes",
+            "Increments and whole maps sent to clients and data servers without being asked, by this"
+                    + " member"),
+    MAP_WHOLE(
+            Kind.COUNTER,
+            "",
+            "Clients and data servers that were sent the whole map, as they had none or had missed too"
+                    + " much, by this member"),
     SERVERS_UP(Kind.GAUGE, "", "Data servers that are up"),
     PGS_DEGRADED(
             Kind.GAUGE, "", "Placement groups with fewer replicas in sync than they should have"),

@@ -53,6 +53,8 @@ final class MdsGauges {
         meters.gauge(MdsMeter.DELETION_ETA, reaper::etaSeconds);
         meters.gauge(MdsMeter.TRUNCATION_WAITS, truncationWaits::depth);
         meters.gauge(MdsMeter.MAP_EPOCH, () -> map.get().epoch());
+        meters.counter(MdsMeter.MAP_PUSHED, map::pushedBytes);
+        meters.counter(MdsMeter.MAP_WHOLE, map::wholeMaps);
         meters.gauge(
                 MdsMeter.SERVERS_UP,
                 () -> map.get().servers().stream().filter(Server::getUp).count());

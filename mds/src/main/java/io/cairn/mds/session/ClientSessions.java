@@ -181,8 +181,9 @@ public final class ClientSessions {
                         .setSession(reply.getSession())
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
-                        .setMap(map.update(present))
+                        .setMap(map.inAnswer(present))
                         .build());
+        map.sendRest(request.peer(), present);
     }
 
     /** On an event loop. */

@@ -22,6 +22,7 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.Server;
+import io.cairn.common.proto.SettingsRequest;
 import io.cairn.common.rpc.RpcPeer;
 import io.cairn.mds.leader.Control;
 import java.lang.management.ManagementFactory;
@@ -71,6 +72,8 @@ final class MapAtScaleTest {
     private static final int PGS = 5000 * SCALE / COPIES;
     private static final int PGS_OF_A_POOL = Math.min(PGS, 50_000);
 
+    private static final int PGS_OF_A_CHANGE = 20_000;
+
     /** Small runs go through the same phases sooner. */
     private static final Duration RENEWAL = Duration.ofMillis(SCALE == 1 ? 500 : 5000);
 
@@ -96,7 +99,7 @@ final class MapAtScaleTest {
                     .formatted(
                             RENEWAL.toMillis(),
                             4 * RENEWAL.toMillis(),
-                            SERVERS * DISKS_OF_A_SERVER,
+                            SERVERS * DISKS_OF_A_SERVER + 1,
                             PGS_OF_A_POOL);
 
     @TempDir Path directory;
@@ -269,7 +272,7 @@ final class MapAtScaleTest {
         return answer.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
-    /** Servers, disks and pools in one change; then one registers, and the tables are made. */
+    /** Servers, disks and pools in one change, then the tables. */
     private void makeMap(MdsServer mds) throws Exception {
         MapUpdate.Builder all = MapUpdate.newBuilder();
         List<DataServer> made = new ArrayList<>();
@@ -306,13 +309,41 @@ final class MapAtScaleTest {
                             .setPgCount(Math.min(left, PGS_OF_A_POOL))
                             .setFailureDomain(FailureDomain.FAILURE_DOMAIN_RACK));
         }
+        change(mds, all);
+        servers.addAll(made);
+        for (int pool = 1, left = PGS; left > 0; pool++, left -= PGS_OF_A_POOL) {
+            int end = Math.min(left, PGS_OF_A_POOL);
+            for (int from = 0; from < end; from += PGS_OF_A_CHANGE) {
+                MapUpdate.Builder some = MapUpdate.newBuilder();
+                for (int i = from; i < Math.min(end, from + PGS_OF_A_CHANGE); i++) {
+                    some.addPgs(pg(PgHash.pg(pool, i)));
+                }
+                change(mds, some);
+            }
+        }
+    }
+
+    /** In three racks, one after another. Nobody plans: that is another measurement. */
+    private static PlacementGroup.Builder pg(int pg) {
+        PlacementGroup.Builder group = PlacementGroup.newBuilder().setPg(pg).setEpoch(1);
+        int number = PgHash.indexOf(pg);
+        for (int copy = 0; copy < COPIES; copy++) {
+            int rack = (number + copy) % RACKS;
+            int server = number / RACKS % (SERVERS / RACKS) * RACKS + rack;
+            int disk = disks(server == 0 ? SERVERS : server).get(number % DISKS_OF_A_SERVER);
+            group.addReplicas(disk).addInSync(disk);
+        }
+        return group;
+    }
+
+    private static void change(MdsServer mds, MapUpdate.Builder update) throws Exception {
         CompletableFuture<Void> changed = new CompletableFuture<>();
         mds.control()
                 .execute(() -> {
                     var _ =
                             mds.duties()
                                     .changes()
-                                    .change(base -> all)
+                                    .change(base -> update)
                                     .whenComplete((map, failure) -> {
                                         if (failure == null) {
                                             changed.complete(null);
@@ -322,13 +353,16 @@ final class MapAtScaleTest {
                                     });
                 });
         changed.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
-        servers.addAll(made);
-        get(register(mds, made.getFirst()));
-        awaitAll(
-                "the tables are made",
-                () ->
-                        map(mds).pools().stream()
-                                .allMatch(p -> map(mds).pg(PgHash.pg(p.getId(), 0)) != null));
+    }
+
+    private static void hold(MdsServer mds) throws Exception {
+        FakeRequest request =
+                new FakeRequest(
+                        new FakePeer(Role.ROLE_ADMIN, new FakePeer.Traffic()),
+                        Method.SETTINGS,
+                        SettingsRequest.newBuilder().setName("norebalance").setValue("on").build());
+        mds.control().execute(() -> mds.duties().liveSettings().handle(request));
+        get(request.answer());
     }
 
     /** The same process, at the same address. */
