@@ -7,6 +7,8 @@ import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Broadcast;
 import io.cairn.common.rpc.RpcPeer;
 import java.net.InetSocketAddress;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -19,6 +21,9 @@ final class FakePeer implements RpcPeer {
         final LongAdder pushes = new LongAdder();
         final LongAdder bytes = new LongAdder();
         final LongAdder wholeMaps = new LongAdder();
+
+        /** Of increments that refuse sessions. */
+        final Set<Long> evictionEpochs = ConcurrentHashMap.newKeySet();
     }
 
     private static final InetSocketAddress ADDRESS = new InetSocketAddress("127.0.0.1", 1);
@@ -64,6 +69,8 @@ final class FakePeer implements RpcPeer {
     private void take(MapUpdate map) {
         if (map.getBaseEpoch() == 0) {
             traffic.wholeMaps.increment();
+        } else if (map.getRefusedSessionsCount() > 0) {
+            traffic.evictionEpochs.add(map.getEpoch());
         }
         synchronized (this) {
             if (map.getEpoch() <= epoch) {
