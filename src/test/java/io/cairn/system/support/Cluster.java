@@ -181,6 +181,26 @@ public final class Cluster implements AutoCloseable {
         return JsonMapper.shared().readTree(result.out());
     }
 
+    /**
+     * Whether every metadata server follows the leader, and every placement group has all of its
+     * replicas. Fails the test while nobody leads.
+     */
+    public boolean isWhole() {
+        return isWhole(status());
+    }
+
+    /** Likewise of what {@code cairn status --json} has said. */
+    static boolean isWhole(JsonNode status) {
+        return status.path("mds").valueStream().allMatch(Cluster::follows)
+                && status.at("/pgs/degraded").asInt(-1) == 0
+                && status.at("/pgs/active").asInt() > 0;
+    }
+
+    private static boolean follows(JsonNode member) {
+        return member.path("leader").asBoolean()
+                || (member.path("heard").asBoolean() && !member.path("joining").asBoolean());
+    }
+
     /** Addresses of all metadata servers, with commas between them, as a mount is given them. */
     String source() {
         if (source.isEmpty()) {
