@@ -35,6 +35,9 @@ public final class Cluster implements AutoCloseable {
     /** Of every mount of the tests that does not say otherwise: native or jnr. */
     public static final String BINDING = System.getProperty("cairn.test.binding", "native");
 
+    /** A follower of which the leader has not heard for longer is missed. */
+    private static final long SILENT_MILLIS = 3000;
+
     /** A member in the configuration of a metadata server. */
     private static final Pattern PORT =
             Pattern.compile(
@@ -198,7 +201,9 @@ public final class Cluster implements AutoCloseable {
 
     private static boolean follows(JsonNode member) {
         return member.path("leader").asBoolean()
-                || (member.path("heard").asBoolean() && !member.path("joining").asBoolean());
+                || (member.path("heard").asBoolean()
+                        && member.path("since_heard_millis").asLong() < SILENT_MILLIS
+                        && !member.path("joining").asBoolean());
     }
 
     /** Addresses of all metadata servers, with commas between them, as a mount is given them. */
