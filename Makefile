@@ -12,6 +12,7 @@ it quick test crash sim soak: export CAIRN_NO_BUILD := 1
 
 MINUTES ?= 10
 SEEDS ?= 300
+STORE_SEEDS ?= 4
 
 .PHONY: help setup fmt check unit it quick test crash sim soak bench bench-rocks docs package image clean
 
@@ -24,7 +25,7 @@ help:
 	@echo 'make quick   it without the classes tagged slow, about a third of the time'
 	@echo 'make test    check + unit + it, as CI runs them'
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
-	@echo 'make sim     SEEDS=n runs of a whole cluster in simulated time; SEED=n repeats one'
+	@echo 'make sim     SEEDS=n runs of a whole cluster in simulated time, STORE_SEEDS=n on real stores; SEED=n repeats one'
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make bench-rocks  the RocksDB presets under the MDS, FILES=n names, ROUNDS=n'
@@ -64,10 +65,10 @@ crash: can-mount
 	    -Dcairn.test.kills=40 -Dcairn.test.kills.processes=10 -Dcairn.test.powercuts=5 \
 	    -Dcairn.test.powercuts.machines=5 verify $(SHOW)
 
-# The state machines of a whole cluster in simulated time; 300 seeds of it are part of `test`.
+# The state machines of a whole cluster in simulated time; 300 seeds of it, and 4 on stores and logs, are part of `test`.
 sim:
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest=ClusterSimTest -Dsurefire.failIfNoSpecifiedTests=false \
-	    -Dcairn.test.seeds=$(SEEDS) $(if $(SEED),-Dcairn.test.seed=$(SEED)) verify $(SHOW)
+	    -Dcairn.test.seeds=$(SEEDS) -Dcairn.test.store.seeds=$(STORE_SEEDS) $(if $(SEED),-Dcairn.test.seed=$(SEED)) verify $(SHOW)
 
 # Random work of several processes against a model; two minutes of it are part of `test`.
 soak: can-mount

@@ -17,6 +17,7 @@ import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * two disks each, several placement groups, and clients. Some seconds of faults, then everything
  * runs and has to come to rest.
  */
-final class ClusterSim {
+final class ClusterSim implements AutoCloseable {
     /** Ways to break the environment or a rule, to prove that the checks see it. */
     enum Fault {
         NONE,
@@ -81,6 +82,13 @@ final class ClusterSim {
     private long lastInode;
 
     ClusterSim(long seed, Fault fault) {
+        this(seed, fault, id -> new SimDisk(id, fault));
+    }
+
+    /**
+     * @param maker of disks, by their ids
+     */
+    ClusterSim(long seed, Fault fault, IntFunction<SimDisk> maker) {
         this.fault = fault;
         sim = new Simulation(seed);
         network = new SimNetwork(sim);
@@ -90,7 +98,7 @@ final class ClusterSim {
             SimDataServer server = new SimDataServer(this, i);
             servers.add(server);
             for (int d = 1 + sim.random.nextInt(2); d > 0; d--) {
-                SimDisk disk = new SimDisk(disks.size() + 1, fault);
+                SimDisk disk = maker.apply(disks.size() + 1);
                 disks.add(disk);
                 server.disks.add(disk);
             }
@@ -199,6 +207,11 @@ final class ClusterSim {
             }
         }
         history.check();
+    }
+
+    @Override
+    public void close() {
+        disks.forEach(SimDisk::close);
     }
 
     private Stream<SimMachine> machines() {

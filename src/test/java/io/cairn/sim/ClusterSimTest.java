@@ -3,8 +3,16 @@ package io.cairn.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.store.SteppedStore;
 import io.cairn.sim.ClusterSim.Fault;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -14,6 +22,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 final class ClusterSimTest {
     private static final int SEEDS = Integer.getInteger("cairn.test.seeds", 300);
+    private static final int STORE_SEEDS = Integer.getInteger("cairn.test.store.seeds", 4);
 
     @Test
     void everySeedKeepsThePromises() {
@@ -22,12 +31,67 @@ final class ClusterSimTest {
         int count = only != null ? 1 : SEEDS;
         System.out.println("cluster seeds " + first + " .. " + (first + count - 1));
         for (long seed = first; seed < first + count; seed++) {
-            try {
-                new ClusterSim(seed, Fault.NONE).run();
+            try (ClusterSim sim = new ClusterSim(seed, Fault.NONE)) {
+                sim.run();
             } catch (AssertionError | RuntimeException e) {
                 fail("-Dcairn.test.seed=" + seed + ": " + e.getMessage(), e);
             }
         }
+    }
+
+    /** The same on the stores and logs of data servers. */
+    @Test
+    void everySeedKeepsThePromisesOnStores(@TempDir Path directory) {
+        Long only = Long.getLong("cairn.test.seed");
+        long first = only != null ? only : System.nanoTime();
+        int count = only != null ? 1 : STORE_SEEDS;
+        System.out.println("cluster seeds on stores " + first + " .. " + (first + count - 1));
+        for (long seed = first; seed < first + count; seed++) {
+            try {
+                runOnStores(seed, Fault.NONE, directory);
+            } catch (AssertionError | RuntimeException e) {
+                fail("-Dcairn.test.seed=" + seed + " on stores: " + e.getMessage(), e);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = Fault.class,
+            names = {"DURABLE_AT_APPEND", "COPY_LOST"})
+    void aBrokenStoreIsDetected(Fault fault, @TempDir Path directory) {
+        int detected = 0;
+        for (long seed = 1; seed <= 30 && detected == 0; seed++) {
+            try {
+                runOnStores(seed, fault, directory);
+            } catch (AssertionError e) {
+                detected++;
+            }
+        }
+        assertThat(detected).as("runs that failed under %s", fault).isPositive();
+    }
+
+    private static void runOnStores(long seed, Fault fault, Path directory) {
+        Path home = directory.resolve("" + seed);
+        IndexDatabases databases = SteppedStore.databases();
+        Random random = new Random(seed);
+        try (ClusterSim sim =
+                new ClusterSim(
+                        seed, fault, id -> storeDisk(id, home, random.nextLong(), databases))) {
+            sim.run();
+        } finally {
+            databases.memory().close();
+        }
+    }
+
+    private static StoreDisk storeDisk(int id, Path home, long seed, IndexDatabases databases) {
+        Path directory = home.resolve("disk-" + id);
+        try {
+            Files.createDirectories(directory);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return new StoreDisk(id, new SteppedStore(directory, seed, databases));
     }
 
     @ParameterizedTest
@@ -35,8 +99,8 @@ final class ClusterSimTest {
     void aBrokenRuleIsDetected(Fault fault) {
         int detected = 0;
         for (long seed = 1; seed <= 3000 && detected == 0; seed++) {
-            try {
-                new ClusterSim(seed, fault).run();
+            try (ClusterSim sim = new ClusterSim(seed, fault)) {
+                sim.run();
             } catch (AssertionError e) {
                 detected++;
             }

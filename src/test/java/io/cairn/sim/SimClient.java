@@ -2,6 +2,7 @@ package io.cairn.sim;
 
 import static io.cairn.sim.Simulation.MILLI;
 
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.layout.PgHash;
@@ -11,6 +12,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.sim.ClusterSim.Fault;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +24,8 @@ final class SimClient extends SimMachine {
     static final long RENUMBER = 1_000_000;
 
     static final int BLOCK = 4096;
+
+    static final int WRITE_BYTES = 2 * Long.BYTES;
 
     private static final int INODES = 3;
     private static final int BLOCKS = 2;
@@ -129,19 +133,26 @@ final class SimClient extends SimMachine {
         after((60 + sim.upTo(200)) * MILLI, () -> send(op, attempt + 1));
         boolean renumbered = cluster.fault == Fault.RETRY_RENUMBERED;
         long number = renumbered ? op.number + attempt * RENUMBER : op.number;
-        DataOp.Range range = new DataOp.Range(op.inode, 0, op.block * BLOCK, 8);
+        DataOp.Range range = new DataOp.Range(op.inode, 0, op.block * BLOCK, WRITE_BYTES);
         DataOp.Caller caller = new DataOp.Caller(session, number, ackedBelow());
         DataOp.Known known = DataOp.Known.map(map.epoch());
         SimDataServer server = cluster.serverOf(cluster.group(map, op.pg).getInSync(0));
         Answer answer = new Answer(op, server);
         if (op.isWrite()) {
-            DataOp request = DataOp.write(op.pg, range, caller, known, new int[1]);
-            cluster.network.send(
-                    this, server, () -> server.mutate(request, Unpooled.EMPTY_BUFFER, answer));
+            ByteBuf bytes = content(session, number);
+            int[] crcs = BlockCrc.compute(bytes, range.offset());
+            DataOp request = DataOp.write(op.pg, range, caller, known, crcs);
+            cluster.network.send(this, server, () -> server.mutate(request, bytes, answer));
         } else {
             DataOp request = DataOp.read(op.pg, range, caller, known);
             cluster.network.send(this, server, () -> server.read(request, new Answer(op, server)));
         }
+    }
+
+    /** What a write writes says who wrote it. */
+    static ByteBuf content(long session, long number) {
+        ByteBuf bytes = Unpooled.buffer(WRITE_BYTES).writeLong(session).writeLong(number);
+        return Unpooled.unreleasableBuffer(bytes);
     }
 
     /** One attempt's answer, on its way back. */

@@ -7,6 +7,8 @@ import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.replication.ContentPage;
+import io.cairn.dataserver.replication.RecoveryOutputs.Base;
+import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
@@ -26,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * for all of them, and a crash leaves any prefix of what was not. What a group has follows from its
  * records in their order. Flushed operations cannot be read from the log any more.
  */
-final class SimDisk {
-    private static final int PAGE = 3;
+class SimDisk implements AutoCloseable {
+    static final int PAGE = 3;
 
     final int id;
     private final Fault fault;
@@ -60,6 +62,15 @@ final class SimDisk {
     record Chunk(long sequence, Map<Integer, PgLogEntry> blocks) {
         Chunk {
             blocks = Map.copyOf(blocks);
+        }
+    }
+
+    /** What was read of a chunk, or of an inode, to be copied. */
+    static class CopyRead {
+        final @Nullable Chunk chunk;
+
+        CopyRead(@Nullable Chunk chunk) {
+            this.chunk = chunk;
         }
     }
 
@@ -157,8 +168,8 @@ final class SimDisk {
         flushed.put(pg, reset.sequence());
     }
 
-    void copied(int pg, long inode, @Nullable Chunk chunk, Runnable durable) {
-        log(pg, new Copied(last(pg), inode, chunk), durable);
+    void copied(int pg, Copy copy, CopyRead read, Runnable durable) {
+        log(pg, new Copied(last(pg), copy.inode(), read.chunk), durable);
     }
 
     void completed(int pg, Runnable durable) {
@@ -192,7 +203,7 @@ final class SimDisk {
     }
 
     /** What is committed leaves the log. */
-    void flush(int pg) {
+    void flush(int pg, Random random) {
         flushed.put(pg, committed(pg));
     }
 
@@ -207,17 +218,42 @@ final class SimDisk {
     }
 
     void crash(Random random) {
-        int survives = synced + random.nextInt(log.size() - synced + 1);
-        log.subList(survives, log.size()).clear();
-        synced = survives;
+        keep(synced + random.nextInt(log.size() - synced + 1));
         // What was committed is told by later records, so the last word of it may be missing.
-        for (int pg : List.copyOf(groups.keySet())) {
-            rebuild(pg);
+        for (int pg : groups()) {
             long told = Math.min(committed(pg), last(pg));
-            long least = Math.min(told, Math.max(group(pg).begin, flushed.getOrDefault(pg, 0L)));
-            committed.put(pg, random.nextBoolean() ? told : random.nextLong(least, told + 1));
+            long least = leastCommitted(pg);
+            found(pg, random.nextBoolean() ? told : random.nextLong(least, told + 1));
         }
     }
+
+    /** Only so many records have survived. */
+    final void keep(int survives) {
+        log.subList(survives, log.size()).clear();
+        synced = survives;
+        groups().forEach(this::rebuild);
+    }
+
+    /** What is known as committed after a crash. */
+    final void found(int pg, long sequence) {
+        committed.put(pg, sequence);
+    }
+
+    final long leastCommitted(int pg) {
+        long told = Math.min(committed(pg), last(pg));
+        return Math.min(told, Math.max(group(pg).begin, flushed.getOrDefault(pg, 0L)));
+    }
+
+    final List<Integer> groups() {
+        return List.copyOf(groups.keySet());
+    }
+
+    final int synced() {
+        return synced;
+    }
+
+    @Override
+    public void close() {}
 
     /** A drop makes operations void, and what a learner did after them. */
     private void rebuild(int pg) {
@@ -295,6 +331,10 @@ final class SimDisk {
     /** What there is of a chunk; null if there is none. */
     @Nullable Chunk chunk(int pg, long inode) {
         return group(pg).chunks.get(inode);
+    }
+
+    CopyRead readCopy(int pg, Copy copy, Base base) {
+        return new CopyRead(chunk(pg, copy.inode()));
     }
 
     /** The write that a read of the block shows; null if nothing was written. */

@@ -131,7 +131,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         }
         disk.commit(pg, sequence);
         if (sim.random.nextInt(8) == 0) {
-            disk.flush(pg);
+            disk.flush(pg, sim.random);
         }
     }
 
@@ -401,12 +401,12 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         server.after(
                 sim.upTo(20 * MILLI),
                 () -> {
-                    SimDisk.@Nullable Chunk chunk = disk.chunk(pg, copy.inode());
-                    step(to, epoch, (other, s) -> other.copied(epoch, copy, chunk, s), step);
+                    SimDisk.CopyRead read = disk.readCopy(pg, copy, base);
+                    step(to, epoch, (other, s) -> other.copied(epoch, copy, read, s), step);
                 });
     }
 
-    private void copied(long epoch, Copy copy, SimDisk.@Nullable Chunk chunk, Step step) {
+    private void copied(long epoch, Copy copy, SimDisk.CopyRead read, Step step) {
         @Nullable RpcStatus refusal = replica.onCopy(epoch, copy);
         if (refusal != null) {
             step.failed(refusal);
@@ -416,11 +416,10 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
             loop.execute(step::done);
             return;
         }
-        disk.copied(pg, copy.inode(), chunk, () -> loop.execute(step::done));
+        disk.copied(pg, copy, read, () -> loop.execute(step::done));
         syncSoon();
         if (cluster.fault == Fault.COPY_OUT_OF_ORDER) {
-            server.after(
-                    sim.upTo(500 * MILLI), () -> disk.copied(pg, copy.inode(), chunk, () -> {}));
+            server.after(sim.upTo(500 * MILLI), () -> disk.copied(pg, copy, read, () -> {}));
         }
     }
 

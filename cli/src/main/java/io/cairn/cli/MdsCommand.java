@@ -15,10 +15,26 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
-@Command(name = "mds", description = "Run a member of the metadata service.")
+@Command(
+        name = "mds",
+        description =
+                "Run a member of the metadata service; with a command, who the members of a running one"
+                        + " are.",
+        subcommands = {
+            MembersCommand.Ls.class,
+            MembersCommand.Add.class,
+            MembersCommand.Remove.class,
+            MembersCommand.Replace.class,
+            MembersCommand.TransferLeader.class
+        })
 final class MdsCommand implements Callable<ExitCode> {
+    @Spec private @Nullable CommandSpec spec;
+
     @Mixin
     @SuppressWarnings("UnusedVariable") // by picocli and Main
     private final GlobalOptions options = new GlobalOptions();
@@ -26,8 +42,7 @@ final class MdsCommand implements Callable<ExitCode> {
     @Option(
             names = "--config",
             paramLabel = "FILE",
-            required = true,
-            description = "Configuration; see config/mds.toml.")
+            description = "Configuration; see config/mds.toml. Needed to run a member.")
     private @Nullable Path config;
 
     @ArgGroup private @Nullable First first;
@@ -51,15 +66,21 @@ final class MdsCommand implements Callable<ExitCode> {
         @Option(
                 names = "--join",
                 description =
-                        "The directory may be empty: this member has lost it, and votes again once"
-                                + " it has caught up with the others. Without effect where it holds"
-                                + " a member.")
+                        "The directory may be empty: this member has lost it, or is to be added by"
+                                + " 'cairn mds add', and votes once it has caught up with the others."
+                                + " Without effect where it holds a member.")
         private boolean join;
     }
 
     @Override
     public ExitCode call() throws Exception {
-        MdsConfig mds = Config.load(Objects.requireNonNull(config), MdsConfig.class);
+        if (config == null) {
+            // Not said to picocli: its commands do not need it.
+            throw new ParameterException(
+                    Objects.requireNonNull(spec).commandLine(),
+                    "Missing required option: '--config=FILE'");
+        }
+        MdsConfig mds = Config.load(config, MdsConfig.class);
         if (prepare) {
             MdsServer.prepare(mds, word());
             return ExitCode.SUCCESS;

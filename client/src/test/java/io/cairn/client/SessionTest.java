@@ -123,6 +123,26 @@ class SessionTest extends ClientFixture {
         assertThat(cluster.names().executed()).containsExactly("1 MKDIR", "2 MKDIR");
     }
 
+    /**
+     * Its process is suspended: nothing says so, and an attempt lasts longer than anybody waits.
+     */
+    @Test
+    void aLeaderThatStopsAnsweringIsLeftForAnother() {
+        CairnClient client = connect("attempt_timeout = \"40s\"");
+        get(mkdir(client, "a"));
+        cluster.mds(0).faults(method -> Fault.HOLD);
+        CompletableFuture<Attr> made = mkdir(client, "b");
+        CompletableFuture<Attr> seen = client.getAttr(1);
+        await().until(() -> cluster.mds(0).held() >= 2);
+        assertThat(made).isNotDone();
+        cluster.leader(cluster.mds(2));
+        get(made);
+        get(seen);
+        assertThat(cluster.names().executed()).containsExactly("1 MKDIR", "2 MKDIR");
+        cluster.mds(0).letGo(); // an answer from earlier does no harm
+        get(mkdir(client, "c"));
+    }
+
     @Test
     void waitsWhileThereIsNoLeader() {
         CairnClient client = connect();

@@ -23,7 +23,9 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.StringJoiner;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -33,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 public final class AdminClient implements AutoCloseable {
     private static final Duration PER_CALL = Duration.ofSeconds(3);
 
-    private final List<HostPort> members;
+    private final Set<HostPort> members;
     private final String advice;
     private final RpcLoops loops = new RpcLoops(1, "admin");
     private final RpcClient rpc =
@@ -48,8 +50,13 @@ public final class AdminClient implements AutoCloseable {
      * @param advice for the administrator when none of them answers for the group
      */
     public AdminClient(List<HostPort> members, String advice) {
-        this.members = members;
+        this.members = new LinkedHashSet<>(members);
         this.advice = advice;
+    }
+
+    /** One more member, which is asked too. */
+    public void learn(HostPort member) {
+        members.add(member);
     }
 
     /**

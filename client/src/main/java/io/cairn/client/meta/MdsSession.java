@@ -46,6 +46,7 @@ final class MdsSession {
     private final Renewals renewals;
     private final MdsLeader leader;
     private final SessionOpening opening;
+    private final LeaderWatch watch;
     private State state = State.NONE;
     private @Nullable FsException closed;
 
@@ -69,6 +70,7 @@ final class MdsSession {
             SessionTraffic traffic) {
         this.calls = calls;
         this.renewals = new Renewals(this, calls, mapEpoch);
+        this.watch = new LeaderWatch(this, calls);
         this.events = events;
         this.traffic = traffic;
         this.leader = new MdsLeader(options.members(), channels, calls, events, this::ask);
@@ -95,6 +97,11 @@ final class MdsSession {
     /** Null while it is looked for, and once the client is closed. Under the lock. */
     @Nullable RpcChannel leader() {
         return leader.channel();
+    }
+
+    /** Whether the leader has been asked for something that has no answer. Under the lock. */
+    boolean isWaiting() {
+        return traffic.isWaiting();
     }
 
     /** See {@link MdsLeader}. Under the lock. */
@@ -126,6 +133,7 @@ final class MdsSession {
         synchronized (calls.lock) {
             if (leader.isConnected()) {
                 endings = 0;
+                watch.answered();
                 leader.served();
             }
         }
@@ -141,6 +149,7 @@ final class MdsSession {
     void connected(long era, RpcChannel member) {
         synchronized (calls.lock) {
             if (leader.found(era, member)) {
+                watch.connected();
                 renewals.connected();
                 traffic.connected();
             }

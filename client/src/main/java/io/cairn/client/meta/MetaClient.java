@@ -54,6 +54,11 @@ public final class MetaClient {
         }
 
         @Override
+        public boolean isWaiting() {
+            return mutations.isWaiting() || queries.isWaiting();
+        }
+
+        @Override
         public SessionTraffic.Unanswered ended() {
             return new Lost(mutations.ended(), List.of());
         }

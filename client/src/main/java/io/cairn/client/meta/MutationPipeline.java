@@ -76,6 +76,11 @@ final class MutationPipeline {
         }
     }
 
+    /** Whether something was sent that has no answer. Under the lock. */
+    boolean isWaiting() {
+        return !queue.outstanding().isEmpty();
+    }
+
     /** A leader was found: sends it again what is outstanding, then what waits. Under the lock. */
     void connected() {
         List.copyOf(queue.outstanding()).forEach(this::send);

@@ -7,7 +7,9 @@ import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +22,7 @@ final class PendingQueries {
     private final SessionCalls calls;
     private final MetaEvents events;
     private final List<PendingQuery<?>> waiting = new ArrayList<>();
+    private final Set<PendingQuery<?>> inFlight = new LinkedHashSet<>();
 
     PendingQueries(MdsSession session, SessionCalls calls, MetaEvents events) {
         this.session = session;
@@ -41,9 +44,18 @@ final class PendingQueries {
         }
     }
 
-    /** A leader was found: asks it what waited. Under the lock. */
+    /** Whether something was sent that has no answer. Under the lock. */
+    boolean isWaiting() {
+        return !inFlight.isEmpty();
+    }
+
+    /**
+     * A leader was found: asks it what waited, and what another one was asked and did not answer.
+     * Under the lock.
+     */
     void connected() {
-        List<PendingQuery<?>> waited = List.copyOf(waiting);
+        List<PendingQuery<?>> waited = new ArrayList<>(inFlight);
+        waited.addAll(waiting);
         waiting.clear();
         for (PendingQuery<?> query : waited) {
             send(query);
@@ -77,6 +89,8 @@ final class PendingQueries {
         long sentIn = session.id();
         long attempt = calls.attemptDeadline();
         query.attempts++;
+        query.sentEra = sentEra;
+        inFlight.add(query);
         calls.call(
                 to,
                 query.method,
@@ -88,6 +102,12 @@ final class PendingQueries {
 
     private <T extends MessageLite> void done(
             PendingQuery<T> query, long sentEra, long sentIn, RpcStatus status, @Nullable T reply) {
+        synchronized (calls.lock) {
+            if (reply == null && query.sentEra != sentEra) {
+                return; // another leader was asked since
+            }
+            inFlight.remove(query);
+        }
         if (reply != null) {
             query.future.complete(reply);
             session.healthy();

@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongFunction;
 
 /**
- * A question to the leader from the moment it is asked to its answer. Any thread; the number of
+ * A question to the leader from the moment it is asked to its answer. Any thread; what tells of
  * attempts is written under the session's lock.
  */
 final class PendingQuery<T extends MessageLite> {
@@ -18,6 +18,9 @@ final class PendingQuery<T extends MessageLite> {
     final long deadlineNanos;
     final CompletableFuture<T> future = new CompletableFuture<>();
     int attempts;
+
+    /** Era of the leader that was asked last; see {@link MdsLeader}. Under the lock. */
+    long sentEra = -1;
 
     /**
      * @param request made anew for each attempt, of the session's number

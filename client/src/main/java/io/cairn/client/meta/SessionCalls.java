@@ -18,6 +18,8 @@ import org.slf4j.LoggerFactory;
 final class SessionCalls {
     private static final Logger LOG = LoggerFactory.getLogger(SessionCalls.class);
 
+    private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
     /** Guards the state of the session and of everything it carries. */
     final Object lock = new Object();
 
@@ -32,6 +34,11 @@ final class SessionCalls {
     /** When an attempt that begins now is given up. */
     long attemptDeadline() {
         return System.nanoTime() + attemptNanos;
+    }
+
+    /** When a member that is asked whether it leads is left for the next: it answers at once. */
+    long searchDeadline() {
+        return System.nanoTime() + Math.min(attemptNanos, SEARCH_NANOS);
     }
 
     /**

@@ -158,7 +158,7 @@ final class SessionOpening {
                 Method.RENEW_SESSION,
                 session.renewals().request(),
                 RenewSessionReply.parser(),
-                calls.attemptDeadline(),
+                calls.searchDeadline(),
                 (status, reply) -> sessionFound(era, asked, sentNanos, member, status));
     }
 

@@ -7,6 +7,9 @@ interface SessionTraffic {
     /** A leader was found: sends what has no answer yet. */
     void connected();
 
+    /** Whether something was sent that has no answer. */
+    boolean isWaiting();
+
     /** The session has ended: takes out what cannot go on in the next one. */
     Unanswered ended();
 

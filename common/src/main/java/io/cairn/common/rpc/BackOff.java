@@ -14,6 +14,10 @@ public final class BackOff {
     public static final BackOff REQUESTS =
             new BackOff(Duration.ofMillis(2), Duration.ofMillis(512), anyThread());
 
+    /** Of rounds in search of a leader: an application waits for the end of this one. */
+    public static final BackOff SEARCH =
+            new BackOff(Duration.ofMillis(2), Duration.ofMillis(200), anyThread());
+
     private final long minNanos;
     private final long maxNanos;
     private final int doublings;

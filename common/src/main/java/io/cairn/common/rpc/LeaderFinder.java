@@ -47,7 +47,7 @@ public final class LeaderFinder {
      * @param configured addresses of members, at least one; they stay members whatever is learnt
      */
     public LeaderFinder(Collection<InetSocketAddress> configured) {
-        this(configured, BackOff.REQUESTS);
+        this(configured, BackOff.SEARCH);
     }
 
     LeaderFinder(Collection<InetSocketAddress> configured, BackOff backOff) {

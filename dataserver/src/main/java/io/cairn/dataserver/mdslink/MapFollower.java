@@ -3,6 +3,7 @@ package io.cairn.dataserver.mdslink;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.rpc.Heads;
 import io.cairn.dataserver.ground.DirectMemory;
@@ -36,6 +37,11 @@ public final class MapFollower {
     /** Epoch of the newest map here; the loops may still be about to apply it. */
     public long epoch() {
         return map.epoch();
+    }
+
+    /** Addresses of the metadata service. */
+    List<String> metadataServers() {
+        return map.mds().stream().map(MdsMember::getAddress).toList();
     }
 
     /** Epoch to confirm to the metadata service, see {@link PgLoops#confirmedEpoch}. */

@@ -7,7 +7,6 @@ import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
-import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberSilentReply;
 import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.Method;
@@ -75,6 +74,9 @@ public final class MdsLink {
 
         /** Epoch of the map this server has. */
         long mapEpoch();
+
+        /** Addresses of the metadata service by the map this server has. */
+        List<String> metadataServers();
 
         /** Epoch of the oldest map that a loop serves by. */
         long appliedEpoch();
@@ -236,11 +238,11 @@ public final class MdsLink {
             return;
         }
         found(member);
-        members.learn(reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         boolean first = leaseMillis == 0;
         leaseMillis = reply.getLeaseMillis();
         try {
             reporter.registered(reply);
+            members.learn(reporter.metadataServers());
         } catch (DataServerException e) {
             stopped = true;
             reporter.failed(e);
@@ -295,6 +297,7 @@ public final class MdsLink {
         } else {
             lease.renewed(sent, leaseMillis, reply.getMapEpoch());
             lease.applied(reporter.appliedEpoch());
+            members.learn(reporter.metadataServers());
             if (reply.getMapEpoch() > reporter.mapEpoch()) {
                 awaitMap();
             }

@@ -201,6 +201,11 @@ public final class ServerRegistration implements MdsLink.Reporter {
     }
 
     @Override
+    public List<String> metadataServers() {
+        return maps.metadataServers();
+    }
+
+    @Override
     public long appliedEpoch() {
         return maps.confirmedEpoch();
     }

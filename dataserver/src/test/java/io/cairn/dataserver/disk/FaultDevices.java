@@ -8,11 +8,14 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +35,8 @@ public final class FaultDevices implements DeviceFiles {
     private long cutAtCall = Long.MAX_VALUE;
     private boolean cut;
     private boolean forceDoesNothing;
+    private boolean forcesDeferred;
+    private final List<DeferredForce> deferred = new ArrayList<>();
     private @Nullable IOException nextWriteError;
     private Path failingBelow = Path.of("/");
     private @Nullable IOException failingError;
@@ -121,6 +126,47 @@ public final class FaultDevices implements DeviceFiles {
         forceDoesNothing = true;
     }
 
+    /**
+     * Syncs succeed at once from now on; until {@link #sync} a power cut may come before any of
+     * them, and so before all that was written after it. Or no more so.
+     */
+    public synchronized void deferForces(boolean on) {
+        sync();
+        forcesDeferred = on;
+    }
+
+    /** What the syncs so far have covered is durable. */
+    public synchronized void sync() {
+        deferred.forEach(DeferredForce::end);
+        deferred.clear();
+    }
+
+    /** A sync that has not come to its end: what it covers. */
+    private record DeferredForce(Memory memory, Map<Integer, byte[]> pages) {
+        void end() {
+            pages.forEach((p, bytes) ->
+                    System.arraycopy(bytes, 0, memory.synced, p * PAGE, bytes.length));
+        }
+    }
+
+    /** The power was cut during one of the syncs, or after the last one. */
+    private void endSomeForces() {
+        int ended = random.nextInt(deferred.size() + 1);
+        deferred.subList(0, ended).forEach(DeferredForce::end);
+        if (ended < deferred.size()) {
+            DeferredForce last = deferred.get(ended);
+            for (Memory m : devices.values()) {
+                m.current = m.synced.clone();
+                m.dirty.clear();
+            }
+            last.pages.forEach((p, bytes) -> {
+                System.arraycopy(bytes, 0, last.memory.current, p * PAGE, bytes.length);
+                last.memory.dirty.add(p);
+            });
+        }
+        deferred.clear();
+    }
+
     /** The next write throws this. */
     public synchronized void failNextWrite(IOException error) {
         nextWriteError = error;
@@ -190,6 +236,7 @@ public final class FaultDevices implements DeviceFiles {
     public synchronized void restorePower() {
         cut = false;
         cutAtCall = Long.MAX_VALUE;
+        endSomeForces();
         for (Memory m : devices.values()) {
             m.loseUnsynced();
         }
@@ -463,7 +510,14 @@ public final class FaultDevices implements DeviceFiles {
                     dirty.clear();
                     throw new IOException("Input/output error");
                 }
-                if (!forceDoesNothing) {
+                if (forcesDeferred) {
+                    Map<Integer, byte[]> pages = new TreeMap<>();
+                    for (int p : dirty) {
+                        pages.put(p, Arrays.copyOfRange(current, p * PAGE, (p + 1) * PAGE));
+                    }
+                    deferred.add(new DeferredForce(this, pages));
+                    dirty.clear();
+                } else if (!forceDoesNothing) {
                     for (int p : dirty) {
                         System.arraycopy(current, p * PAGE, synced, p * PAGE, PAGE);
                     }

@@ -124,6 +124,11 @@ class MdsLinkTest {
         public void answered(HeartbeatReply reply) {}
 
         @Override
+        public List<String> metadataServers() {
+            return List.of();
+        }
+
+        @Override
         public long mapEpoch() {
             return 0;
         }

@@ -4,6 +4,8 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Decides whether a leader may answer reads without asking anybody: a majority of the group was in
@@ -22,10 +24,18 @@ import java.util.OptionalLong;
 public final class LeaderLease {
     static final double NEW_LEADER_FACTOR = 1.02;
 
-    private final int others;
     private final long bornNanos;
-    private final long servingFromNanos;
+
+    /** When leases of earlier leaders are over. */
+    private final long earlierOverNanos;
+
     private final Map<Integer, Long> lastGranted = new HashMap<>();
+
+    /** Members of the group besides this one. */
+    private volatile int others;
+
+    /** Their ids; null: whoever grants is one. */
+    private @Nullable Set<Integer> voters;
 
     /** The group's, or less while a shorter one is being agreed on. */
     private volatile long leaseNanos;
@@ -45,8 +55,18 @@ public final class LeaderLease {
         this.others = groupSize - 1;
         this.leaseNanos = leaseNanos;
         this.bornNanos = bornNanos;
-        this.servingFromNanos =
-                others == 0 ? bornNanos : bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
+        this.earlierOverNanos = bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
+    }
+
+    /**
+     * The group is this member and these from now on; grants of others count once they are of it.
+     * It differs from the one before by one member at most: any majority of one meets any of the
+     * other, so the lease holds for both.
+     */
+    public synchronized void voters(Set<Integer> others) {
+        this.voters = Set.copyOf(others);
+        this.others = others.size();
+        count();
     }
 
     /** How long reads may be answered after a majority was last with this leader. */
@@ -70,11 +90,19 @@ public final class LeaderLease {
      */
     public synchronized void granted(int member, long sentNanos) {
         lastGranted.merge(member, sentNanos, (a, b) -> b - a > 0 ? b : a);
+        count();
+    }
+
+    private void count() {
         int needed = (others + 1) / 2;
-        if (lastGranted.size() < needed) {
+        long[] times =
+                lastGranted.entrySet().stream()
+                        .filter(e -> isVoter(e.getKey()))
+                        .mapToLong(Map.Entry::getValue)
+                        .toArray();
+        if (needed == 0 || times.length < needed) {
             return;
         }
-        long[] times = lastGranted.values().stream().mapToLong(Long::longValue).toArray();
         long base = times[0];
         long[] ages = Arrays.stream(times).map(t -> t - base).sorted().toArray();
         // The needed-th latest: with this member itself, a majority was there after it.
@@ -83,6 +111,10 @@ public final class LeaderLease {
             majoritySince = since;
             everMajority = true;
         }
+    }
+
+    private boolean isVoter(int member) {
+        return voters == null || voters.contains(member);
     }
 
     /** When the last ping was sent that the member answered; empty if it has answered none. */
@@ -98,7 +130,8 @@ public final class LeaderLease {
     synchronized boolean confirmedWithout(int member, long sinceNanos) {
         long confirmed =
                 lastGranted.entrySet().stream()
-                        .filter(e -> e.getKey() != member && e.getValue() - sinceNanos > 0)
+                        .filter(e -> e.getKey() != member && isVoter(e.getKey()))
+                        .filter(e -> e.getValue() - sinceNanos > 0)
                         .count();
         return confirmed >= (others + 1) / 2;
     }
@@ -120,6 +153,6 @@ public final class LeaderLease {
 
     /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
     public long servingFromNanos() {
-        return servingFromNanos;
+        return others == 0 ? bornNanos : earlierOverNanos;
     }
 }

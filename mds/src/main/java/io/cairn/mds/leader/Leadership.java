@@ -12,6 +12,7 @@ import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,6 +33,9 @@ import org.slf4j.LoggerFactory;
 public final class Leadership implements MetaLogListener {
     private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
 
+    /** A busy machine is not a missing one. */
+    private static final long LEAST_SILENCE_NANOS = TimeUnit.SECONDS.toNanos(3);
+
     /** What only a leader does; begun and ended in turn, on the control thread. */
     public interface Duties {
         void begin(Term term);
@@ -48,7 +52,7 @@ public final class Leadership implements MetaLogListener {
     public record Term(long number, LeaderLease lease) {}
 
     private final int self;
-    private final List<MdsMember> members;
+    private final List<MdsMember> configured;
     private final LongSupplier leaseNanos;
     private final NanoClock clock;
     private final Control control;
@@ -63,18 +67,19 @@ public final class Leadership implements MetaLogListener {
     private @Nullable Duties duties;
 
     /**
+     * @param configured the members of a new group
      * @param leaseNanos the leader's lease by the state as it is applied here
      */
     public Leadership(
             int self,
-            List<MdsMember> members,
+            List<MdsMember> configured,
             LongSupplier leaseNanos,
             NanoClock clock,
             Control control,
             EntryLog entries,
             FailureHandler failures) {
         this.self = self;
-        this.members = members;
+        this.configured = configured;
         this.leaseNanos = leaseNanos;
         this.clock = clock;
         this.control = control;
@@ -104,7 +109,7 @@ public final class Leadership implements MetaLogListener {
     public synchronized void becameLeader(long number) {
         // All entries of earlier terms are applied: no earlier leader uses a longer lease.
         long lease = leaseNanos.getAsLong();
-        Term now = new Term(number, new LeaderLease(members.size(), lease, clock.nanos()));
+        Term now = new Term(number, new LeaderLease(members().size(), lease, clock.nanos()));
         term = now;
         LOG.info("member {} leads in term {}", self, number);
         @Nullable Duties d = duties;
@@ -153,13 +158,18 @@ public final class Leadership implements MetaLogListener {
     public @Nullable RpcStatus refusal() {
         @Nullable Term t = term();
         if (t == null) {
-            return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
+            return notLeading();
         }
         if (!t.equals(opened) || !t.lease.valid(clock.nanos())) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "the leader has no contact to a majority yet");
         }
         return null;
+    }
+
+    /** What is answered where this member does not lead: who does. */
+    RpcStatus notLeading() {
+        return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
     }
 
     /**
@@ -196,7 +206,7 @@ public final class Leadership implements MetaLogListener {
         if (leader == self) {
             return "";
         }
-        return members.stream()
+        return members().stream()
                 .filter(m -> m.getId() == leader)
                 .map(MdsMember::getAddress)
                 .findFirst()
@@ -222,7 +232,7 @@ public final class Leadership implements MetaLogListener {
             return List.of();
         }
         long now = clock.nanos();
-        return members.stream().map(m -> memberStatus(t.lease, m.getId(), now)).toList();
+        return members().stream().map(m -> memberStatus(t.lease, m.getId(), now)).toList();
     }
 
     private MemberStatus memberStatus(LeaderLease lease, int member, long nowNanos) {
@@ -238,16 +248,20 @@ public final class Leadership implements MetaLogListener {
                 .build();
     }
 
-    /** How long a member may be silent before it counts as missing: three lease terms. */
+    /** How long a member may be silent before it counts as missing: some lease terms. */
     public long silenceNanos() {
-        return 3 * leaseNanos.getAsLong();
+        return Math.max(LEAST_SILENCE_NANOS, 3 * leaseNanos.getAsLong());
     }
 
     public int self() {
         return self;
     }
 
+    /** The members, as this member's log has it. */
     public List<MdsMember> members() {
-        return members;
+        @Nullable MetaLog log = entries.log();
+        return log == null
+                ? configured
+                : log.membership().group().members().stream().map(GroupMembers::toProto).toList();
     }
 }

@@ -2,6 +2,7 @@ package io.cairn.mds.leader;
 
 import io.cairn.common.proto.LeaderLeaseReply;
 import io.cairn.common.proto.LeaderLeaseRequest;
+import io.cairn.common.proto.MdsMember;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.mds.raft.MetaLog;
 import java.time.Duration;
@@ -18,6 +19,7 @@ import org.slf4j.LoggerFactory;
 public final class LeaseGrants {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseGrants.class);
 
+    private final MdsMember self;
     private final EntryLog entries;
     private final MemberReports.Report own;
     private final Supplier<Remarks> remarks;
@@ -26,10 +28,13 @@ public final class LeaseGrants {
     private final AtomicLong saidNanos = new AtomicLong();
 
     /**
-     * @param own what this member is
+     * @param self this member, as it is configured
+     * @param own what it is
      * @param remarks what the administrator should know of this member now
      */
-    public LeaseGrants(EntryLog entries, MemberReports.Report own, Supplier<Remarks> remarks) {
+    public LeaseGrants(
+            MdsMember self, EntryLog entries, MemberReports.Report own, Supplier<Remarks> remarks) {
+        this.self = self;
         this.entries = entries;
         this.own = own;
         this.remarks = remarks;
@@ -47,9 +52,12 @@ public final class LeaseGrants {
         boolean votes = log.votes();
         long term = log.term();
         boolean inTerm = term != 0 && term == ask.getTerm();
+        if (ask.getTerm() >= term && !hear(log, ask)) {
+            return LeaderLeaseReply.getDefaultInstance();
+        }
         if (inTerm) {
             compare(ask.getLeaseNanos());
-            if (ask.getJoinAttempt() != 0) {
+            if (ask.getJoinAttempt() != 0 && !ask.getNewcomer()) {
                 log.joinUpTo(ask.getJoinAttempt(), term, ask.getJoinIndex());
             }
         }
@@ -63,7 +71,30 @@ public final class LeaseGrants {
                 .addAllWarnings(told.warnings())
                 .addAllNotes(told.notes())
                 .setRelease(own.release())
+                .setSelf(self)
+                .setLastIndex(log.lastIndex())
+                .setAppliedIndex(log.appliedIndex())
                 .build();
+    }
+
+    /**
+     * What a leader of no earlier term says of the group.
+     *
+     * @return whether this member goes on
+     */
+    private static boolean hear(MetaLog log, LeaderLeaseRequest ask) {
+        if (ask.getRemoved()) {
+            log.membership().removed();
+            return false;
+        }
+        if (ask.getNewcomer()) {
+            log.newcomer(ask.getJoinAttempt());
+        }
+        if (ask.getMembersCount() > 0) {
+            log.membership()
+                    .told(ask.getMembersList().stream().map(GroupMembers::fromProto).toList());
+        }
+        return true;
     }
 
     private void compare(long leaseNanos) {

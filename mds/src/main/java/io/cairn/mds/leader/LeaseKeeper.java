@@ -11,9 +11,14 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.MetaLog;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  * still in its term. Begun and ended on the control thread; answers arrive on event loops.
  */
 public final class LeaseKeeper {
+    private static final long ASKING_NANOS = TimeUnit.SECONDS.toNanos(2);
+
     private final Leadership leadership;
     private final RpcClient client;
     private final Control control;
@@ -29,6 +36,7 @@ public final class LeaseKeeper {
     private final EntryLog entries;
     private final Map<Integer, Joining> joining = new ConcurrentHashMap<>();
     private @Nullable ScheduledFuture<?> next;
+    private volatile @Nullable MdsMember guest;
 
     /** A member that is joining, and when it was first heard of in this attempt. */
     private record Joining(long attempt, long heardNanos) {}
@@ -52,9 +60,13 @@ public final class LeaseKeeper {
         end();
         reports.begin();
         joining.clear();
-        if (leadership.members().size() > 1) {
-            ping(term);
-        }
+        guest = null;
+        ping(term);
+    }
+
+    /** From the next round on one that is no member yet is asked and told too; null: nobody. */
+    void invite(@Nullable MdsMember member) {
+        guest = member;
     }
 
     public void end() {
@@ -68,26 +80,84 @@ public final class LeaseKeeper {
     private void ping(Leadership.Term term) {
         long leaseNanos = term.lease().leaseNanos();
         next = control.after(leaseNanos / 4, () -> ping(term));
-        for (MdsMember member : leadership.members()) {
+        List<MdsMember> all = present(term);
+        for (MdsMember member : all) {
             if (member.getId() != leadership.self()) {
                 LeaderLeaseRequest.Builder request =
                         LeaderLeaseRequest.newBuilder()
                                 .setTerm(term.number())
                                 .setLeader(leadership.self())
                                 .setLeaseNanos(leaseNanos);
+                all.stream()
+                        .filter(m -> !m.getRaftAddress().isEmpty())
+                        .forEach(request::addMembers);
                 admit(term, member.getId(), request);
                 ping(term, member, request.build(), leaseNanos);
             }
         }
     }
 
+    /** The group as it is now, by which the lease counts, and the guest. */
+    private List<MdsMember> present(Leadership.Term term) {
+        @Nullable MetaLog log = entries.log();
+        if (log == null) {
+            return leadership.members();
+        }
+        List<MdsMember> all = new ArrayList<>();
+        log.membership().group().members().forEach(m -> all.add(GroupMembers.toProto(m)));
+        term.lease().voters(others(all));
+        @Nullable MdsMember invited = guest;
+        if (invited != null && isGuest(all, invited.getId())) {
+            all.add(invited);
+        }
+        reports.group(all.stream().map(MdsMember::getId).collect(Collectors.toSet()));
+        return all;
+    }
+
+    private static boolean isGuest(List<MdsMember> members, int id) {
+        return members.stream().noneMatch(m -> m.getId() == id);
+    }
+
+    private Set<Integer> others(List<MdsMember> members) {
+        return members.stream()
+                .map(MdsMember::getId)
+                .filter(id -> id != leadership.self())
+                .collect(Collectors.toSet());
+    }
+
+    /**
+     * Asks a server once that is no member.
+     *
+     * @param removed whether it is told that it is none any more, and has to stop
+     * @param then called on an event loop
+     */
+    void askOnce(
+            Leadership.Term term,
+            String address,
+            boolean removed,
+            Heads.Reply<LeaderLeaseReply> then) {
+        client.channel(RpcAddress.parse(address))
+                .call(
+                        Method.LEADER_LEASE_VALUE,
+                        LeaderLeaseRequest.newBuilder()
+                                .setTerm(term.number())
+                                .setLeader(leadership.self())
+                                .setRemoved(removed)
+                                .build(),
+                        System.nanoTime() + ASKING_NANOS,
+                        Heads.reply(LeaderLeaseReply.parser(), then));
+    }
+
     /** Tells a member that is joining what it has to have before it votes. */
     private void admit(Leadership.Term term, int member, LeaderLeaseRequest.Builder request) {
         @Nullable Joining present = joining.get(member);
         @Nullable MetaLog log = entries.log();
-        if (present != null
-                && log != null
-                && term.lease().confirmedWithout(member, present.heardNanos)) {
+        if (present == null || log == null) {
+            return;
+        }
+        if (isGuest(leadership.members(), member)) {
+            request.setJoinAttempt(present.attempt).setNewcomer(true);
+        } else if (term.lease().confirmedWithout(member, present.heardNanos)) {
             request.setJoinAttempt(present.attempt).setJoinIndex(log.lastIndex());
         }
     }
@@ -130,7 +200,8 @@ public final class LeaseKeeper {
                                     ? before
                                     : new Joining(attempt, clock.nanos()));
         }
-        if (reply.getTerm() == term.number()) {
+        // A guest is in no term before it is sent the log.
+        if (reply.getTerm() == term.number() || isGuest(leadership.members(), member)) {
             reports.heard(
                     member,
                     new MemberReports.Report(
@@ -138,7 +209,8 @@ public final class LeaseKeeper {
                             reply.getFeatureLevel(),
                             attempt,
                             new Remarks(reply.getWarningsList(), reply.getNotesList()),
-                            Release.shown(reply.getRelease())));
+                            Release.shown(reply.getRelease())),
+                    new MemberReports.Place(reply.getLastIndex(), reply.getAppliedIndex()));
         }
     }
 }

@@ -4,6 +4,7 @@ import io.cairn.common.rocks.Remarks;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -12,10 +13,24 @@ import org.jspecify.annotations.Nullable;
  * settings change only when the reports of all members show that they are ready. Any thread.
  */
 public final class MemberReports {
-    private final int members;
     private final int self;
     private final Report own;
     private final Map<Integer, Report> reports = new ConcurrentHashMap<>();
+    private final Map<Integer, Place> places = new ConcurrentHashMap<>();
+
+    /** Members of the group, those without a vote included. */
+    private volatile int members;
+
+    /** Their ids; null: whoever reports is one. */
+    private volatile @Nullable Set<Integer> ids;
+
+    /**
+     * How far a member is.
+     *
+     * @param last index of the last entry in its log
+     * @param applied index of the last entry applied there
+     */
+    public record Place(long last, long applied) {}
 
     /**
      * What a member reports about itself.
@@ -48,19 +63,38 @@ public final class MemberReports {
         begin();
     }
 
+    /** These are the members from now on; nothing is kept of any other. */
+    void group(Set<Integer> present) {
+        ids = present;
+        members = present.size();
+        reports.keySet().retainAll(present);
+        places.keySet().retainAll(present);
+    }
+
     /** A new term: what was heard before may be old. */
     void begin() {
         reports.clear();
+        places.clear();
         reports.put(self, own);
     }
 
-    void heard(int member, Report report) {
-        reports.put(member, report);
+    void heard(int member, Report report, Place place) {
+        @Nullable Set<Integer> present = ids;
+        if (present == null || present.contains(member)) {
+            reports.put(member, report);
+            places.put(member, place);
+        }
+    }
+
+    /** Null where {@link #of} is, and of this member itself. */
+    public @Nullable Place placeOf(int member) {
+        return places.get(member);
     }
 
     /** The member has not answered: what it told may not hold any more. */
     void silent(int member) {
         reports.remove(member);
+        places.remove(member);
     }
 
     /** Null if it has told nothing in this term, or did not answer when it was last asked. */

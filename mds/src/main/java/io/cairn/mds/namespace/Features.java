@@ -41,6 +41,9 @@ public final class Features {
      */
     public static final int ELASTIC = 5;
 
+    /** From this level on the members of the group change: every member takes such entries. */
+    public static final int MEMBERSHIP = 5;
+
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
             Map.ofEntries(

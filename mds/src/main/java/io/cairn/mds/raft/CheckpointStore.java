@@ -44,9 +44,9 @@ final class CheckpointStore implements StateMachineStorage {
 
     /**
      * So long a member that is being sent the newest checkpoint holds up the next one, with which
-     * the log entries it needs afterwards would go.
+     * the log entries it needs afterwards would go; longer as long as it makes progress.
      */
-    private static final Duration LONGEST_TRANSFER = Duration.ofMinutes(30);
+    private static final Duration ANY_TRANSFER = Duration.ofMinutes(30);
 
     private final Path directory;
     private final Path incoming;
@@ -123,7 +123,7 @@ final class CheckpointStore implements StateMachineStorage {
     /** Whether the next checkpoint should wait for a member that is being sent the newest one. */
     boolean beingSent() {
         @Nullable KeptCheckpoint newest = latest;
-        return newest != null && newest.inUseFor(LONGEST_TRANSFER);
+        return newest != null && newest.inUseWithProgress(ANY_TRANSFER);
     }
 
     /** Deletes the checkpoints before the newest that are not in use; to be called now and then. */

@@ -20,7 +20,9 @@ final class GrpcPort implements ServerInterceptor {
             Set.of(
                     RaftServerProtocolServiceGrpc.getRequestVoteMethod().getFullMethodName(),
                     RaftServerProtocolServiceGrpc.getAppendEntriesMethod().getFullMethodName(),
-                    RaftServerProtocolServiceGrpc.getInstallSnapshotMethod().getFullMethodName());
+                    RaftServerProtocolServiceGrpc.getInstallSnapshotMethod().getFullMethodName(),
+                    RaftServerProtocolServiceGrpc.getStartLeaderElectionMethod()
+                            .getFullMethodName());
 
     private final RaftPort port;
 

@@ -20,6 +20,15 @@ final class KeptCheckpoint implements SnapshotInfo {
     /** Without a chunk for so long it is no longer being sent. */
     static final Duration IDLE = Duration.ofMinutes(2);
 
+    /** What of a checkpoint one message carries. */
+    static final int CHUNK_BYTES = 4 << 20;
+
+    /**
+     * The whole of a checkpoint may be sent so often, to all members together. Who asks for more
+     * begins again and again, and makes no progress.
+     */
+    private static final int MOST_SENDINGS = 4;
+
     private final TermIndex position;
     private final Path directory;
     private final List<FileInfo> files;
@@ -27,6 +36,7 @@ final class KeptCheckpoint implements SnapshotInfo {
     private boolean used;
     private long firstUsedNanos;
     private long lastUsedNanos;
+    private long asked;
 
     KeptCheckpoint(TermIndex position, Path directory, List<FileInfo> files, NanoClock clock) {
         this.position = position;
@@ -54,9 +64,22 @@ final class KeptCheckpoint implements SnapshotInfo {
         return used && clock.nanos() - lastUsedNanos < IDLE.toNanos();
     }
 
-    /** The same, but not any more once it has been sent about for so long. */
-    synchronized boolean inUseFor(Duration atMost) {
-        return inUse() && clock.nanos() - firstUsedNanos < atMost.toNanos();
+    /**
+     * The same, and there is progress: it has not been sent about for longer than the time given,
+     * or no more chunks were asked for since than a few members need for all of it.
+     */
+    synchronized boolean inUseWithProgress(Duration anyway) {
+        return inUse()
+                && (clock.nanos() - firstUsedNanos < anyway.toNanos()
+                        || asked <= MOST_SENDINGS * chunks());
+    }
+
+    /** Questions for the files while all of it is sent once: one at first, one for each chunk. */
+    private long chunks() {
+        return 1
+                + files.stream()
+                        .mapToLong(f -> Math.max(1, Math.ceilDiv(f.getFileSize(), CHUNK_BYTES)))
+                        .sum();
     }
 
     @Override
@@ -67,6 +90,7 @@ final class KeptCheckpoint implements SnapshotInfo {
     @Override
     public synchronized List<FileInfo> getFiles() {
         lastUsedNanos = clock.nanos();
+        asked++;
         if (!used) {
             used = true;
             firstUsedNanos = lastUsedNanos;

@@ -4,6 +4,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnknownHostException;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -29,7 +30,7 @@ final class MemberAddresses {
         InetAddress[] resolve(String host) throws UnknownHostException;
     }
 
-    private final List<String> hosts;
+    private volatile Set<String> hosts;
     private final Resolver resolver;
     private final AtomicBoolean lookingUp = new AtomicBoolean();
     private volatile Set<InetAddress> known;
@@ -37,7 +38,7 @@ final class MemberAddresses {
 
     /** Looks the names up; one that has no address yet is left for later. */
     MemberAddresses(List<String> hosts, Resolver resolver) {
-        this.hosts = List.copyOf(hosts);
+        this.hosts = Set.copyOf(hosts);
         this.resolver = resolver;
         this.known = lookUp();
         this.lookedUpNanos = System.nanoTime();
@@ -56,6 +57,17 @@ final class MemberAddresses {
             Thread.ofVirtual().name("mds-raft-addresses").start(this::lookUpAgain);
         }
         return false;
+    }
+
+    /** The members have these hosts from now on. */
+    void hosts(Collection<String> present) {
+        Set<String> wanted = Set.copyOf(present);
+        if (!wanted.equals(hosts)) {
+            hosts = wanted;
+            if (lookingUp.compareAndSet(false, true)) {
+                Thread.ofVirtual().name("mds-raft-addresses").start(this::lookUpAgain);
+            }
+        }
     }
 
     private void lookUpAgain() {

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
@@ -24,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * member that it belongs to, so that data of another one is never used by mistake; it also keeps
  * the administrator's word until the member votes (docs/formats/mds-directory.md).
  *
- * <p>Opened and closed by one thread; the record is written by one thread at a time.
+ * <p>Opened and closed by one thread; any thread records.
  */
 public final class MemberDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MemberDirectory.class);
@@ -37,11 +38,20 @@ public final class MemberDirectory implements AutoCloseable {
     private static final String WORD = "word";
     private static final String NEW_CLUSTER = "new-cluster";
     private static final String JOIN = "join";
+    private static final String REMOVED = "removed";
+    private static final String GROUP = "group";
+    private static final String MEMBERS = "members";
 
     private final MetaLogConfig config;
     private final Path root;
     private final FileChannel lockFile;
     private final VotingRight.State atStart;
+
+    /** What the file says of the right to vote, null of one that votes. */
+    private @Nullable String word;
+
+    /** The group as the log has it, where that is another one than was configured. */
+    private @Nullable String members;
 
     private MemberDirectory(MetaLogConfig config, FileChannel lockFile, StartWord word)
             throws IOException {
@@ -95,8 +105,30 @@ public final class MemberDirectory implements AutoCloseable {
     }
 
     /** Notes whether it has; durable when this returns. */
-    void record(VotingRight.State state) throws IOException {
-        write(identity(state));
+    synchronized void record(VotingRight.State state) throws IOException {
+        word =
+                switch (state) {
+                    case NEW -> NEW_CLUSTER;
+                    case JOINING -> JOIN;
+                    case VOTING -> null; // no word is needed any more
+                };
+        write(identity());
+    }
+
+    /** Notes whom the log names as the group: the configuration may name these from now on too. */
+    synchronized void record(Collection<MetaLogConfig.Member> group) throws IOException {
+        String text = text(group);
+        @Nullable String other = text.equals(text(config.members())) ? null : text;
+        if (!Objects.equals(other, members)) {
+            members = other;
+            write(identity());
+        }
+    }
+
+    /** Notes that this member was removed from its group: it does not start again. */
+    synchronized void recordRemoved() throws IOException {
+        word = REMOVED;
+        write(identity());
     }
 
     Path raft() {
@@ -152,6 +184,8 @@ public final class MemberDirectory implements AutoCloseable {
             return state;
         }
         Map<String, String> found = read(file());
+        members = found.get(MEMBERS);
+        this.word = found.get(WORD);
         VotingRight.State before = check(found);
         VotingRight.State state = told(word, before);
         if (state != before || !sameGroup(found)) {
@@ -211,24 +245,32 @@ public final class MemberDirectory implements AutoCloseable {
                             + ", this version knows "
                             + FORMAT);
         }
-        Map<String, String> wanted = identity(VotingRight.State.VOTING);
+        Map<String, String> wanted = identity();
         refuseOther(found, wanted, "cluster", "belongs to another cluster:");
         refuseOther(found, wanted, "member", "belongs to another member:");
-        if (config.members().size() > 1) {
+        if (config.members().size() > 1 && !text(config.members()).equals(members)) {
             // The addresses are in the Raft log as well; the log's would win.
-            refuseOther(found, wanted, "group", "was made for another group of members:");
+            refuseOther(found, wanted, GROUP, "was made for another group of members:");
         }
-        @Nullable String word = found.get(WORD);
-        if (word == null) {
+        @Nullable String said = found.get(WORD);
+        if (said == null) {
             refuseWithoutLog();
             return VotingRight.State.VOTING;
         }
-        return switch (word) {
+        return switch (said) {
+            case REMOVED ->
+                    throw new MemberRefusedException(
+                            root
+                                    + " is of member "
+                                    + config.memberId()
+                                    + ", which was removed from its group: to use this server again,"
+                                    + " empty the directory, start it with --join, and add it with"
+                                    + " 'cairn mds add'");
             case NEW_CLUSTER -> VotingRight.State.NEW;
             case JOIN -> VotingRight.State.JOINING;
             default ->
                     throw new MemberRefusedException(
-                            file() + " says neither new-cluster nor join: " + word);
+                            file() + " says neither new-cluster nor join: " + said);
         };
     }
 
@@ -245,26 +287,29 @@ public final class MemberDirectory implements AutoCloseable {
     }
 
     private boolean sameGroup(Map<String, String> found) {
-        return Objects.equals(found.get("group"), identity(VotingRight.State.VOTING).get("group"));
+        return Objects.equals(found.get(GROUP), text(config.members()));
     }
 
-    private Map<String, String> identity(VotingRight.State state) {
+    private Map<String, String> identity() {
         Map<String, String> lines = new LinkedHashMap<>();
         lines.put("format", FORMAT);
         lines.put("cluster", config.clusterId().toString());
         lines.put("member", Integer.toString(config.memberId()));
-        lines.put(
-                "group",
-                config.members().stream()
-                        .map(m -> m.id() + "=" + m.raftAddress())
-                        .sorted()
-                        .collect(Collectors.joining(",")));
-        switch (state) {
-            case NEW -> lines.put(WORD, NEW_CLUSTER);
-            case JOINING -> lines.put(WORD, JOIN);
-            case VOTING -> {} // no word is needed any more
+        lines.put(GROUP, text(config.members()));
+        if (members != null) {
+            lines.put(MEMBERS, members);
+        }
+        if (word != null) {
+            lines.put(WORD, word);
         }
         return lines;
+    }
+
+    private static String text(Collection<MetaLogConfig.Member> group) {
+        return group.stream()
+                .map(m -> m.id() + "=" + m.raftAddress())
+                .sorted()
+                .collect(Collectors.joining(","));
     }
 
     private void refuseOther(

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
 import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.protocol.exceptions.ResourceUnavailableException;
@@ -58,6 +59,8 @@ public final class MetaLog implements AutoCloseable {
     private final SpaceWatch space;
     private final RaftPort port;
     private final VotingRight voting;
+    private final RaftMembership membership;
+
     private final ScheduledExecutorService timer =
             Executors.newScheduledThreadPool(
                     2, Thread.ofPlatform().name("mds-raft-timer-", 0).daemon().factory());
@@ -89,7 +92,7 @@ public final class MetaLog implements AutoCloseable {
         this.server =
                 RaftServer.newBuilder()
                         .setServerId(RaftSettings.peerId(config.memberId()))
-                        .setGroup(RaftSettings.group(config))
+                        .setGroup(groupAtFirst())
                         .setOption(StartupOption.RECOVER)
                         .setProperties(RaftSettings.properties(config, directory))
                         .setParameters(
@@ -107,6 +110,18 @@ public final class MetaLog implements AutoCloseable {
                         .build();
         this.division = server.getDivision(RaftSettings.group(config).getGroupId());
         this.submitter = new DivisionSubmitter(division);
+        this.membership = new RaftMembership(config, directory, server, division, port, listener);
+    }
+
+    /**
+     * Ratis's group as long as the log says nothing of it. One that joins learns from the leader's
+     * log who the members are, and only listens before: Ratis closes a follower that misses its
+     * leader and is in no group that could elect another one.
+     */
+    private RaftGroup groupAtFirst() {
+        return directory.atStart() == VotingRight.State.JOINING
+                ? RaftSettings.listening(config)
+                : RaftSettings.group(config);
     }
 
     private static @Nullable MemberAddresses memberAddresses(MetaLogConfig config) {
@@ -155,6 +170,7 @@ public final class MetaLog implements AutoCloseable {
         long second = TimeUnit.SECONDS.toNanos(1);
         var _ = Periodic.every(timer, second, "The watch of the free space", this::watchSpace);
         var _ = Periodic.every(timer, second, "The care for checkpoints", this::tendCheckpoints);
+        var _ = Periodic.every(timer, second, "The watch of the group", membership::tend);
         long interval = config.snapshotInterval().toNanos();
         var _ = Periodic.every(timer, interval, "The periodic checkpoint", this::checkpoint);
     }
@@ -256,6 +272,15 @@ public final class MetaLog implements AutoCloseable {
         }
     }
 
+    /** The leader tells this member that the group does not have it yet. */
+    public void newcomer(long attempt) {
+        try {
+            voting.newcomer(attempt);
+        } catch (IOException | RuntimeException e) {
+            LOG.error("joining failed", e); // and whoever stops the process knows
+        }
+    }
+
     /** Votes refused because this member is joining. */
     long refusedVotes() {
         return voting.refused();
@@ -269,6 +294,16 @@ public final class MetaLog implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             LOG.error("joining failed", e); // and whoever stops the process knows
         }
+    }
+
+    /** Who the members of the group are, and how that is changed. */
+    public RaftMembership membership() {
+        return membership;
+    }
+
+    /** Index of the last entry applied here. */
+    public long appliedIndex() {
+        return state.appliedIndex();
     }
 
     public SpaceWatch space() {

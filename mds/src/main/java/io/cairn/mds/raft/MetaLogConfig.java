@@ -10,7 +10,8 @@ import java.util.UUID;
  *
  * @param clusterId also the Raft group's id; the same for all members
  * @param memberId this member's id, one of members
- * @param members the whole group, at least one
+ * @param members the group a new cluster begins with, at least this one; in a group that exists,
+ *     its log says who the members are
  * @param directory this member's own: log, checkpoints, identity and lock
  * @param transport how members talk to each other
  * @param snapshotEntries a checkpoint is taken after this many log entries
@@ -49,7 +50,7 @@ public record MetaLogConfig(
         return member(memberId);
     }
 
-    Member member(int id) {
+    private Member member(int id) {
         return members.stream().filter(m -> m.id() == id).findFirst().orElseThrow();
     }
 
@@ -57,8 +58,10 @@ public record MetaLogConfig(
      * A member of the group.
      *
      * @param raftHost where its Raft transport listens
+     * @param address where Cairn's clients and the other members reach it, {@code host:port}; empty
+     *     where it is not known
      */
-    public record Member(int id, String raftHost, int raftPort) {
+    public record Member(int id, String raftHost, int raftPort, String address) {
         String raftAddress() {
             return raftHost + ":" + raftPort;
         }

@@ -48,7 +48,7 @@ import org.slf4j.LoggerFactory;
  * RaftNettyServerRequestProto), so that members of either implementation understand each other.
  * Ratis's server side (NettyRpcService) serves every request to everybody, hides where a request
  * comes from, and buffers frames of up to 2 GiB. Here a connection from elsewhere than a member is
- * closed when it is accepted, frames are bounded, and only Raft's three messages are answered.
+ * closed when it is accepted, frames are bounded, and only what members send is answered.
  *
  * <p>Requests are executed on the event loops and may wait there for a sync, as in Ratis: a leader
  * has one append outstanding per connection. Any thread may send.
@@ -180,6 +180,11 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
                     reply.setInstallSnapshotReply(
                             server.installSnapshot(request.getInstallSnapshotRequest()));
                 }
+                case STARTLEADERELECTIONREQUEST -> {
+                    head = request.getStartLeaderElectionRequest().getServerRequest();
+                    reply.setStartLeaderElectionReply(
+                            server.startLeaderElection(request.getStartLeaderElectionRequest()));
+                }
                 default -> {
                     var _ = port.stranger(request.getRaftNettyServerRequestCase().name());
                     return null;
@@ -255,11 +260,14 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
                 .getInstallSnapshotReply();
     }
 
-    /** Part of a transfer of leadership, which Cairn does not do and members refuse. */
     @Override
     public StartLeaderElectionReplyProto startLeaderElection(
             StartLeaderElectionRequestProto request) throws IOException {
-        throw new IOException("leadership is not transferred");
+        return send(
+                        request.getServerRequest(),
+                        RaftNettyServerRequestProto.newBuilder()
+                                .setStartLeaderElectionRequest(request))
+                .getStartLeaderElectionReply();
     }
 
     private RaftNettyServerReplyProto send(

@@ -3,6 +3,7 @@ package io.cairn.mds.raft;
 import io.cairn.common.time.NanoClock;
 import java.io.IOException;
 import java.net.SocketAddress;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -16,7 +17,6 @@ import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerProto;
 import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
-import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.jspecify.annotations.Nullable;
@@ -24,14 +24,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which messages the Raft port accepts: requestVote, appendEntries and installSnapshot, from
- * another member of this group to this one, with entries that this member can decode.
+ * Which messages the Raft port accepts: requestVote, appendEntries, installSnapshot and
+ * startLeaderElection, from another member of this group to this one, with entries that this member
+ * can decode.
  *
  * <p>Ratis's transports serve much more to whoever connects: client writes, another configuration,
  * removal of the group, reads, pausing elections. Cairn has no use for any of that between members:
- * entries come from this process's own leader, the group is fixed, reads are answered under Cairn's
- * lease, and leadership is not transferred. One such write would be committed everywhere, and every
- * member would stop at it, at each start.
+ * entries and changes of the members come from this process's own leader, and reads are answered
+ * under Cairn's lease. One such write would be committed everywhere, and every member would stop at
+ * it, at each start.
+ *
+ * <p>Members are those that the log names, those of the configuration file, and those that a leader
+ * has told of: one that has been away may not have the log that names them.
  *
  * <p>There is no authentication yet: a process on a member's host can still pretend to be that
  * member.
@@ -44,7 +48,8 @@ final class RaftPort {
 
     private final ByteString group;
     private final ByteString self;
-    private final Set<ByteString> members;
+    private final List<MetaLogConfig.Member> configured;
+    private volatile Set<ByteString> members;
     private final @Nullable MemberAddresses addresses;
     private final ReplicatedState state;
     private final NanoClock clock;
@@ -61,15 +66,28 @@ final class RaftPort {
             NanoClock clock) {
         this.group = RaftSettings.group(config).getGroupId().toByteString();
         this.self = RaftSettings.peerId(config.memberId()).toByteString();
-        this.members =
-                RaftSettings.group(config).getPeers().stream()
-                        .map(RaftPeer::getId)
-                        .map(RaftPeerId::toByteString)
-                        .collect(Collectors.toUnmodifiableSet());
+        this.configured = config.members();
+        this.members = ids(configured);
         this.addresses = addresses;
         this.state = state;
         this.clock = clock;
         this.loggedNanos = new AtomicLong(clock.nanos() - LOG_EVERY_NANOS);
+    }
+
+    private static Set<ByteString> ids(Collection<MetaLogConfig.Member> members) {
+        return members.stream()
+                .map(m -> RaftSettings.peerId(m.id()).toByteString())
+                .collect(Collectors.toUnmodifiableSet());
+    }
+
+    /** Besides those of the configuration file, these are members from now on. */
+    void know(Collection<MetaLogConfig.Member> others) {
+        Set<MetaLogConfig.Member> all = new HashSet<>(configured);
+        all.addAll(others);
+        members = ids(all);
+        if (addresses != null) {
+            addresses.hosts(all.stream().map(MetaLogConfig.Member::raftHost).toList());
+        }
     }
 
     /** Whether a connection may come from there; asked before anything of it is read. */
@@ -86,7 +104,7 @@ final class RaftPort {
         return refuse(method + ", which members do not send each other");
     }
 
-    /** A vote is asked for. */
+    /** A vote is asked for, or an election. */
     void admit(RaftRpcRequestProto head) throws IOException {
         if (!head.getRaftGroupId().getId().equals(group)) {
             throw refuse("a message for another Raft group");
@@ -122,8 +140,8 @@ final class RaftPort {
                 }
             }
             case CONFIGURATIONENTRY -> {
-                if (!peers(entry.getConfigurationEntry()).equals(members)) {
-                    throw refuse("log entry " + entry.getIndex() + ", which changes the members");
+                if (!isGroup(entry.getConfigurationEntry())) {
+                    throw refuse("log entry " + entry.getIndex() + ", which names no group");
                 }
             }
             case METADATAENTRY -> {}
@@ -132,17 +150,17 @@ final class RaftPort {
         }
     }
 
-    private static Set<ByteString> peers(RaftConfigurationProto configuration) {
-        Set<ByteString> ids = new HashSet<>();
-        Stream.of(
-                        configuration.getPeersList(),
-                        configuration.getOldPeersList(),
-                        configuration.getListenersList(),
-                        configuration.getOldListenersList())
-                .flatMap(List::stream)
-                .map(RaftPeerProto::getId)
-                .forEach(ids::add);
-        return ids;
+    /** Whether it has members that vote, and all of them are members of a group of Cairn's. */
+    private static boolean isGroup(RaftConfigurationProto configuration) {
+        return configuration.getPeersCount() > 0
+                && Stream.of(
+                                configuration.getPeersList(),
+                                configuration.getOldPeersList(),
+                                configuration.getListenersList(),
+                                configuration.getOldListenersList())
+                        .flatMap(List::stream)
+                        .map(RaftPeerProto::getId)
+                        .allMatch(id -> RaftSettings.member(RaftPeerId.valueOf(id)) > 0);
     }
 
     /** How much was refused since the start. */

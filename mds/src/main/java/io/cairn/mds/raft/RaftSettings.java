@@ -8,6 +8,7 @@ import org.apache.ratis.client.RaftClientConfigKeys;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.netty.NettyConfigKeys;
+import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
@@ -17,6 +18,7 @@ import org.apache.ratis.server.RaftServerConfigKeys.Log;
 import org.apache.ratis.server.RaftServerConfigKeys.Snapshot;
 import org.apache.ratis.util.SizeInBytes;
 import org.apache.ratis.util.TimeDuration;
+import org.jspecify.annotations.Nullable;
 
 /** How Cairn runs Ratis, and why each setting is what it is. Stateless, any thread. */
 final class RaftSettings {
@@ -43,15 +45,42 @@ final class RaftSettings {
     }
 
     static RaftGroup group(MetaLogConfig config) {
-        List<RaftPeer> peers =
-                config.members().stream()
-                        .map(m ->
-                                RaftPeer.newBuilder()
-                                        .setId(peerId(m.id()))
-                                        .setAddress(m.raftAddress())
-                                        .build())
-                        .toList();
+        return group(config, config.members().stream().map(RaftSettings::peer).toList());
+    }
+
+    /** A group without voters, to which this member listens. */
+    static RaftGroup listening(MetaLogConfig config) {
+        RaftPeer self =
+                RaftPeer.newBuilder(peer(config.self()))
+                        .setStartupRole(RaftPeerRole.LISTENER)
+                        .build();
+        return group(config, List.of(self));
+    }
+
+    private static RaftGroup group(MetaLogConfig config, List<RaftPeer> peers) {
         return RaftGroup.valueOf(RaftGroupId.valueOf(config.clusterId()), peers);
+    }
+
+    /** As the log has it: Cairn's address is Ratis's for clients. */
+    static RaftPeer peer(Member member) {
+        RaftPeer.Builder peer =
+                RaftPeer.newBuilder().setId(peerId(member.id())).setAddress(member.raftAddress());
+        if (!member.address().isEmpty()) {
+            peer.setClientAddress(member.address());
+        }
+        return peer.build();
+    }
+
+    /** Reads what {@link #peer} has written. */
+    static Member member(RaftPeer peer) {
+        String raft = peer.getAddress();
+        int colon = raft.lastIndexOf(':');
+        @Nullable String address = peer.getClientAddress();
+        return new Member(
+                member(peer.getId()),
+                raft.substring(0, colon),
+                Integer.parseInt(raft.substring(colon + 1)),
+                address == null ? "" : address);
     }
 
     static RaftProperties properties(MetaLogConfig config, MemberDirectory directory) {
@@ -107,7 +136,7 @@ final class RaftSettings {
         Log.setPurgeGap(p, 1);
         Log.setPurgePreservationLogNum(p, Math.min(10_000, config.snapshotEntries() / 4));
         Log.Appender.setInstallSnapshotEnabled(p, true);
-        Log.Appender.setSnapshotChunkSizeMax(p, SizeInBytes.valueOf("4MB"));
+        Log.Appender.setSnapshotChunkSizeMax(p, SizeInBytes.valueOf(KeptCheckpoint.CHUNK_BYTES));
     }
 
     private static void elections(RaftProperties p, int members) {
@@ -123,6 +152,8 @@ final class RaftSettings {
         RaftServerConfigKeys.LeaderElection.setPreVote(p, true);
         // A leader without its majority says so after this time (default 10 s).
         RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(p, millis(2000));
+        // A new member that restores a large checkpoint says nothing meanwhile.
+        RaftServerConfigKeys.setStagingTimeout(p, millis(30_000));
         // Not what our reads rest on (io.cairn.mds.leader.LeaderLease is), but it keeps Ratis's
         // own queries from running on an expired leadership.
         RaftServerConfigKeys.Read.setLeaderLeaseEnabled(p, true);

@@ -22,6 +22,7 @@ import org.apache.ratis.proto.RaftProtos.RaftRpcReplyProto;
 import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteReplyProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
+import org.apache.ratis.proto.RaftProtos.StartLeaderElectionRequestProto;
 import org.apache.ratis.rpc.RpcFactory;
 import org.apache.ratis.rpc.RpcType;
 import org.apache.ratis.rpc.SupportedRpcType;
@@ -188,6 +189,11 @@ public final class SyncedTransport implements RpcType {
                             synchronized (installing) {
                                 return install(server, method, request, sync, watch.incoming);
                             }
+                        }
+                        case "startLeaderElection" -> {
+                            var request = (StartLeaderElectionRequestProto) arguments[0];
+                            port.admit(request.getServerRequest());
+                            return invoke(server, method, arguments);
                         }
                         default -> {
                             return refused(port, method);

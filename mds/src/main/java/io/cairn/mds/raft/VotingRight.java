@@ -18,7 +18,8 @@ import org.slf4j.LoggerFactory;
  *            has voted, asks for votes, or is sent the first entry of all
  *   NEW ─────────────────────────────────────────▶ VOTING
  *    │                                            ▲
- *    │ somebody else had entries before           │ has applied all that the leader had
+ *    │ somebody else had entries before           │ has applied all that the leader had,
+ *    │                                            │ or was never in this group
  *    ▼                                            │
  *   JOINING ──────────────────────────────────────┘
  * </pre>
@@ -32,6 +33,9 @@ import org.slf4j.LoggerFactory;
  * applied the log up to an index that the leader names: the end of the leader's log, after a
  * majority without this member has confirmed that the leader still leads. Everything that this
  * member had acknowledged before is in the leader's log by then.
+ *
+ * <p>A member that is added to a group begins as JOINING too, but has forgotten nothing that
+ * counts: the leader sees that the group does not have it yet, and says so.
  *
  * <p>A change of state is durable before the member acts on it. Any thread.
  */
@@ -179,6 +183,17 @@ final class VotingRight {
         if (forAttempt == attempt() && forAttempt != 0 && (target == null || target.term < term)) {
             target = new Target(term, index);
             LOG.info("votes again once entry {} is applied", index);
+        }
+    }
+
+    /**
+     * The leader says that no configuration of the group names this member: nothing that it may
+     * have forgotten counts. It votes once it is in one.
+     */
+    synchronized void newcomer(long forAttempt) throws IOException {
+        if (forAttempt == attempt() && forAttempt != 0) {
+            become(State.VOTING);
+            LOG.info("is new in the group: votes once the group has it");
         }
     }
 

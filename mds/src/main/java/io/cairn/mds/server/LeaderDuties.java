@@ -11,6 +11,7 @@ import io.cairn.mds.background.Truncator;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.MapChanges;
+import io.cairn.mds.cluster.MembersInMap;
 import io.cairn.mds.cluster.MixedReleases;
 import io.cairn.mds.cluster.PgCalls;
 import io.cairn.mds.cluster.PgTables;
@@ -19,6 +20,7 @@ import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.AgreedSettings;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.GroupChanges;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.LeaderEntries;
 import io.cairn.mds.leader.Leadership;
@@ -50,6 +52,8 @@ final class LeaderDuties implements Leadership.Duties {
     private final Control control;
     private final NewCluster newCluster;
     private final LeaseKeeper leases;
+    private final GroupChanges groupChanges;
+    private final MembersInMap membersInMap;
     private final AgreedSettings settings;
     private final LiveSettings liveSettings;
     private final CurrentMap map;
@@ -90,8 +94,10 @@ final class LeaderDuties implements Leadership.Duties {
                         config.background().reaperInodesPerSecond());
         newCluster = new NewCluster(config, settings, own, state);
         leases = new LeaseKeeper(leadership, client, control, clock, entries, reports);
+        groupChanges = new GroupChanges(leadership, leases, reports, entries, state, control);
         map = new CurrentMap(state, leadership, control);
         changes = new MapChanges(entries, state, control);
+        membersInMap = new MembersInMap(leadership, map, changes);
         pgTables = new PgTables(changes, control, config.dataServers().bootstrapDisks());
         dataServers =
                 new DataServers(
@@ -165,6 +171,8 @@ final class LeaderDuties implements Leadership.Duties {
     }
 
     private void beginFormatted(Leadership.Term term) {
+        groupChanges.reset();
+        membersInMap.begin();
         dataServers.begin(term);
         mutations.begin();
         sessions.begin();
@@ -182,6 +190,10 @@ final class LeaderDuties implements Leadership.Duties {
         truncationWaits.tick();
         if (leadership.refusal() == null) {
             settings.tick(term);
+            groupChanges.tick(term);
+            if (Features.level(state.settings()) >= Features.MEMBERSHIP) {
+                membersInMap.tick();
+            }
             dataServers.tick();
             sessions.tick();
             forgotten.tick();
@@ -215,6 +227,7 @@ final class LeaderDuties implements Leadership.Duties {
     @Override
     public void end() {
         leases.end();
+        groupChanges.reset();
         reaper.end();
         truncator.end();
         truncationWaits.end();
@@ -245,6 +258,10 @@ final class LeaderDuties implements Leadership.Duties {
 
     ClientSessions sessions() {
         return sessions;
+    }
+
+    GroupChanges groupChanges() {
+        return groupChanges;
     }
 
     LiveSettings liveSettings() {

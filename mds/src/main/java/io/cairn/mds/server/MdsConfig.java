@@ -48,7 +48,9 @@ public record MdsConfig(
                         min = "1024",
                         max = "100000000")
                 int cachedInodes,
-        @Key("The members of the group, this one included; one, three or five.")
+        @Key(
+                        "The members of a new group, this one included; one, three or five. `cairn mds`"
+                                + " changes them; then this may be the old list or the present one.")
                 List<Member> members,
         @Key("The replicated log.") Raft raft,
         @Key("Client sessions.") Sessions sessions,
@@ -115,7 +117,7 @@ public record MdsConfig(
                                             + " waits as long before it answers. The group keeps to the value that it"
                                             + " was made with until all members run with the same other one;"
                                             + " `cairn status` warns while they differ.",
-                            defaultValue = "1s",
+                            defaultValue = "500ms",
                             min = "100ms",
                             max = "1min")
                     Duration leaderLease,

@@ -16,6 +16,7 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.PlacementRequests;
 import io.cairn.mds.cluster.PoolRequests;
 import io.cairn.mds.leader.Control;
+import io.cairn.mds.leader.GroupRequests;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
 import io.cairn.mds.leader.LiveSettings;
@@ -38,6 +39,7 @@ final class MdsHandler implements RpcHandler {
     private final DataServers dataServers;
     private final PlacementRequests placement;
     private final PoolRequests pools;
+    private final GroupRequests group;
     private final LiveSettings settings;
     private final Status status;
     private final Control control;
@@ -52,6 +54,7 @@ final class MdsHandler implements RpcHandler {
             Mutations mutations,
             ClientSessions sessions,
             DataServers dataServers,
+            GroupRequests group,
             LiveSettings settings,
             Status status,
             Control control,
@@ -66,6 +69,7 @@ final class MdsHandler implements RpcHandler {
         this.dataServers = dataServers;
         this.placement = dataServers.placementRequests();
         this.pools = dataServers.poolRequests();
+        this.group = group;
         this.settings = settings;
         this.status = status;
         this.control = control;
@@ -134,6 +138,10 @@ final class MdsHandler implements RpcHandler {
             case REMOVE_POOL -> control(method, request, start, pools::remove);
             case CAN_STOP -> control(method, request, start, placement::canStop);
             case BALANCE_PLAN -> control(method, request, start, placement::balancePlan);
+            case GROUP_MEMBERS -> control(method, request, start, group::members);
+            case ADD_MEMBER -> control(method, request, start, group::add);
+            case REMOVE_MEMBER -> control(method, request, start, group::remove);
+            case TRANSFER_LEADER -> control(method, request, start, group::transfer);
             case STATUS -> status(method, request, start);
             case DATABASES -> {
                 databases.list(request);

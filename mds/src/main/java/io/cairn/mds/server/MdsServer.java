@@ -17,9 +17,11 @@ import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.GroupRequests;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
 import io.cairn.mds.leader.MemberReports;
+import io.cairn.mds.leader.RemovalWatch;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
@@ -202,10 +204,13 @@ public final class MdsServer implements AutoCloseable {
                                     duties.mutations(),
                                     duties.sessions(),
                                     duties.dataServers(),
+                                    new GroupRequests(
+                                            leadership, duties.groupChanges(), reports, entries),
                                     duties.liveSettings(),
                                     status,
                                     control,
-                                    new LeaseGrants(entries, reports.own(), this::remarks),
+                                    new LeaseGrants(
+                                            self(config), entries, reports.own(), this::remarks),
                                     new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);
@@ -230,6 +235,7 @@ public final class MdsServer implements AutoCloseable {
                         log)
                 .register();
         leadership.attach(duties);
+        new RemovalWatch(leadership, entries, client, control).start();
         LOG.info(
                 "metadata server {} of cluster {} listens on {}",
                 config.memberId(),
@@ -314,14 +320,19 @@ public final class MdsServer implements AutoCloseable {
     }
 
     private static List<MdsMember> members(MdsConfig config) {
-        return config.members().stream()
-                .map(m ->
-                        MdsMember.newBuilder()
-                                .setId(m.id())
-                                .setAddress(text(m.address()))
-                                .setRaftAddress(text(m.raftAddress()))
-                                .build())
-                .toList();
+        return config.members().stream().map(MdsServer::member).toList();
+    }
+
+    private static MdsMember self(MdsConfig config) {
+        return member(config.self());
+    }
+
+    private static MdsMember member(MdsConfig.Member member) {
+        return MdsMember.newBuilder()
+                .setId(member.id())
+                .setAddress(text(member.address()))
+                .setRaftAddress(text(member.raftAddress()))
+                .build();
     }
 
     private static String text(HostPort address) {
@@ -335,7 +346,10 @@ public final class MdsServer implements AutoCloseable {
                 config.members().stream()
                         .map(m ->
                                 new MetaLogConfig.Member(
-                                        m.id(), m.raftAddress().host(), m.raftAddress().port()))
+                                        m.id(),
+                                        m.raftAddress().host(),
+                                        m.raftAddress().port(),
+                                        text(m.address())))
                         .toList(),
                 config.dataDir(),
                 config.raft().transport(),

@@ -9,6 +9,8 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
 final class AgreedSettingsTest {
+    private static final MemberReports.Place PLACE = new MemberReports.Place(7, 7);
+
     private static final ClusterSettings PRESENT =
             ClusterSettings.newBuilder().setLeaderLeaseNanos(1000).setFeatureLevel(2).build();
 
@@ -22,13 +24,13 @@ final class AgreedSettingsTest {
     @Test
     void whileAMemberHasToldNothingAllStaysAsItIs() {
         MemberReports reports = new MemberReports(3, 1, report(500));
-        reports.heard(2, report(500));
+        reports.heard(2, report(500), PLACE);
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isEqualTo(PRESENT);
-        reports.heard(3, report(500));
+        reports.heard(3, report(500), PLACE);
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isNotEqualTo(PRESENT);
         reports.silent(2);
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isEqualTo(PRESENT);
-        reports.heard(2, report(500));
+        reports.heard(2, report(500), PLACE);
         reports.begin();
         assertThat(AgreedSettings.wanted(PRESENT, reports.ofAll())).isEqualTo(PRESENT);
     }

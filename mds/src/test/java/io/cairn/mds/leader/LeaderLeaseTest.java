@@ -2,6 +2,7 @@ package io.cairn.mds.leader;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 final class LeaderLeaseTest {
@@ -85,6 +86,38 @@ final class LeaderLeaseTest {
         five.granted(4, BORN + 2_500);
         assertThat(five.valid(BORN + 2_999)).isTrue();
         assertThat(five.valid(BORN + 3_000)).isFalse();
+    }
+
+    @Test
+    void itCountsByTheMembersOfTheMoment() {
+        LeaderLease growing = new LeaderLease(1, LEASE, BORN);
+        assertThat(growing.valid(BORN + 1)).isTrue();
+        growing.granted(2, BORN + 2_000); // not a member yet
+        growing.voters(Set.of(2));
+        assertThat(growing.valid(BORN + 2_500)).isTrue();
+        assertThat(growing.valid(BORN + 3_000)).isFalse();
+        growing.voters(Set.of(2, 3, 4)); // two others are needed
+        growing.granted(2, BORN + 3_000);
+        assertThat(growing.valid(BORN + 3_100)).isFalse();
+        growing.granted(3, BORN + 3_050);
+        assertThat(growing.valid(BORN + 3_999)).isTrue();
+        growing.voters(Set.of(3, 4)); // the one that was removed does not count
+        growing.granted(2, BORN + 3_900);
+        assertThat(growing.valid(BORN + 4_100)).isFalse();
+        assertThat(growing.confirmedWithout(3, BORN + 3_800)).isFalse();
+        growing.granted(4, BORN + 3_950);
+        assertThat(growing.valid(BORN + 4_100)).isTrue();
+        assertThat(growing.confirmedWithout(3, BORN + 3_800)).isTrue();
+    }
+
+    @Test
+    void aLeaderOfWhatTurnsOutToBeMoreThanOneWaitsToo() {
+        LeaderLease lone = new LeaderLease(1, LEASE, BORN);
+        lone.voters(Set.of(2, 3));
+        lone.granted(2, BORN + 900);
+        assertThat(lone.servingFromNanos()).isEqualTo(BORN + 1_020);
+        assertThat(lone.valid(BORN + 1_000)).isFalse();
+        assertThat(lone.valid(BORN + 1_020)).isTrue();
     }
 
     @Test

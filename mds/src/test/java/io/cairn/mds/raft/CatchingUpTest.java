@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.apache.ratis.thirdparty.io.netty.channel.EventLoopGroup;
+import org.apache.ratis.thirdparty.io.netty.channel.nio.NioEventLoopGroup;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -82,6 +84,29 @@ final class CatchingUpTest {
         second.submit("more").get(30, TimeUnit.SECONDS);
         assertThat(second.state.entries()).hasSize(11);
         LogMember.awaitEntries(blank, second.state.entries());
+        assertThat(running).allSatisfy(m -> assertThat(m.failure).hasNullValue());
+    }
+
+    /** A leader that was heard of once is away for longer than members wait for one. */
+    @Test
+    void oneThatHasNoLogYetWaitsForItsLeader() throws Exception {
+        List<MetaLogConfig> group = LogMember.group(directory, 3, Transport.NETTY, 1_000_000);
+        LogMember blank = run(group.getFirst(), StartWord.JOIN);
+        EventLoopGroup threads = new NioEventLoopGroup(1);
+        try {
+            RaftMessages.send(blank.config, RaftMessages.heartbeat(blank.config, 2), threads);
+        } finally {
+            threads.shutdownGracefully();
+        }
+        assertThat(blank.log.leader()).isEqualTo(2);
+        await().during(2, TimeUnit.SECONDS)
+                .untilAsserted(() -> assertThat(blank.failure).hasNullValue());
+
+        LogMember second = run(group.get(1), StartWord.NEW_CLUSTER);
+        LogMember third = run(group.get(2), StartWord.NEW_CLUSTER);
+        LogMember leader = LogMember.awaitLeader(List.of(second, third));
+        leader.submit("first").get(30, TimeUnit.SECONDS);
+        LogMember.awaitEntries(blank, List.of("first"));
         assertThat(running).allSatisfy(m -> assertThat(m.failure).hasNullValue());
     }
 

@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import io.cairn.common.time.ManualClock;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
+import org.apache.ratis.server.protocol.TermIndex;
 import org.apache.ratis.server.storage.FileInfo;
 import org.apache.ratis.statemachine.SnapshotInfo;
 import org.junit.jupiter.api.BeforeEach;
@@ -98,6 +100,53 @@ final class CheckpointStoreTest {
         assertThat(store.beingSent()).isTrue();
         clock.advance(KeptCheckpoint.IDLE);
         assertThat(store.beingSent()).isFalse();
+    }
+
+    @Test
+    void aTransferOfHundredsOfGibibytesHoldsTheNextAsLongAsItMakesProgress() throws IOException {
+        long chunks = (300L << 30) / KeptCheckpoint.CHUNK_BYTES;
+        KeptCheckpoint large =
+                new KeptCheckpoint(
+                        TermIndex.valueOf(1, 7),
+                        directory,
+                        List.of(new FileInfo(sparse(300L << 30), null)),
+                        clock);
+        assertThat(large.getFiles()).hasSize(1);
+        // 4 MiB/s: 21 hours.
+        for (long chunk = 0; chunk < chunks; chunk++) {
+            assertThat(large.inUseWithProgress(Duration.ofMinutes(30))).isTrue();
+            large.getFiles();
+            clock.advance(Duration.ofSeconds(1));
+        }
+        assertThat(large.inUseWithProgress(Duration.ofMinutes(30))).isTrue();
+        clock.advance(KeptCheckpoint.IDLE);
+        assertThat(large.inUseWithProgress(Duration.ofMinutes(30))).isFalse();
+    }
+
+    @Test
+    void aTransferThatBeginsAgainAndAgainHoldsTheNextForATimeOnly() throws IOException {
+        KeptCheckpoint small =
+                new KeptCheckpoint(
+                        TermIndex.valueOf(1, 7),
+                        directory,
+                        List.of(new FileInfo(sparse(40L << 20), null)),
+                        clock);
+        int asked = 0;
+        do {
+            small.getFiles();
+            asked++;
+            clock.advance(Duration.ofSeconds(100));
+        } while (small.inUseWithProgress(Duration.ofMinutes(30)));
+        // Ten chunks and the question for the list: four times.
+        assertThat(asked).isEqualTo(4 * 11 + 1);
+    }
+
+    private Path sparse(long bytes) throws IOException {
+        Path file = Files.createTempFile(directory, "sparse", "");
+        try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
+            open.setLength(bytes);
+        }
+        return file;
     }
 
     @Test

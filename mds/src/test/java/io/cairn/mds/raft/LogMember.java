@@ -55,7 +55,7 @@ final class LogMember implements AutoCloseable, MetaLogListener {
         for (int id = 1; id <= size; id++) {
             ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
             held.add(socket);
-            members.add(new MetaLogConfig.Member(id, "127.0.0.1", socket.getLocalPort()));
+            members.add(new MetaLogConfig.Member(id, "127.0.0.1", socket.getLocalPort(), ""));
         }
         for (ServerSocket socket : held) {
             socket.close();

@@ -73,6 +73,59 @@ final class MemberDirectoryTest {
     }
 
     @Test
+    void theConfigurationNamesTheGroupAsItWasOrAsItIs() throws IOException {
+        MetaLogConfig config = config();
+        open(config, StartWord.JOIN);
+        List<MetaLogConfig.Member> now =
+                List.of(
+                        config.members().get(0),
+                        config.members().get(2),
+                        new MetaLogConfig.Member(4, "127.0.0.1", 4, ""));
+        MetaLogConfig later = with(config, now);
+        assertThatThrownBy(() -> open(later, StartWord.NONE))
+                .isInstanceOf(MemberRefusedException.class)
+                .hasMessageContaining("another group of members");
+        try (MemberDirectory directory = MemberDirectory.open(config, StartWord.NONE)) {
+            directory.record(now);
+        }
+        assertThat(lines(config)).contains("members 1=127.0.0.1:1,3=127.0.0.1:3,4=127.0.0.1:4");
+        assertThat(open(config, StartWord.NONE)).isEqualTo(VotingRight.State.JOINING);
+        assertThat(open(later, StartWord.NONE)).isEqualTo(VotingRight.State.JOINING);
+        try (MemberDirectory directory = MemberDirectory.open(later, StartWord.NONE)) {
+            directory.record(now);
+        }
+        assertThat(lines(config)).noneMatch(line -> line.startsWith("members"));
+    }
+
+    @Test
+    void oneThatWasRemovedDoesNotStart() throws IOException {
+        MetaLogConfig config = config();
+        open(config, StartWord.NEW_CLUSTER);
+        try (MemberDirectory directory = MemberDirectory.open(config, StartWord.NONE)) {
+            directory.recordRemoved();
+        }
+        for (StartWord word : StartWord.values()) {
+            assertThatThrownBy(() -> open(config, word))
+                    .isInstanceOf(MemberRefusedException.class)
+                    .hasMessageContaining("was removed from its group");
+        }
+    }
+
+    private static MetaLogConfig with(MetaLogConfig config, List<MetaLogConfig.Member> members) {
+        return new MetaLogConfig(
+                config.clusterId(),
+                config.memberId(),
+                members,
+                config.directory(),
+                config.transport(),
+                config.snapshotEntries(),
+                config.snapshotInterval(),
+                0,
+                0,
+                true);
+    }
+
+    @Test
     void aVoterWithoutItsLogIsRefused() throws IOException {
         MetaLogConfig config = config();
         open(config, StartWord.NEW_CLUSTER);

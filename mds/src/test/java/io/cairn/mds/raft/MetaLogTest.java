@@ -215,7 +215,7 @@ final class MetaLogTest {
                 id,
                 List.of(
                         new MetaLogConfig.Member(
-                                id, config.self().raftHost(), config.self().raftPort())),
+                                id, config.self().raftHost(), config.self().raftPort(), "")),
                 config.directory(),
                 config.transport(),
                 config.snapshotEntries(),

@@ -4,6 +4,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.apache.ratis.conf.RaftProperties;
+import org.apache.ratis.netty.NettyRpcProxy;
+import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
@@ -11,7 +15,9 @@ import org.apache.ratis.proto.RaftProtos.RaftGroupIdProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerProto;
 import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
 import org.apache.ratis.proto.RaftProtos.StateMachineLogEntryProto;
+import org.apache.ratis.proto.netty.NettyProtos.RaftNettyServerRequestProto;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
+import org.apache.ratis.thirdparty.io.netty.channel.EventLoopGroup;
 
 /** Messages between members, made by hand. */
 final class RaftMessages {
@@ -23,9 +29,9 @@ final class RaftMessages {
                 UUID.randomUUID(),
                 1,
                 List.of(
-                        new MetaLogConfig.Member(1, "127.0.0.1", 1),
-                        new MetaLogConfig.Member(2, "127.0.0.1", 2),
-                        new MetaLogConfig.Member(3, "127.0.0.1", 3)),
+                        new MetaLogConfig.Member(1, "127.0.0.1", 1, ""),
+                        new MetaLogConfig.Member(2, "127.0.0.1", 2, ""),
+                        new MetaLogConfig.Member(3, "127.0.0.1", 3, "")),
                 directory,
                 MetaLogConfig.Transport.NETTY,
                 1000,
@@ -52,6 +58,26 @@ final class RaftMessages {
                 .setServerRequest(head(to, from))
                 .addAllEntries(List.of(entries))
                 .build();
+    }
+
+    /** Of a member that leads term 1. */
+    static AppendEntriesRequestProto heartbeat(MetaLogConfig to, int from) {
+        return append(to, from).toBuilder().setLeaderTerm(1).build();
+    }
+
+    /** Sends it as that member would over Netty, and waits for the answer. */
+    static AppendEntriesReplyProto send(
+            MetaLogConfig to, AppendEntriesRequestProto message, EventLoopGroup threads)
+            throws Exception {
+        try (NettyRpcProxy proxy =
+                new NettyRpcProxy(RaftSettings.peer(to.self()), new RaftProperties(), threads)) {
+            return proxy.sendAsync(
+                            RaftNettyServerRequestProto.newBuilder()
+                                    .setAppendEntriesRequest(message)
+                                    .build())
+                    .get(30, TimeUnit.SECONDS)
+                    .getAppendEntriesReply();
+        }
     }
 
     static LogEntryProto entry(ByteString data) {

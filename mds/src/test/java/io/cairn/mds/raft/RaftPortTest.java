@@ -191,18 +191,22 @@ final class RaftPortTest {
     }
 
     @Test
-    void entriesThatCannotBeDecodedOrChangeTheMembersAreRefused() throws IOException {
+    void entriesThatCannotBeDecodedOrNameNoGroupAreRefused() throws IOException {
         RaftPort port = port();
         ByteString good = RatisStateMachine.toRatis(3, com.google.protobuf.ByteString.EMPTY);
         port.admit(
                 RaftMessages.append(
-                        CONFIG, 2, RaftMessages.entry(good), RaftMessages.configuration(1, 2, 3)));
+                        CONFIG,
+                        2,
+                        RaftMessages.entry(good),
+                        RaftMessages.configuration(1, 2, 3),
+                        RaftMessages.configuration(1, 2, 3, 4)));
         List<LogEntryProto> bad =
                 List.of(
                         RaftMessages.entry(ByteString.copyFromUtf8("abc")),
                         RaftMessages.entry(good.concat(ByteString.copyFrom(new byte[] {-1}))),
-                        RaftMessages.configuration(1),
-                        RaftMessages.configuration(1, 2, 3, 4),
+                        RaftMessages.configuration(),
+                        RaftMessages.configuration(1, 0),
                         LogEntryProto.newBuilder().setIndex(7).build());
         for (LogEntryProto entry : bad) {
             assertThatThrownBy(() ->
@@ -212,6 +216,17 @@ final class RaftPortTest {
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("log entry 7");
         }
+    }
+
+    @Test
+    void whomALeaderHasToldOfIsAMember() throws IOException {
+        RaftPort port = port();
+        port.know(List.of(new MetaLogConfig.Member(4, "127.0.0.1", 4, "")));
+        port.admit(RaftMessages.head(CONFIG, 2));
+        port.admit(RaftMessages.head(CONFIG, 4));
+        port.know(List.of());
+        assertThatThrownBy(() -> port.admit(RaftMessages.head(CONFIG, 4)))
+                .hasMessageContaining("no other member of this group");
     }
 
     private RaftPort port() throws IOException {

@@ -32,6 +32,16 @@ final class VotingRightTest {
     }
 
     @Test
+    void oneThatTheGroupNeverHadHasForgottenNothing() throws IOException {
+        VotingRight right = in(State.JOINING);
+        right.newcomer(right.attempt() + 2); // of an earlier process
+        assertThat(right.state()).isEqualTo(State.JOINING);
+        right.newcomer(right.attempt());
+        assertThat(written).containsExactly(State.VOTING);
+        assertThat(right.mayVote(true)).isTrue();
+    }
+
+    @Test
     void aNewMemberVotesForThoseWithoutEntries() throws IOException {
         VotingRight right = in(State.NEW);
         right.stand(true);

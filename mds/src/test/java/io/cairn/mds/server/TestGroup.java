@@ -47,6 +47,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
@@ -62,6 +63,7 @@ final class TestGroup implements AutoCloseable {
     final AtomicReference<@Nullable String> fatal = new AtomicReference<>();
     private final Path directory;
     private final String settings;
+    private final int size;
     private final List<Integer> ports = new ArrayList<>();
     private final Map<Integer, MdsServer> running = new HashMap<>();
 
@@ -99,7 +101,16 @@ final class TestGroup implements AutoCloseable {
      * @param settings TOML tables for all members
      */
     TestGroup(Path directory, int size, String settings) throws IOException {
-        this(directory, settings, size);
+        this(directory, size, 0, settings);
+    }
+
+    /**
+     * The same, and configurations for members that may be added.
+     *
+     * @param spare how many: their ids follow those of the members
+     */
+    TestGroup(Path directory, int size, int spare, String settings) throws IOException {
+        this(directory, settings, size, spare);
         for (int id = 1; id <= size; id++) {
             start(id);
         }
@@ -110,14 +121,15 @@ final class TestGroup implements AutoCloseable {
 
     /** One member in a process of its own, to be {@link #launch}ed. */
     static TestGroup ofOneProcess(Path directory, String settings) throws IOException {
-        return new TestGroup(directory, settings, 1);
+        return new TestGroup(directory, settings, 1, 0);
     }
 
-    private TestGroup(Path directory, String settings, int size) throws IOException {
+    private TestGroup(Path directory, String settings, int size, int spare) throws IOException {
         this.directory = directory;
+        this.size = size;
         this.settings = settings;
         List<ServerSocket> held = new ArrayList<>();
-        for (int i = 0; i < 2 * size; i++) {
+        for (int i = 0; i < 2 * (size + spare); i++) {
             ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
             held.add(socket);
             ports.add(socket.getLocalPort());
@@ -246,7 +258,7 @@ final class TestGroup implements AutoCloseable {
 
     /** Waits until no member is new or joining. */
     void awaitAllVote() {
-        for (int id = 1; id <= ports.size() / 2; id++) {
+        for (int id = 1; id <= size; id++) {
             Path identity = directory.resolve("mds-" + id).resolve("identity");
             Awaitility.await("member " + id + " votes")
                     .atMost(60, TimeUnit.SECONDS)
@@ -263,7 +275,7 @@ final class TestGroup implements AutoCloseable {
         toml.append("cluster_id = \"").append(clusterId).append("\"\n");
         toml.append("member_id = ").append(id).append('\n');
         toml.append("data_dir = \"").append(directory.resolve("mds-" + id)).append("\"\n");
-        for (int m = 1; 2 * m <= ports.size(); m++) {
+        for (int m : id <= size ? IntStream.rangeClosed(1, size).toArray() : joined(id)) {
             toml.append("[[members]]\nid = ").append(m);
             toml.append("\naddress = \"127.0.0.1:").append(ports.get(2 * m - 2));
             toml.append("\"\nraft_address = \"127.0.0.1:").append(ports.get(2 * m - 1));
@@ -271,6 +283,11 @@ final class TestGroup implements AutoCloseable {
         }
         String own = ownSettings.getOrDefault(id, settings);
         return toml.append(own.replace("{id}", "" + id)).toString();
+    }
+
+    /** One that is added is configured with itself and two others, whoever leads. */
+    private static int[] joined(int id) {
+        return new int[] {id - 2, id - 1, id};
     }
 
     // ---- calls --------------------------------------------------------------

@@ -1,0 +1,252 @@
+package io.cairn.cli;
+
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
+import io.cairn.cli.admin.AdminClient;
+import io.cairn.cli.command.CommandException;
+import io.cairn.cli.command.ExitCode;
+import io.cairn.cli.command.Pause;
+import io.cairn.cli.output.MemberTable;
+import io.cairn.cli.output.Progress;
+import io.cairn.common.config.HostPort;
+import io.cairn.common.proto.AddMemberRequest;
+import io.cairn.common.proto.ChangeMemberReply;
+import io.cairn.common.proto.GroupMember;
+import io.cairn.common.proto.GroupMembersReply;
+import io.cairn.common.proto.GroupMembersRequest;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.RemoveMemberRequest;
+import io.cairn.common.proto.TransferLeaderReply;
+import io.cairn.common.proto.TransferLeaderRequest;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
+
+/**
+ * Who is a member of the metadata service. A leader forgets what it was asked for when another is
+ * elected: a command asks again, whoever leads, until it is done, and can be given again when it
+ * was cut off.
+ */
+abstract class MembersCommand extends ClusterCommand {
+    private static final Duration LOOK_AGAIN = Duration.ofMillis(300);
+
+    /** An election takes a second or two. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    @Override
+    public final ExitCode call() throws IOException, InterruptedException {
+        try (AdminClient admin = connect()) {
+            return call(admin);
+        }
+    }
+
+    abstract ExitCode call(AdminClient admin) throws InterruptedException;
+
+    /** Those of which the leader knows; the command asks all of them from now on. */
+    final GroupMembersReply members(AdminClient admin) {
+        GroupMembersReply group =
+                admin.ask(
+                        Method.GROUP_MEMBERS,
+                        GroupMembersRequest.getDefaultInstance(),
+                        GroupMembersReply.parser());
+        for (GroupMember member : group.getMembersList()) {
+            admin.learn(HostPort.parse(member.getMember().getAddress()));
+        }
+        return group;
+    }
+
+    static boolean has(GroupMembersReply group, int id) {
+        return group.getMembersList().stream().anyMatch(m -> m.getMember().getId() == id);
+    }
+
+    final void require(GroupMembersReply group, int id) {
+        if (!has(group, id)) {
+            throw new CommandException(
+                    ExitCode.FAILURE, "there is no member " + id + ": see 'cairn mds ls'");
+        }
+    }
+
+    final void add(AdminClient admin, int id, String address) throws InterruptedException {
+        change(
+                admin,
+                Method.ADD_MEMBER,
+                AddMemberRequest.newBuilder().setId(id).setAddress(address).build());
+    }
+
+    final void remove(AdminClient admin, int id) throws InterruptedException {
+        change(admin, Method.REMOVE_MEMBER, RemoveMemberRequest.newBuilder().setId(id).build());
+    }
+
+    private void change(AdminClient admin, Method method, MessageLite request)
+            throws InterruptedException {
+        try (Progress progress = progress()) {
+            while (true) {
+                ChangeMemberReply reply =
+                        askWhoeverLeads(admin, method, request, ChangeMemberReply.parser());
+                if (reply.getDone()) {
+                    return;
+                }
+                progress.show(reply.getPhase());
+                Pause.of(LOOK_AGAIN);
+            }
+        }
+    }
+
+    /** Waits for an election. */
+    final <R extends MessageLite> R askWhoeverLeads(
+            AdminClient admin, Method method, MessageLite request, Parser<R> parser)
+            throws InterruptedException {
+        long begun = System.nanoTime();
+        while (true) {
+            try {
+                return admin.ask(method, request, parser);
+            } catch (CommandException e) {
+                if (e.exitCode() != ExitCode.UNREACHABLE
+                        || System.nanoTime() - begun > PATIENCE.toNanos()) {
+                    throw e;
+                }
+            }
+            Pause.of(LOOK_AGAIN);
+        }
+    }
+
+    final ExitCode done(String text, Map<String, Object> json) {
+        if (json()) {
+            printJson(json);
+        } else {
+            out().println(text);
+            out().flush();
+        }
+        return ExitCode.SUCCESS;
+    }
+
+    private static Map<String, Object> document(Object... pairs) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            json.put((String) pairs[i], pairs[i + 1]);
+        }
+        return json;
+    }
+
+    /** {@code cairn mds ls}. */
+    @Command(
+            name = "ls",
+            description = {
+                "List the members of the metadata service: address, role, how far each one's log is, and how",
+                "many of the leader's entries it has not applied. A listener gets the log and has no vote."
+            })
+    static final class Ls extends MembersCommand {
+        @Override
+        ExitCode call(AdminClient admin) {
+            MemberTable table = new MemberTable(members(admin));
+            if (json()) {
+                printJson(table.asMap());
+            } else {
+                table.print(out());
+            }
+            return ExitCode.SUCCESS;
+        }
+    }
+
+    /** {@code cairn mds add}. */
+    @Command(
+            name = "add",
+            description = {
+                "Add a member. Its server runs already, with an empty directory and --join. It gets the",
+                "metadata while the group goes on, and its vote when it has them. Cut off: give the",
+                "command again."
+            })
+    static final class Add extends MembersCommand {
+        @Parameters(index = "0", paramLabel = "ID", description = "Its member_id.")
+        private int id;
+
+        @Parameters(
+                index = "1",
+                paramLabel = "ADDRESS",
+                description = "Its address, as its own configuration has it.")
+        private String address = "";
+
+        @Override
+        ExitCode call(AdminClient admin) throws InterruptedException {
+            members(admin);
+            add(admin, id, address);
+            return done("member " + id + " is added and votes", document("id", id, "member", true));
+        }
+    }
+
+    /** {@code cairn mds remove}. */
+    @Command(
+            name = "remove",
+            description = {
+                "Remove a member; of a leader, another is elected first. Its server stops. Refused where",
+                "no majority of those that stay is up. One that is being added is not added."
+            })
+    static final class Remove extends MembersCommand {
+        @Parameters(paramLabel = "ID", description = "As 'cairn mds ls' shows it.")
+        private int id;
+
+        @Override
+        ExitCode call(AdminClient admin) throws InterruptedException {
+            require(members(admin), id);
+            remove(admin, id);
+            return done("member " + id + " is removed", document("id", id, "member", false));
+        }
+    }
+
+    /** {@code cairn mds replace}. */
+    @Command(
+            name = "replace",
+            description = {
+                "Add a member, as add does, and then remove another, which may be dead. Cut off: give the",
+                "command again."
+            })
+    static final class Replace extends MembersCommand {
+        @Parameters(index = "0", paramLabel = "OLD", description = "The member to be removed.")
+        private int old;
+
+        @Parameters(index = "1", paramLabel = "NEW", description = "The new one's member_id.")
+        private int id;
+
+        @Parameters(index = "2", paramLabel = "ADDRESS", description = "The new one's address.")
+        private String address = "";
+
+        @Override
+        ExitCode call(AdminClient admin) throws InterruptedException {
+            if (old == id) {
+                throw usage("a member is replaced by one with another id");
+            }
+            GroupMembersReply group = members(admin);
+            if (!has(group, id)) {
+                require(group, old); // else it was cut off after the removal
+            }
+            add(admin, id, address);
+            remove(admin, old);
+            return done(
+                    "member %d is replaced by member %d".formatted(old, id),
+                    document("removed", old, "added", id));
+        }
+    }
+
+    /** {@code cairn mds transfer-leader}. */
+    @Command(
+            name = "transfer-leader",
+            description = "Have another member lead: before the leader's server is stopped.")
+    static final class TransferLeader extends MembersCommand {
+        @Parameters(paramLabel = "ID", description = "As 'cairn mds ls' shows it.")
+        private int id;
+
+        @Override
+        ExitCode call(AdminClient admin) throws InterruptedException {
+            require(members(admin), id);
+            askWhoeverLeads(
+                    admin,
+                    Method.TRANSFER_LEADER,
+                    TransferLeaderRequest.newBuilder().setId(id).build(),
+                    TransferLeaderReply.parser());
+            return done("member " + id + " leads", document("id", id, "leader", true));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+package io.cairn.dataserver.store;
+
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
+import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.disk.FaultDevices;
+import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.LearnerStore.Rest;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store for simulations: each call returns when the store's threads have done all of it, so that
+ * a run depends on its seed only. What was logged is durable when it is {@link #sync synced}; a
+ * power cut loses any of the rest. One thread.
+ */
+public final class SteppedStore implements AutoCloseable {
+    private static final UUID CLUSTER = new UUID(1, 2);
+    private static final int SEGMENTS = 48;
+    private static final int SEGMENT_BYTES = 64 << 10;
+    private static final double FULL = 0.5;
+    private static final int PIECE_BYTES = 1 << 20;
+
+    private final FaultDevices devices;
+    private final DiskConfig config;
+    private final IndexDatabases databases;
+    private @Nullable String fatal;
+    private @Nullable LocalDiskStore store;
+
+    public SteppedStore(Path directory, long seed, IndexDatabases databases) {
+        this.databases = databases;
+        devices = new FaultDevices(seed);
+        config =
+                new DiskConfig(
+                        directory.resolve("data"),
+                        directory.resolve("wal"),
+                        directory.resolve("index"),
+                        2 << 20,
+                        (long) SEGMENTS * SEGMENT_BYTES,
+                        SEGMENT_BYTES,
+                        64 << 10,
+                        0,
+                        1,
+                        1,
+                        5000);
+        open();
+    }
+
+    /** For the indexes of all stores of a run, which its end closes. */
+    public static IndexDatabases databases() {
+        return StoreHarness.databases();
+    }
+
+    private void open() {
+        try {
+            DiskRuntime runtime = new DiskRuntime(databases, devices, this::failed, false);
+            store = LocalDiskStore.open(config, CLUSTER, runtime);
+        } catch (DiskOpenException e) {
+            throw new AssertionError(config.data() + " does not open", e);
+        }
+        devices.deferForces(true);
+    }
+
+    private void failed(String what, Throwable cause) {
+        fatal = what + ": " + cause;
+    }
+
+    private LocalDiskStore store() {
+        if (store == null || fatal != null) {
+            throw new AssertionError(config.data() + ": " + fatal);
+        }
+        return store;
+    }
+
+    // ---- power --------------------------------------------------------------------------------
+
+    /** All that was done so far is durable. */
+    public void sync() {
+        devices.sync();
+    }
+
+    /**
+     * The process ends, and another one begins.
+     *
+     * @param power whether what was not synced may be lost
+     */
+    public void crash(boolean power) {
+        devices.cutPower();
+        store().abandon();
+        fatal = null;
+        if (power) {
+            devices.restorePower();
+        } else {
+            devices.restartProcess();
+        }
+        devices.deferForces(false);
+        open();
+    }
+
+    @Override
+    public void close() {
+        store().abandon();
+    }
+
+    // ---- logging ------------------------------------------------------------------------------
+
+    public void append(PgLogEntry entry) {
+        await(done -> store().append(entry, done));
+        relieve();
+    }
+
+    public void commit(int pg, long sequence) {
+        store().commit(pg, sequence);
+    }
+
+    public void dropTail(int pg, long kept) {
+        await(done -> store().dropTail(pg, kept, done));
+    }
+
+    public void reset(int pg, Reset reset) {
+        await(done -> store().reset(pg, reset.epoch(), reset.sequence(), reset.answered(), done));
+    }
+
+    public void completed(int pg) {
+        await(done -> store().completed(pg, done));
+    }
+
+    /** What the log's threads have not taken a minute later they never take. */
+    private static void await(Consumer<Runnable> call) {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        call.accept(() -> done.complete(null));
+        get(done);
+    }
+
+    private static <T> T get(CompletableFuture<T> done) {
+        try {
+            return done.get(1, TimeUnit.MINUTES);
+        } catch (ExecutionException | TimeoutException e) {
+            throw new AssertionError(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private void relieve() {
+        if (store().walFillRatio() > FULL) {
+            flushing(() -> store().flushThread().flushAll());
+        }
+    }
+
+    /** Some of what is committed goes into the index, or is forgotten by what was logged. */
+    public void flushSome(Random random) {
+        int how = random.nextInt(3);
+        flushing(() -> {
+            if (how == 0) {
+                store().flushThread().flushAll();
+            } else {
+                store().flushThread().step();
+            }
+        });
+    }
+
+    /** Flushing rests on an order of syncs. */
+    private void flushing(Runnable work) {
+        devices.sync();
+        devices.deferForces(false);
+        work.run();
+        devices.deferForces(true);
+        store();
+    }
+
+    // ---- questions ----------------------------------------------------------------------------
+
+    public PgLogState state(int pg) {
+        return store().logState(pg);
+    }
+
+    /** With payloads that need not be released; null if the log does not reach back so far. */
+    public @Nullable List<PgLogEntry> entries(int pg, long after) {
+        List<PgLogEntry> copies = new ArrayList<>();
+        try {
+            for (PgLogEntry e : store().entries(pg, after)) {
+                ByteBuf payload = heap(e.payload());
+                copies.add(new PgLogEntry(e.epoch(), e.sequence(), e.op(), payload));
+            }
+        } catch (FsException e) {
+            if (e.errno() == Errno.ENODATA) {
+                return null;
+            }
+            throw e;
+        }
+        return copies;
+    }
+
+    private static ByteBuf heap(ByteBuf released) {
+        byte[] bytes = new byte[released.readableBytes()];
+        released.readBytes(bytes);
+        released.release();
+        return Unpooled.unreleasableBuffer(Unpooled.wrappedBuffer(bytes));
+    }
+
+    /** The bytes that are there, which may be fewer than asked for. */
+    public byte[] read(int pg, long inode, int offset, int length) throws CorruptBlockException {
+        return StoreHarness.read(store(), pg, inode, 0, offset, length);
+    }
+
+    public List<ContentHead> heads(int pg, Key after, int max) {
+        return store().heads(pg, after, max);
+    }
+
+    // ---- copies -------------------------------------------------------------------------------
+
+    /** An inode as a whole; of no use to a chunk's copy. */
+    public record InodeCopy(boolean removed, long truncateSequence) {}
+
+    public InodeCopy readInode(int pg, long inode) {
+        boolean some =
+                heads(pg, new Key(inode, Key.INODE - 1), 1).stream()
+                        .anyMatch(h -> h.key().inode() == inode);
+        return new InodeCopy(!some, store().inodeTruncateSequence(pg, inode));
+    }
+
+    public void copyInode(int pg, long inode, InodeCopy copy) {
+        await(done -> {
+            if (copy.removed) {
+                store().removeContent(pg, inode, done);
+            } else {
+                store().copyInode(pg, inode, copy.truncateSequence, done);
+            }
+        });
+    }
+
+    /** The only piece of a chunk's copy. */
+    public ChunkCopy readChunk(int pg, long inode, int chunk, Rest rest) {
+        CompletableFuture<ChunkCopy> read = new CompletableFuture<>();
+        store().readCopy(
+                        pg,
+                        inode,
+                        chunk,
+                        rest,
+                        PIECE_BYTES,
+                        (piece, failure) -> {
+                            if (piece == null) {
+                                read.completeExceptionally(
+                                        failure == null ? new IllegalStateException() : failure);
+                            } else {
+                                read.complete(piece);
+                            }
+                        });
+        ChunkCopy piece = get(read);
+        return new ChunkCopy(
+                piece.inode(),
+                piece.chunk(),
+                piece.first(),
+                piece.last(),
+                piece.version(),
+                piece.truncateSequence(),
+                piece.lengthBytes(),
+                piece.runs(),
+                piece.blockCrcs(),
+                heap(piece.content()));
+    }
+
+    /** Fails if there is no room. */
+    public void copyChunk(int pg, ChunkCopy piece) {
+        await(done -> {
+            if (!store().copy(pg, piece, done)) {
+                throw new AssertionError(config.data() + " has no room for " + piece);
+            }
+        });
+    }
+}

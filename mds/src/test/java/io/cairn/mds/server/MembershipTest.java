@@ -1,0 +1,269 @@
+package io.cairn.mds.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.MessageLite;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.AddMemberRequest;
+import io.cairn.common.proto.ChangeMemberReply;
+import io.cairn.common.proto.GroupMember;
+import io.cairn.common.proto.GroupMembersReply;
+import io.cairn.common.proto.GroupMembersRequest;
+import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberRole;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.RemoveMemberRequest;
+import io.cairn.common.proto.TransferLeaderReply;
+import io.cairn.common.proto.TransferLeaderRequest;
+import io.cairn.common.rpc.RpcAddress;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.raft.MemberRefusedException;
+import io.cairn.mds.raft.StartWord;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The members of the group change while it works. */
+final class MembershipTest {
+    private static final String SETTINGS =
+            "[raft]\nleader_lease = \"600ms\"\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
+
+    @TempDir Path directory;
+
+    @Test
+    void aNewMemberGetsItsVoteOnceItHasTheLogAndCanLead() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, 1, SETTINGS)) {
+            TestSession session = new TestSession(group);
+            session.mutate(TestSession.mkdir("before"));
+            group.start(4, StartWord.JOIN);
+            add(group, 4);
+
+            assertThat(ids(members(group))).containsExactly(1, 2, 3, 4);
+            assertThat(member(group, 4).getRole()).isEqualTo(MemberRole.MEMBER_FOLLOWER);
+            assertThat(member(group, 4).getJoining()).isFalse();
+            session.mutate(TestSession.mkdir("after"));
+
+            assertThat(askTransfer(group, 4).status().ok()).isTrue();
+            assertThat(member(group, 4).getRole()).isEqualTo(MemberRole.MEMBER_LEADER);
+            assertThat(session.lookup("before").status().ok()).isTrue();
+            assertThat(session.lookup("after").status().ok()).isTrue();
+            // Clients and data servers learn of it from the map.
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() ->
+                            group.status().getMap().getMdsList().stream()
+                                    .map(MdsMember::getId)
+                                    .toList()
+                                    .equals(List.of(1, 2, 3, 4)));
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void aMemberThatIsDownIsReplacedAndItsLossDoesNotCountAnyMore() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, 1, SETTINGS)) {
+            TestSession session = new TestSession(group);
+            int lost = group.awaitServing() % 3 + 1;
+            group.stop(lost);
+            session.mutate(TestSession.mkdir("before"));
+            group.start(4, StartWord.JOIN);
+            add(group, 4);
+            remove(group, lost);
+            assertThat(ids(members(group))).doesNotContain(lost).contains(4).hasSize(3);
+
+            group.stop(lost % 3 + 1); // the group is now of 3, and can lose one
+            session.mutate(TestSession.mkdir("after"));
+
+            // Nobody sends it anything any more: it asks, and stops.
+            group.start(lost);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(30))
+                    .until(() -> String.valueOf(group.fatal.get()).contains("was removed"));
+            group.stop(lost);
+            assertThatThrownBy(() -> group.start(lost))
+                    .isInstanceOf(MemberRefusedException.class)
+                    .hasMessageContaining("was removed from its group")
+                    .hasMessageContaining("cairn mds add");
+        }
+    }
+
+    @Test
+    void removingTheLeaderHasAnotherElectedFirstAndItStops() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            TestSession session = new TestSession(group);
+            session.mutate(TestSession.mkdir("before"));
+            int leader = group.awaitServing();
+            remove(group, leader);
+            assertThat(ids(members(group))).doesNotContain(leader).hasSize(2);
+            assertThat(session.lookup("before").status().ok()).isTrue();
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(30))
+                    .until(() ->
+                            String.valueOf(group.fatal.get())
+                                    .contains("member " + leader + " was removed"));
+        }
+    }
+
+    @Test
+    void aGroupOfOneGrowsToThreeAndStartsAgainFromItsLog() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, 3, SETTINGS)) {
+            TestSession session = new TestSession(group);
+            session.mutate(TestSession.mkdir("before"));
+            for (int id : new int[] {3, 4}) {
+                group.start(id, StartWord.JOIN);
+                add(group, id);
+            }
+            assertThat(ids(members(group))).containsExactly(1, 3, 4);
+            for (int id : new int[] {1, 3, 4}) {
+                group.stop(id);
+            }
+            for (int id : new int[] {3, 4}) {
+                group.start(id, StartWord.NONE);
+            }
+            assertThat(session.lookup("before").status().ok()).isTrue();
+            assertThat(ids(members(group))).containsExactly(1, 3, 4);
+            group.start(1);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(30))
+                    .until(() -> member(group, 1).getReachable());
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void whatWouldLoseTheMajorityIsRefused() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            int leader = group.awaitServing();
+            int down = leader % 3 + 1;
+            int other = down % 3 + 1;
+            group.stop(down);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> !member(group, down).getReachable());
+            RpcStatus refused = askRemove(group, other).status();
+            assertThat(refused.errno()).isEqualTo(Errno.EBUSY);
+            assertThat(refused.detail()).contains("a majority would be missing", "[" + down + "]");
+            assertThat(askTransfer(group, down).status().detail()).contains("does not answer");
+            assertThat(askTransfer(group, 9).status().errno()).isEqualTo(Errno.ENOENT);
+            assertThat(ids(members(group))).containsExactly(1, 2, 3);
+        }
+        try (TestGroup single = new TestGroup(directory.resolve("single"), 1, SETTINGS)) {
+            single.awaitServing();
+            assertThat(askRemove(single, 1).status().detail()).contains("is the only one");
+        }
+    }
+
+    @Test
+    void whoCannotBeAddedIsRefused() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, 2, SETTINGS)) {
+            group.awaitServing();
+            awaitLevel(group);
+            assertThat(askAdd(group, 2, address(group, 4)).status().errno())
+                    .isEqualTo(Errno.EEXIST);
+            assertThat(askAdd(group, 4, address(group, 2)).status().errno())
+                    .isEqualTo(Errno.EEXIST);
+            assertThat(askAdd(group, 0, address(group, 4)).status().errno())
+                    .isEqualTo(Errno.EINVAL);
+            assertThat(askAdd(group, 4, "nowhere").status().errno()).isEqualTo(Errno.EINVAL);
+            assertThat(failureOfAdd(group, 4, address(group, 4)).detail())
+                    .contains("no metadata server answers", "--join");
+
+            group.start(4, StartWord.JOIN);
+            assertThat(failureOfAdd(group, 5, address(group, 4)).detail())
+                    .contains("is configured as member 4");
+            assertThat(ids(members(group))).containsExactly(1, 2, 3);
+            group.start(5, StartWord.JOIN);
+            assertThat(askAdd(group, 4, address(group, 4)).get().getDone()).isFalse();
+            RpcStatus second = askAdd(group, 5, address(group, 5)).status();
+            assertThat(second.errno()).isEqualTo(Errno.EBUSY);
+            assertThat(second.detail()).contains("one change at a time");
+            add(group, 4);
+            add(group, 5);
+            assertThat(ids(members(group))).containsExactly(1, 2, 3, 4, 5);
+        }
+    }
+
+    // ---- as the administrator's command does it -------------------------------------------------
+
+    private static String address(TestGroup group, int id) {
+        return RpcAddress.format(group.address(id));
+    }
+
+    private static void awaitLevel(TestGroup group) {
+        Awaitility.await()
+                .atMost(Duration.ofSeconds(20))
+                .until(() -> group.status().getFeatureLevel() >= 5);
+    }
+
+    private static void add(TestGroup group, int id) {
+        awaitDone(
+                group,
+                Method.ADD_MEMBER,
+                AddMemberRequest.newBuilder().setId(id).setAddress(address(group, id)).build());
+    }
+
+    private static void remove(TestGroup group, int id) {
+        awaitDone(group, Method.REMOVE_MEMBER, RemoveMemberRequest.newBuilder().setId(id).build());
+    }
+
+    private static void awaitDone(TestGroup group, Method method, MessageLite request) {
+        Awaitility.await(method.name())
+                .pollInSameThread()
+                .atMost(Duration.ofSeconds(60))
+                .until(() ->
+                        group.call(method, request, ChangeMemberReply.parser()).get().getDone());
+    }
+
+    private static TestGroup.Answer<ChangeMemberReply> askAdd(
+            TestGroup group, int id, String address) {
+        return group.call(
+                Method.ADD_MEMBER,
+                AddMemberRequest.newBuilder().setId(id).setAddress(address).build(),
+                ChangeMemberReply.parser());
+    }
+
+    private static RpcStatus failureOfAdd(TestGroup group, int id, String address) {
+        return Awaitility.await()
+                .pollInSameThread()
+                .atMost(Duration.ofSeconds(30))
+                .until(() -> askAdd(group, id, address).status(), status -> !status.ok());
+    }
+
+    private static TestGroup.Answer<ChangeMemberReply> askRemove(TestGroup group, int id) {
+        return group.call(
+                Method.REMOVE_MEMBER,
+                RemoveMemberRequest.newBuilder().setId(id).build(),
+                ChangeMemberReply.parser());
+    }
+
+    private static TestGroup.Answer<TransferLeaderReply> askTransfer(TestGroup group, int id) {
+        return group.call(
+                Method.TRANSFER_LEADER,
+                TransferLeaderRequest.newBuilder().setId(id).build(),
+                TransferLeaderReply.parser());
+    }
+
+    private static List<GroupMember> members(TestGroup group) {
+        return group.call(
+                        Method.GROUP_MEMBERS,
+                        GroupMembersRequest.getDefaultInstance(),
+                        GroupMembersReply.parser())
+                .get()
+                .getMembersList();
+    }
+
+    private static GroupMember member(TestGroup group, int id) {
+        return members(group).stream()
+                .filter(m -> m.getMember().getId() == id)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    private static List<Integer> ids(List<GroupMember> members) {
+        return members.stream().map(m -> m.getMember().getId()).toList();
+    }
+}

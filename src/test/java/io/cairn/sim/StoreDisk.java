@@ -1,0 +1,239 @@
+package io.cairn.sim;
+
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.replication.ContentPage;
+import io.cairn.dataserver.replication.RecoveryOutputs.Base;
+import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
+import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.store.ChunkCopy;
+import io.cairn.dataserver.store.ContentHead;
+import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.CorruptBlockException;
+import io.cairn.dataserver.store.LearnerStore.Rest;
+import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.dataserver.store.SteppedStore;
+import io.cairn.dataserver.store.SteppedStore.InodeCopy;
+import io.cairn.sim.ClusterSim.Fault;
+import io.netty.buffer.ByteBufUtil;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A disk with the store and the log of a data server. Replicas get their answers from the store;
+ * the model beside it must give the same ones, and knows what no replica may ask.
+ */
+final class StoreDisk extends SimDisk {
+    private final SteppedStore store;
+
+    StoreDisk(int id, SteppedStore store) {
+        super(id, Fault.NONE);
+        this.store = store;
+    }
+
+    // ---- logging ------------------------------------------------------------------------------
+
+    @Override
+    void append(int pg, PgLogEntry entry, Runnable durable) {
+        super.append(pg, entry, durable);
+        store.append(entry);
+    }
+
+    @Override
+    void begin(int pg, Reset reset, Runnable durable) {
+        super.begin(pg, reset, durable);
+        store.reset(pg, reset);
+    }
+
+    @Override
+    void completed(int pg, Runnable durable) {
+        super.completed(pg, durable);
+        store.completed(pg);
+    }
+
+    @Override
+    List<Runnable> synced(int end) {
+        store.sync();
+        return super.synced(end);
+    }
+
+    @Override
+    void commit(int pg, long sequence) {
+        super.commit(pg, sequence);
+        store.commit(pg, sequence);
+    }
+
+    @Override
+    void flush(int pg, Random random) {
+        store.flushSome(random);
+    }
+
+    @Override
+    void dropTail(int pg, long kept) {
+        super.dropTail(pg, kept);
+        store.dropTail(pg, kept);
+        store.sync();
+    }
+
+    /** The store has what it has, which must be some prefix of the log. */
+    @Override
+    void crash(Random random) {
+        store.crash(random.nextBoolean());
+        int least = synced();
+        int survives = end();
+        keep(survives);
+        while (!differences().isEmpty()) {
+            if (survives == least) {
+                throw new AssertionError("disk %d after a crash: %s".formatted(id, differences()));
+            }
+            keep(--survives);
+        }
+        for (int pg : groups()) {
+            long told = store.state(pg).committedSequence();
+            if (told < leastCommitted(pg) || told > committed(pg)) {
+                throw new AssertionError(
+                        "disk %d knows %x as committed to %d, not %d to %d"
+                                .formatted(id, pg, told, leastCommitted(pg), committed(pg)));
+            }
+            found(pg, told);
+        }
+    }
+
+    private List<String> differences() {
+        List<String> all = new ArrayList<>();
+        for (int pg : groups()) {
+            String expected = place(super.state(pg));
+            String found = place(store.state(pg));
+            if (!found.equals(expected)) {
+                all.add("%x is %s, not %s".formatted(pg, found, expected));
+            }
+        }
+        return all;
+    }
+
+    private static String place(PgLogState state) {
+        return "at (%d, %d), complete to %d"
+                .formatted(state.lastEpoch(), state.lastSequence(), state.completeSequence());
+    }
+
+    @Override
+    public void close() {
+        store.close();
+    }
+
+    // ---- questions ----------------------------------------------------------------------------
+
+    @Override
+    PgLogState state(int pg) {
+        PgLogState found = store.state(pg);
+        PgLogState expected = super.state(pg);
+        if (!place(found).equals(place(expected))
+                || found.committedSequence() != expected.committedSequence()) {
+            throw new AssertionError("disk %d: %s, not %s".formatted(id, found, expected));
+        }
+        return found;
+    }
+
+    @Override
+    @Nullable List<PgLogEntry> after(int pg, long sequence) {
+        @Nullable List<PgLogEntry> found = store.entries(pg, sequence);
+        if (found != null) {
+            for (PgLogEntry e : found) {
+                String expected = identity(get(pg, e.sequence()));
+                if (!identity(e).equals(expected)) {
+                    throw new AssertionError(
+                            "disk %d logged %s, not %s".formatted(id, identity(e), expected));
+                }
+            }
+        }
+        return found;
+    }
+
+    @Override
+    @Nullable Chunk chunk(int pg, long inode) {
+        @Nullable Chunk expected = super.chunk(pg, inode);
+        boolean found =
+                store.heads(pg, new Key(inode, Key.INODE), 1).stream()
+                        .anyMatch(h -> h.key().inode() == inode);
+        if (isComplete(pg) && found == (expected == null)) {
+            throw new AssertionError(
+                    "disk %d, %x: inode %d is there: %s".formatted(id, pg, inode, found));
+        }
+        return expected;
+    }
+
+    @Override
+    @Nullable PgLogEntry newestWrite(int pg, long inode, int block) {
+        @Nullable PgLogEntry expected = super.newestWrite(pg, inode, block);
+        byte[] content = new byte[SimClient.WRITE_BYTES];
+        if (expected != null) {
+            content =
+                    ByteBufUtil.getBytes(
+                            SimClient.content(expected.op().session(), expected.op().number()));
+        }
+        byte[] found;
+        try {
+            found = store.read(pg, inode, block * SimClient.BLOCK, SimClient.WRITE_BYTES);
+        } catch (CorruptBlockException e) {
+            throw new AssertionError("disk %d, %x".formatted(id, pg), e);
+        }
+        if (isComplete(pg) && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
+            throw new AssertionError(
+                    "disk %d, %x: block %d of inode %d is not of %s but %s"
+                            .formatted(
+                                    id,
+                                    pg,
+                                    block,
+                                    inode,
+                                    expected == null ? "nobody" : identity(expected),
+                                    Arrays.toString(found)));
+        }
+        return expected;
+    }
+
+    @Override
+    ContentPage list(int pg, long number, Key after) {
+        List<ContentHead> heads = store.heads(pg, after, PAGE);
+        return new ContentPage(number, heads, heads.size() < PAGE);
+    }
+
+    // ---- copies -------------------------------------------------------------------------------
+
+    /** As the store reads it: an inode as a whole, or a chunk. */
+    private static final class StoreRead extends CopyRead {
+        private final @Nullable InodeCopy whole;
+        private final @Nullable ChunkCopy piece;
+
+        StoreRead(@Nullable Chunk chunk, @Nullable InodeCopy whole, @Nullable ChunkCopy piece) {
+            super(chunk);
+            this.whole = whole;
+            this.piece = piece;
+        }
+    }
+
+    @Override
+    CopyRead readCopy(int pg, Copy copy, Base base) {
+        @Nullable Chunk chunk = chunk(pg, copy.inode());
+        if (copy.chunk() == Key.INODE) {
+            return new StoreRead(chunk, store.readInode(pg, copy.inode()), null);
+        }
+        Rest rest = new Rest(0, base.completeSequence(), base.lengthBytes());
+        return new StoreRead(chunk, null, store.readChunk(pg, copy.inode(), copy.chunk(), rest));
+    }
+
+    @Override
+    void copied(int pg, Copy copy, CopyRead read, Runnable durable) {
+        StoreRead of = (StoreRead) read;
+        if (of.piece != null) {
+            super.copied(pg, copy, read, durable);
+            store.copyChunk(pg, of.piece);
+        } else if (of.whole != null) {
+            boolean removed = of.whole.removed();
+            @Nullable Chunk then = removed ? null : super.chunk(pg, copy.inode());
+            super.copied(pg, copy, new CopyRead(then), durable);
+            store.copyInode(pg, copy.inode(), of.whole);
+        }
+    }
+}
