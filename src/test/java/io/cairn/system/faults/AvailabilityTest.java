@@ -110,20 +110,7 @@ class AvailabilityTest {
         Awaitility.await("everybody is back")
                 .ignoreExceptionsMatching(e -> true) // no leader answers for a moment
                 .atMost(Duration.ofMinutes(3))
-                .until(() -> {
-                    JsonNode status = cluster.status();
-                    boolean members =
-                            status.path("mds")
-                                    .valueStream()
-                                    .allMatch(m ->
-                                            m.path("leader").asBoolean()
-                                                    || (m.path("heard").asBoolean()
-                                                            && !m.path("joining").asBoolean()));
-                    return !work.isAlive()
-                            || (members
-                                    && status.at("/pgs/degraded").asInt(-1) == 0
-                                    && status.at("/pgs/active").asInt() > 0);
-                });
+                .until(() -> !work.isAlive() || cluster.isWhole());
     }
 
     private static double longest(JsonNode job, String direction) {

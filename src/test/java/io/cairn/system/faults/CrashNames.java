@@ -120,9 +120,13 @@ final class CrashNames {
         pending = null;
     }
 
-    /** Throws AssertionError for a loss; what was in flight counts as it turned out. */
-    void verify() throws IOException {
-        Map<String, String> found = found();
+    /**
+     * Throws AssertionError for a loss; what was in flight counts as it turned out.
+     *
+     * @param same the directory, maybe by another mount
+     */
+    void verify(Path same) throws IOException {
+        Map<String, String> found = found(same);
         Change change = pending;
         pending = null;
         if (change != null) {
@@ -164,9 +168,9 @@ final class CrashNames {
     }
 
     /** Every name with its text. */
-    private Map<String, String> found() throws IOException {
+    private Map<String, String> found(Path same) throws IOException {
         Map<String, String> found = new HashMap<>();
-        try (Stream<Path> list = Files.list(directory)) {
+        try (Stream<Path> list = Files.list(same)) {
             for (Path path : (Iterable<Path>) list::iterator) {
                 String name = path.getFileName().toString();
                 if (!name.equals(left)) {
@@ -176,7 +180,7 @@ final class CrashNames {
             }
         } catch (NoSuchFileException e) {
             if (made) {
-                throw new AssertionError("LOST DIRECTORY: " + directory, e);
+                throw new AssertionError("LOST DIRECTORY: " + same, e);
             }
         }
         return found;

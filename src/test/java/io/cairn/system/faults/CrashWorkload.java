@@ -23,14 +23,15 @@ final class CrashWorkload {
     /** So often is looked whether a crash is due: the time between hardly leaves out any point. */
     private static final Duration POLL = Duration.ofMillis(2);
 
+    private final Path root;
     private final List<CrashWriter> writers = new ArrayList<>();
     private final AtomicLong acknowledged = new AtomicLong();
 
     CrashWorkload(Path root, int writers, long seed) {
+        this.root = root;
         SplittableRandom random = new SplittableRandom(seed);
         for (int i = 0; i < writers; i++) {
-            this.writers.add(
-                    new CrashWriter(root.resolve("writer-" + i), i, random.split(), acknowledged));
+            this.writers.add(new CrashWriter(root, i, random.split(), acknowledged));
         }
     }
 
@@ -62,8 +63,23 @@ final class CrashWorkload {
         writers.forEach(CrashWriter::join);
     }
 
+    /** Stops writing; fails if a writer met an error. */
+    void finish() {
+        join();
+        writers.forEach(CrashWriter::assertWriting);
+    }
+
     /** Compares everything with what was acknowledged; throws AssertionError for a loss. */
     void verify() {
-        writers.forEach(CrashWriter::verify);
+        verify(root);
+    }
+
+    /**
+     * Likewise by another mount, which shows nothing from its own memory.
+     *
+     * @param sameRoot the directory that was given to the constructor, there
+     */
+    void verify(Path sameRoot) {
+        writers.forEach(writer -> writer.verify(sameRoot));
     }
 }

@@ -28,7 +28,7 @@ final class CrashWriter {
     private static final long PATIENCE_MILLIS = TimeUnit.SECONDS.toMillis(200);
     private static final String DATA = "data";
 
-    private final Path directory;
+    private final Path root;
     private final int id;
     private final SplittableRandom random;
     private final AtomicLong acknowledged;
@@ -49,14 +49,19 @@ final class CrashWriter {
     private volatile @Nullable Throwable end;
 
     /**
+     * @param root of the directories of all writers
      * @param acknowledged counts the operations of all writers
      */
-    CrashWriter(Path directory, int id, SplittableRandom random, AtomicLong acknowledged) {
-        this.directory = directory;
+    CrashWriter(Path root, int id, SplittableRandom random, AtomicLong acknowledged) {
+        this.root = root;
         this.id = id;
         this.random = random;
         this.acknowledged = acknowledged;
-        this.names = new CrashNames(directory, DATA, random.split());
+        this.names = new CrashNames(directory(root), DATA, random.split());
+    }
+
+    private Path directory(Path below) {
+        return below.resolve("writer-" + id);
     }
 
     void start() {
@@ -106,7 +111,7 @@ final class CrashWriter {
             names.makeDirectory();
             try (FileChannel file =
                     FileChannel.open(
-                            directory.resolve(DATA),
+                            directory(root).resolve(DATA),
                             StandardOpenOption.CREATE,
                             StandardOpenOption.WRITE)) {
                 while (!stopping) {
@@ -139,18 +144,21 @@ final class CrashWriter {
         pendingSlot = -1;
     }
 
-    /** Compares with what was acknowledged; throws AssertionError for a loss. */
-    void verify() {
+    /**
+     * Compares with what was acknowledged; throws AssertionError for a loss.
+     *
+     * @param sameRoot as given to the constructor, maybe by another mount
+     */
+    void verify(Path sameRoot) {
         try {
-            verifySlots();
-            names.verify();
+            verifySlots(directory(sameRoot).resolve(DATA));
+            names.verify(directory(sameRoot));
         } catch (IOException e) {
             throw new AssertionError("writer " + id + " cannot read back", e);
         }
     }
 
-    private void verifySlots() throws IOException {
-        Path data = directory.resolve(DATA);
+    private void verifySlots(Path data) throws IOException {
         byte[] all;
         try {
             all = Files.readAllBytes(data);

@@ -6,13 +6,7 @@ import io.cairn.system.support.Cluster;
 import io.cairn.system.support.DiskErrors;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
@@ -34,27 +28,15 @@ import tools.jackson.databind.json.JsonMapper;
 @Tag("slow")
 @TestInstance(Lifecycle.PER_CLASS)
 class OneBadDiskTest {
-    private static final String SERVER = "data-1";
-    private static final String BAD = "disk-2";
-
-    private static final String SECOND_DISK =
-            """
-
-            [[disk]]
-            data = "disk-2/data"
-            wal = "disk-2/wal"
-            index = "disk-2/index"
-            capacity = "256MiB"
-            wal_size = "64MiB"
-            wal_segment = "16MiB"
-            """;
-
     private final Cluster cluster =
             Cluster.temporary("--processes", "--capacity", "256MiB", "--wal-size", "64MiB");
 
+    private final ServerDisk good = new ServerDisk(cluster, "data-1", "disk");
+    private final ServerDisk bad = new ServerDisk(cluster, "data-1", "disk-2");
+
     private DiskErrors errors;
     private int server;
-    private int bad;
+    private int number;
 
     /** Its primary is on the bad disk. */
     private MarkedFile led;
@@ -68,7 +50,7 @@ class OneBadDiskTest {
     @BeforeAll
     void up() {
         cluster.layOut();
-        cluster.configure(SERVER, c -> c + SECOND_DISK);
+        bad.addToConfiguration();
         // Else the placement groups are spread before the second disk is there.
         // And what is on the bad one stays there.
         cluster.configure(
@@ -85,38 +67,20 @@ class OneBadDiskTest {
 
     /** Writes files until one of each kind is there. */
     private void findFiles() {
-        bad = idOf(disk("data"));
-        int good = idOf(cluster.state().resolve(SERVER).resolve("disk/data"));
+        number = bad.id();
+        server = bad.serverId();
+        int other = good.id();
         for (int i = 0; led == null || backedUp == null || elsewhere == null; i++) {
             MarkedFile file = new MarkedFile(cluster, cluster.mnt().resolve("file" + i));
             List<Integer> of = file.disks();
-            if (of.getFirst() == bad) {
+            if (of.getFirst() == number) {
                 led = file;
-            } else if (of.contains(bad)) {
+            } else if (of.contains(number)) {
                 backedUp = file;
-            } else if (of.getFirst() == good) {
+            } else if (of.getFirst() == other) {
                 elsewhere = file;
             }
         }
-    }
-
-    /** Its number in the cluster; also notes that of its server. */
-    private int idOf(Path data) {
-        return Awaitility.await("disk " + data + " in the status")
-                .atMost(Duration.ofMinutes(1))
-                .until(
-                        () -> {
-                            for (JsonNode s : cluster.status().path("data_servers")) {
-                                for (JsonNode disk : s.path("disks")) {
-                                    if (disk.path("data").asString().equals(data.toString())) {
-                                        server = s.path("id").asInt();
-                                        return disk.path("id").asInt();
-                                    }
-                                }
-                            }
-                            return 0;
-                        },
-                        id -> id > 0);
     }
 
     @AfterEach
@@ -131,60 +95,28 @@ class OneBadDiskTest {
 
     @Test
     void notMounted() throws IOException {
-        Path disk = cluster.state().resolve(SERVER).resolve(BAD);
-        Path away = disk.resolveSibling("not-mounted");
-        whileDown(
-                () -> Files.move(disk, away),
-                () -> {
-                    assertThat(disk).as("no new disk in its place").doesNotExist();
-                    Files.move(away, disk);
-                },
-                "mount its file system");
+        whileDown(bad::takeAway, bad::putBack, "mount its file system");
     }
 
     @Test
     void aSegmentOfTheLogIsMissing() throws IOException {
-        Path segment = disk("wal").resolve("segment-00001");
-        Path away = cluster.base().resolve("segment");
         whileDown(
-                () -> Files.move(segment, away),
-                () -> Files.move(away, segment),
-                segment + " is missing",
+                bad::takeSegmentAway,
+                bad::putSegmentBack,
+                bad.segment() + " is missing",
                 "put it back");
     }
 
     @Test
     void aBitOfTheIndexFlipped() throws IOException {
-        List<Path> flipped = new ArrayList<>();
-        whileDown(
-                () -> {
-                    flipped.addAll(tables(disk("index")));
-                    flipBits(flipped);
-                },
-                () -> flipBits(flipped),
-                "cannot open disk",
-                ".sst");
-    }
-
-    private static List<Path> tables(Path index) throws IOException {
-        try (Stream<Path> files = Files.list(index)) {
-            List<Path> tables = files.filter(f -> f.toString().endsWith(".sst")).toList();
-            assertThat(tables).isNotEmpty();
-            return tables;
-        }
-    }
-
-    private static void flipBits(List<Path> files) throws IOException {
-        for (Path file : files) {
-            flipBit(file, 10);
-        }
+        whileDown(bad::damageIndex, bad::mendIndex, "cannot open disk", ".sst");
     }
 
     @Test
     void aSectorThatCannotBeWritten() throws IOException {
         long sector = place(backedUp, 9);
         whileServing(
-                () -> errors.fail(DiskErrors.Call.WRITE, disk("data"), sector, 512),
+                () -> errors.fail(DiskErrors.Call.WRITE, bad.data(), sector, 512),
                 "flushing",
                 "Input/output error");
     }
@@ -192,7 +124,7 @@ class OneBadDiskTest {
     @Test
     void aSyncOfTheLogFails() throws IOException {
         whileServing(
-                () -> errors.fail(DiskErrors.Call.SYNC, disk("wal")),
+                () -> errors.fail(DiskErrors.Call.SYNC, bad.wal()),
                 "write-ahead log",
                 "Input/output error");
     }
@@ -206,7 +138,7 @@ class OneBadDiskTest {
         String dir = cluster.state().toString();
         whileServing(
                 () -> {
-                    errors.fail(DiskErrors.Call.SYNC, disk("index"));
+                    errors.fail(DiskErrors.Call.SYNC, bad.index());
                     Shell.Result compact = Cluster.cairn("compact", "data-" + server, "--dir", dir);
                     assertThat(compact.exitCode()).isNotZero();
                 },
@@ -218,7 +150,7 @@ class OneBadDiskTest {
     void sectorsThatCannotBeRead() throws IOException {
         for (MarkedFile file : List.of(led, backedUp)) {
             for (int page : new int[] {0, 7, 8, 100}) {
-                errors.fail(DiskErrors.Call.READ, disk("data"), place(file, page), 512);
+                errors.fail(DiskErrors.Call.READ, bad.data(), place(file, page), 512);
             }
         }
         everyFileIsRight();
@@ -230,10 +162,10 @@ class OneBadDiskTest {
 
     @Test
     void bitsOfTheDataFlipped() throws IOException {
-        stop();
-        flipBit(disk("data"), place(led, 5) + 77);
-        flipBit(disk("data"), place(backedUp, 6) + 99);
-        start();
+        bad.stopServer();
+        bad.flipBit(place(led, 5) + 77);
+        bad.flipBit(place(backedUp, 6) + 99);
+        bad.startServer();
         awaitWhole(); // the primary of one of them is there again
         awaitStatus("damaged or unreadable blocks: 1 found", "check the device");
         othersAreServed();
@@ -242,7 +174,7 @@ class OneBadDiskTest {
     private long place(MarkedFile file, int page) {
         return Awaitility.await("page " + page + " of " + file.path() + " on the disk")
                 .atMost(Duration.ofMinutes(1))
-                .until(() -> file.find(disk("data"), page), at -> at >= 0);
+                .until(() -> file.find(bad.data(), page), at -> at >= 0);
     }
 
     private interface Step {
@@ -252,14 +184,14 @@ class OneBadDiskTest {
     private void whileDown(Step damage, Step mend, String... said) throws IOException {
         outage(
                 () -> {
-                    stop();
+                    bad.stopServer();
                     damage.run();
-                    start();
+                    bad.startServer();
                 },
                 () -> {
-                    stop();
+                    bad.stopServer();
                     mend.run();
-                    start();
+                    bad.startServer();
                 },
                 said);
     }
@@ -268,9 +200,9 @@ class OneBadDiskTest {
         outage(
                 fault,
                 () -> {
-                    stop();
+                    bad.stopServer();
                     errors.none();
-                    start();
+                    bad.startServer();
                 },
                 Stream.concat(Stream.of(said), Stream.of("check the device"))
                         .toArray(String[]::new));
@@ -299,7 +231,7 @@ class OneBadDiskTest {
     /** The status names server, disk and file, and in the same line all of these. */
     private void awaitStatus(String what, String... said) {
         String by = "data server " + server;
-        String of = ": disk %d (%s)".formatted(bad, disk("data"));
+        String of = ": disk %d (%s)".formatted(number, bad.data());
         Awaitility.await("the status says " + what + ", " + List.of(said))
                 .atMost(Duration.ofMinutes(1))
                 .until(() ->
@@ -331,29 +263,5 @@ class OneBadDiskTest {
                 status.path("warnings").valueStream().map(JsonNode::asString).toList();
         assertThat(result.exitCode()).isEqualTo(warnings.isEmpty() ? 0 : Cluster.DEGRADED);
         return warnings;
-    }
-
-    private Path disk(String part) {
-        return cluster.state().resolve(SERVER).resolve(BAD).resolve(part);
-    }
-
-    private void stop() {
-        ProcessHandle process = cluster.process(SERVER).orElseThrow();
-        process.destroy();
-        Cluster.awaitEnd(process);
-    }
-
-    private void start() {
-        cluster.start(SERVER, "dataserver");
-    }
-
-    private static void flipBit(Path file, long at) throws IOException {
-        try (FileChannel channel =
-                FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            ByteBuffer one = ByteBuffer.allocate(1);
-            channel.read(one, at);
-            one.put(0, (byte) (one.get(0) ^ 4));
-            channel.write(one.flip(), at);
-        }
     }
 }

@@ -21,8 +21,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A fourth data server is added to three, one is lost for good and comes back after all: the data
- * moves by itself, under load, and every file stays what it is.
+ * A fourth data server is added to three, one is lost for good and comes back after all, one is
+ * drained and removed: the data moves by itself, under load, and every file stays what it is.
  */
 @Tag("slow")
 class PlacementMovesTest {
@@ -87,43 +87,6 @@ class PlacementMovesTest {
         files.stream().map(MarkedFile::beginWrite).toList().forEach(files.getFirst()::awaitEnd);
     }
 
-    @Test
-    void dataMovesToWhereThereIsRoomAndSurvivesALoss() throws Exception {
-        try (Cluster cluster = Cluster.temporary("--processes").layOut()) {
-            cluster.configure(
-                    "mds-1",
-                    c -> c.replace("[data_servers]", "[data_servers]\ndown_out_interval = \"5s\""));
-            cluster.up();
-            for (int i = 0; i < FILES; i++) {
-                files.add(new MarkedFile(cluster, cluster.mnt().resolve("f" + i)));
-            }
-            awaitSpread(cluster, 3);
-            try (Mount second = cluster.mount("second");
-                    Load load = new Load(second)) {
-                addServer(cluster);
-                awaitSpread(cluster, 4);
-                checkAll();
-                writeAll();
-
-                Cluster.kill9(List.of(cluster.process("data-2").orElseThrow()));
-                writeAll();
-                awaitSpread(cluster, 3);
-                checkAll();
-                writeAll();
-
-                cluster.start("data-2", "dataserver");
-                awaitSpread(cluster, 4);
-                checkAll();
-                writeAll();
-                checkAll();
-                assertThat(load.isAlive()).as("the load beside it").isTrue();
-            }
-            Cluster.kill9(List.of(cluster.process("data-1").orElseThrow()));
-            checkAll(); // also from the one that was away
-            Shell.run("ls", "-lR", cluster.mnt().toString()).ok();
-        }
-    }
-
     private static Shell.Result ask(Cluster cluster, String... words) {
         List<String> all = new ArrayList<>(List.of(words));
         all.addAll(List.of("--mds", cluster.mds()));
@@ -140,10 +103,16 @@ class PlacementMovesTest {
         return disks;
     }
 
-    /** Drained, stopped and removed under load; what comes back with what it held is refused. */
     @Test
-    void whatIsRemovedIsForgottenAndRefusedWithWhatItHolds() throws Exception {
+    void dataMovesToWhereThereIsRoomAndSurvivesALoss() throws Exception {
         try (Cluster cluster = Cluster.temporary("--processes").layOut()) {
+            cluster.configure(
+                    "mds-1",
+                    c ->
+                            c.replace(
+                                            "[data_servers]",
+                                            "[data_servers]\ndown_out_interval = \"5s\"")
+                                    .replace("[pool]", "[pool]\npg_count = 64"));
             cluster.up();
             for (int i = 0; i < FILES; i++) {
                 files.add(new MarkedFile(cluster, cluster.mnt().resolve("f" + i)));
@@ -153,36 +122,60 @@ class PlacementMovesTest {
                     Load load = new Load(second)) {
                 addServer(cluster);
                 awaitSpread(cluster, 4);
-                writeAll();
-                String id =
-                        disks(cluster).entrySet().stream()
-                                .filter(d -> d.getValue().contains("/data-2/"))
-                                .findAny()
-                                .orElseThrow()
-                                .getKey();
-                ask(cluster, "server", "drain", id).ok();
-                awaitSpread(cluster, 3);
-                ask(cluster, "server", "remove", id)
-                        .saysOneLine(1, "data server " + id + " is up: stop it first");
-
-                ProcessHandle server = cluster.process("data-2").orElseThrow();
-                Cluster.kill9(List.of(server));
-                Awaitility.await("it is down and can be removed")
-                        .atMost(PATIENCE)
-                        .until(() -> ask(cluster, "server", "remove", id).exitCode() == 0);
-                assertThat(disks(cluster)).hasSize(3).doesNotContainKey(id);
                 checkAll();
                 writeAll();
-
-                cluster.start("data-2", "dataserver");
-                Awaitility.await("it ends, refused")
-                        .atMost(PATIENCE)
-                        .until(() -> cluster.process("data-2").isEmpty());
-                assertThat(cluster.logs()).contains("was removed from the cluster");
-                assertThat(disks(cluster)).hasSize(3);
-                checkAll();
+                loseAndFind(cluster, "data-2");
+                remove(cluster, "data-3");
                 assertThat(load.isAlive()).as("the load beside it").isTrue();
             }
+            Cluster.kill9(List.of(cluster.process("data-1").orElseThrow()));
+            checkAll(); // also from the one that was away
+            Shell.run("ls", "-lR", cluster.mnt().toString()).ok();
         }
+    }
+
+    private void loseAndFind(Cluster cluster, String part) {
+        Cluster.kill9(List.of(cluster.process(part).orElseThrow()));
+        writeAll();
+        awaitSpread(cluster, 3);
+        checkAll();
+        writeAll();
+
+        cluster.start(part, "dataserver");
+        awaitSpread(cluster, 4);
+        checkAll();
+        writeAll();
+        checkAll();
+    }
+
+    /** Drained, stopped and removed; what comes back with what it held is refused. */
+    private void remove(Cluster cluster, String part) {
+        String id =
+                disks(cluster).entrySet().stream()
+                        .filter(d -> d.getValue().contains("/" + part + "/"))
+                        .findAny()
+                        .orElseThrow()
+                        .getKey();
+        ask(cluster, "server", "drain", id).ok();
+        awaitSpread(cluster, 3);
+        ask(cluster, "server", "remove", id)
+                .saysOneLine(1, "data server " + id + " is up: stop it first");
+
+        ProcessHandle server = cluster.process(part).orElseThrow();
+        Cluster.kill9(List.of(server));
+        Awaitility.await("it is down and can be removed")
+                .atMost(PATIENCE)
+                .until(() -> ask(cluster, "server", "remove", id).exitCode() == 0);
+        assertThat(disks(cluster)).hasSize(3).doesNotContainKey(id);
+        checkAll();
+        writeAll();
+
+        cluster.start(part, "dataserver");
+        Awaitility.await("it ends, refused")
+                .atMost(PATIENCE)
+                .until(() -> cluster.process(part).isEmpty());
+        assertThat(cluster.logs()).contains("was removed from the cluster");
+        assertThat(disks(cluster)).hasSize(3);
+        checkAll();
     }
 }

@@ -14,18 +14,22 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import tools.jackson.databind.JsonNode;
 
 /**
  * The image that {@code make image} builds, as docker/README.md tells to run it. Skipped where
  * dockerd cannot run. {@code -Dcairn.test.containers.rounds} sets how often each container is
- * killed; with more than one round docker/run is tried too.
+ * killed; with more than one round each is also cut off, paused and restarted, one is drained, and
+ * docker/run is tried.
  */
 @Tag("slow")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -39,22 +43,24 @@ class ContainersTest {
 
     /**
      * Numbered files, each synced before its sum is noted, outside of the container. An error ends
-     * it.
+     * it, and so does the file enough.
      */
     private static final String WRITER =
             """
             set -o pipefail
-            exec 2>>/notes/failed
+            exec 2>>/notes/failed 9>/notes/writing
+            flock 9
             touch /notes/sums
             i=$(wc -l </notes/sums)
-            while i=$((i + 1)) file=/mnt/cairn/written/$i; do
+            while [ ! -e /notes/enough ] && i=$((i + 1)) file=/mnt/cairn/written/$i; do
                 sum=$(head -c $((RANDOM * 8)) /dev/urandom | tee $file | sha256sum) && sync $file || break
                 echo "${sum%-}$file" >>/notes/sums
             done
-            echo "file $i" >&2
+            [ -e /notes/enough ] || echo "file $i" >&2
             """;
 
     private @Nullable DockerDaemon daemon;
+    private @Nullable ContainerCluster cluster;
 
     @BeforeAll
     void start() {
@@ -78,12 +84,12 @@ class ContainersTest {
 
     @Test
     void whatWasWrittenSurvivesEachServerAndTheClientBeingKilled() throws IOException {
-        ContainerCluster cluster = new ContainerCluster(Objects.requireNonNull(daemon), IMAGE);
-        cluster.client("mkdir /mnt/cairn/written");
+        ContainerCluster cluster = running();
         for (int round = 1; round <= ROUNDS; round++) {
+            int before = written(cluster);
             cluster.inBackground(WRITER);
             awaitFiles(cluster, FILES);
-            for (String server : ContainerCluster.SERVERS) {
+            for (String server : cluster.servers()) {
                 cluster.kill(server);
                 cluster.restart(server);
                 awaitFiles(cluster, FILES);
@@ -91,10 +97,113 @@ class ContainersTest {
             cluster.kill(ContainerCluster.CLIENT);
             cluster.restart(ContainerCluster.CLIENT);
             cluster.awaitMount();
-            assertThat(written(cluster)).isGreaterThanOrEqualTo(7 * FILES * round);
+            assertThat(written(cluster) - before).isGreaterThanOrEqualTo(7 * FILES);
             cluster.client("sha256sum -c --quiet /notes/sums");
+            Files.deleteIfExists(cluster.notes().resolve("failed"));
         }
         cluster.client("echo more >/mnt/cairn/more && sync /mnt/cairn/more");
+        awaitWhole(cluster, "the kills");
+    }
+
+    /** With one round only one server of each kind is cut off and paused, and none restarted. */
+    @Test
+    void nothingFailsWhileServersAreCutOffPausedAddedDrainedAndRestarted() throws IOException {
+        ContainerCluster cluster = running();
+        cluster.inBackground(WRITER);
+        awaitFiles(cluster, FILES);
+        cluster.add("data4");
+        await("data4 has its share")
+                .until(() -> replicas(cluster, "data4") > 0 && isStill(cluster));
+        String leader = "mds" + cluster.status().path("leader").asInt();
+        for (String server : ROUNDS > 1 ? cluster.servers() : List.of(leader, "data2")) {
+            disturb(cluster, server, cluster::disconnect, cluster::connect);
+            disturb(cluster, server, cluster::pause, cluster::unpause);
+        }
+        if (ROUNDS > 1) {
+            drainAndRestore(cluster, "data1");
+            for (String server : cluster.servers()) {
+                restart(cluster, server);
+            }
+        }
+        Files.createFile(cluster.notes().resolve("enough"));
+        cluster.client("flock /notes/writing true");
+        Files.delete(cluster.notes().resolve("enough"));
+        assertNothingFailed(cluster);
+        cluster.client("sha256sum -c --quiet /notes/sums");
+    }
+
+    /** One cluster for all tests: its volumes have names. */
+    private ContainerCluster running() {
+        if (cluster == null) {
+            cluster = new ContainerCluster(Objects.requireNonNull(daemon), IMAGE);
+            cluster.client("mkdir /mnt/cairn/written");
+        }
+        return cluster;
+    }
+
+    private static ConditionFactory await(String what) {
+        return Awaitility.await(what).atMost(PATIENCE);
+    }
+
+    private static void awaitWhole(ContainerCluster cluster, String after) {
+        await("everybody is back after " + after).until(() -> isWhole(cluster));
+    }
+
+    private static boolean isWhole(ContainerCluster cluster) {
+        try {
+            return cluster.isWhole();
+        } catch (AssertionError e) {
+            return false; // nobody leads
+        }
+    }
+
+    private static boolean isStill(ContainerCluster cluster) {
+        JsonNode pgs = cluster.status().path("pgs");
+        return pgs.path("degraded").asInt(-1) == 0 && pgs.path("recovering").asInt(-1) == 0;
+    }
+
+    /** Replicas of placement groups on the disks of a data server. */
+    private static int replicas(ContainerCluster cluster, String server) {
+        return cluster.dataServer(server)
+                .path("disks")
+                .valueStream()
+                .mapToInt(disk -> disk.path("replicas").asInt())
+                .sum();
+    }
+
+    /** Something that ends by itself happens to a server for as long as it takes to be noticed. */
+    private static void disturb(
+            ContainerCluster cluster, String server, Consumer<String> begin, Consumer<String> end)
+            throws IOException {
+        begin.accept(server);
+        awaitFiles(cluster, FILES);
+        await(server + " is missed").until(() -> !isWhole(cluster));
+        end.accept(server);
+        awaitWhole(cluster, server + " was away");
+        awaitFiles(cluster, FILES);
+    }
+
+    private static void drainAndRestore(ContainerCluster cluster, String server)
+            throws IOException {
+        int id = cluster.dataServer(server).path("id").asInt();
+        cluster.administrator("server drain " + id);
+        await(server + " is drained").until(() -> replicas(cluster, server) == 0);
+        awaitFiles(cluster, FILES);
+        cluster.administrator("server restore " + id);
+        await(server + " has its share again")
+                .until(() -> replicas(cluster, server) > 0 && isStill(cluster));
+        awaitFiles(cluster, FILES);
+    }
+
+    /** As docs/operations.md tells for a rolling restart. */
+    private static void restart(ContainerCluster cluster, String server) throws IOException {
+        if (server.startsWith("data")) {
+            int id = cluster.dataServer(server).path("id").asInt();
+            await(server + " can be stopped").until(() -> cluster.canStop(id));
+        }
+        cluster.restartGently(server);
+        awaitFiles(cluster, FILES);
+        awaitWhole(cluster, server + " was restarted");
     }
 
     /** Returns when so many more are written than there are now. */
@@ -104,14 +213,18 @@ class ContainersTest {
             Awaitility.await("synced files")
                     .atMost(PATIENCE)
                     .until(() -> {
-                        Path failed = cluster.notes().resolve("failed");
-                        if (Files.exists(failed)) {
-                            assertThat(failed).isEmptyFile();
-                        }
+                        assertNothingFailed(cluster);
                         return written(cluster) >= enough;
                     });
         } catch (Throwable e) {
             throw new AssertionError(e.getMessage() + cluster.logs(), e);
+        }
+    }
+
+    private static void assertNothingFailed(ContainerCluster cluster) {
+        Path failed = cluster.notes().resolve("failed");
+        if (Files.exists(failed)) {
+            assertThat(failed).isEmptyFile();
         }
     }
 

@@ -35,6 +35,9 @@ public final class Cluster implements AutoCloseable {
     /** Of every mount of the tests that does not say otherwise: native or jnr. */
     public static final String BINDING = System.getProperty("cairn.test.binding", "native");
 
+    /** A follower of which the leader has not heard for longer is missed. */
+    private static final long SILENT_MILLIS = 3000;
+
     /** A member in the configuration of a metadata server. */
     private static final Pattern PORT =
             Pattern.compile(
@@ -179,6 +182,28 @@ public final class Cluster implements AutoCloseable {
             result.ok();
         }
         return JsonMapper.shared().readTree(result.out());
+    }
+
+    /**
+     * Whether every metadata server follows the leader, and every placement group has all of its
+     * replicas. Fails the test while nobody leads.
+     */
+    public boolean isWhole() {
+        return isWhole(status());
+    }
+
+    /** Likewise of what {@code cairn status --json} has said. */
+    static boolean isWhole(JsonNode status) {
+        return status.path("mds").valueStream().allMatch(Cluster::follows)
+                && status.at("/pgs/degraded").asInt(-1) == 0
+                && status.at("/pgs/active").asInt() > 0;
+    }
+
+    private static boolean follows(JsonNode member) {
+        return member.path("leader").asBoolean()
+                || (member.path("heard").asBoolean()
+                        && member.path("since_heard_millis").asLong() < SILENT_MILLIS
+                        && !member.path("joining").asBoolean());
     }
 
     /** Addresses of all metadata servers, with commas between them, as a mount is given them. */

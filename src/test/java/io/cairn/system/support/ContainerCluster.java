@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.model.Bind;
 import com.github.dockerjava.api.model.Capability;
+import com.github.dockerjava.api.model.ContainerNetwork;
 import com.github.dockerjava.api.model.Device;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -23,11 +24,14 @@ import org.testcontainers.containers.Network;
 import org.testcontainers.containers.startupcheck.OneShotStartupCheckStrategy;
 import org.testcontainers.lifecycle.Startables;
 import org.testcontainers.utility.DockerImageName;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.MissingNode;
 
 /**
  * Three metadata servers, three data servers and a client that has the file system on {@code
- * /mnt/cairn}, each a container as docker/compose.yaml describes it. They go with the daemon that
- * runs them. One thread.
+ * /mnt/cairn}, each a container as docker/compose.yaml describes it, but for fewer placement
+ * groups. A fourth data server can be added. They go with the daemon that runs them. One thread.
  */
 public final class ContainerCluster {
     /** In the order in which they are started. */
@@ -52,6 +56,7 @@ public final class ContainerCluster {
         notes = daemon.directory("notes");
         configure(config, 3);
         patientClient();
+        fewPlacementGroups();
         List<GenericContainer<?>> prepared = new ArrayList<>();
         for (String server : SERVERS) {
             boolean names = server.startsWith("mds");
@@ -92,6 +97,36 @@ public final class ContainerCluster {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** They move within seconds. */
+    private void fewPlacementGroups() {
+        try {
+            for (String server : SERVERS.subList(0, 3)) {
+                Path file = config.resolve(server + ".toml");
+                Files.writeString(file, Files.readString(file) + "\n[pool]\npg_count = 32\n");
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Starts another data server, with a configuration like that of the third. */
+    public void add(String name) {
+        try {
+            String third = Files.readString(config.resolve("data3.toml"));
+            Files.writeString(config.resolve(name + ".toml"), third.replace("data3", name));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        GenericContainer<?> node = node(name, name, command("dataserver"));
+        nodes.put(name, node);
+        node.start();
+    }
+
+    /** In the order in which they were started. */
+    public List<String> servers() {
+        return nodes.keySet().stream().filter(name -> !name.equals(CLIENT)).toList();
     }
 
     private static List<String> command(String kind) {
@@ -148,6 +183,72 @@ public final class ContainerCluster {
     /** Starts what was killed, and does not wait for it. */
     public void restart(String name) {
         docker().startContainerCmd(id(name)).exec();
+    }
+
+    /** SIGTERM, and a new start; returns when it is started. */
+    public void restartGently(String name) {
+        docker().restartContainerCmd(id(name)).exec();
+    }
+
+    /** SIGSTOP of all processes of a container, by its control group. */
+    public void pause(String name) {
+        docker().pauseContainerCmd(id(name)).exec();
+    }
+
+    public void unpause(String name) {
+        docker().unpauseContainerCmd(id(name)).exec();
+    }
+
+    /** Takes a container's only interface away. */
+    public void disconnect(String name) {
+        docker().disconnectFromNetworkCmd()
+                .withNetworkId(network.getId())
+                .withContainerId(id(name))
+                .exec();
+    }
+
+    public void connect(String name) {
+        docker().connectToNetworkCmd()
+                .withNetworkId(network.getId())
+                .withContainerId(id(name))
+                .withContainerNetwork(new ContainerNetwork().withAliases(name))
+                .exec();
+    }
+
+    /** What {@code cairn status --json} says in the client's container. */
+    public JsonNode status() {
+        String status = "cairn status --json --mds " + MDS;
+        String said =
+                client(status + "; code=$?; [ $code = 0 ] || [ $code = " + Cluster.DEGRADED + " ]");
+        return JsonMapper.shared().readTree(said);
+    }
+
+    /** As {@link Cluster#isWhole()}. */
+    public boolean isWhole() {
+        return Cluster.isWhole(status());
+    }
+
+    /** What the status says of a data server; missing if it has not registered. */
+    public JsonNode dataServer(String name) {
+        return status().path("data_servers")
+                .valueStream()
+                .filter(s -> s.path("address").asString().startsWith(name + ":"))
+                .findAny()
+                .orElse(MissingNode.getInstance());
+    }
+
+    /** Runs a command of an administrator in the client's container; fails the test if it fails. */
+    public void administrator(String command) {
+        client("cairn " + command + " --mds " + MDS);
+    }
+
+    /**
+     * Whether every placement group stays writable without a data server.
+     *
+     * @param id its number in the cluster
+     */
+    public boolean canStop(int id) {
+        return exec("cairn server can-stop " + id + " --mds " + MDS).getExitCode() == 0;
     }
 
     public void awaitMount() {

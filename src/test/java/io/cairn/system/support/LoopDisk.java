@@ -3,6 +3,9 @@ package io.cairn.system.support;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
+import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * A file system in a file, loop-mounted, that can lose its power. xfs_io's {@code shutdown} works
@@ -52,12 +55,34 @@ public final class LoopDisk implements AutoCloseable {
 
     /** From now on nothing reaches the disk, and what was not synced never did. */
     public void cutPower() {
-        Shell.run("xfs_io", "-x", "-c", "shutdown", mountPoint.toString()).ok();
+        cutPower(List.of(this));
+    }
+
+    /**
+     * Likewise of several in the same moment: by one program, as each that is started closes the
+     * files that are open here, which waits for servers that may have lost their disk already.
+     */
+    public static void cutPower(Collection<LoopDisk> disks) {
+        Shell.bash(
+                        disks.stream()
+                                .map(d -> "xfs_io -x -c shutdown '%s'".formatted(d.mountPoint))
+                                .collect(Collectors.joining("\n", "set -e\n", "")))
+                .ok();
     }
 
     /** Power is back: the file system recovers from its journal. */
     public void remount() {
+        unmount();
+        mount();
+    }
+
+    /** Until {@link #mount} there is what the directory had before. Nobody may have a file open. */
+    public void unmount() {
         Shell.run("umount", mountPoint.toString()).ok();
+    }
+
+    /** Mounted again, as by {@link #remount}. */
+    public void mount() {
         Shell.run("mount", device, mountPoint.toString()).ok();
     }
 
