@@ -57,10 +57,10 @@ public final class Main extends CommandGroup {
     }
 
     /**
-     * The whole command line; every error is one line on its error writer, or one JSON document
-     * there.
+     * The whole command line, also for other programs than this one; every error is one line on its
+     * error writer, or one JSON document there.
      */
-    static CommandLine commandLine(boolean debug, boolean json) {
+    public static CommandLine commandLine(boolean debug, boolean json) {
         CommandLine line = new CommandLine(new Main());
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setExitCodeExceptionMapper(thrown -> Failures.exitCode(thrown).number());
