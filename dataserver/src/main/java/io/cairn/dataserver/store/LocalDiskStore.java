@@ -431,7 +431,7 @@ public final class LocalDiskStore implements DiskStore {
             return 0;
         }
         long logged = store.truncateSequence(inode, chunk);
-        return Math.max(logged, index.truncateSequence(pg, inode, chunk));
+        return Math.max(logged, index.truncateSequencePromptly(pg, inode, chunk));
     }
 
     @Override
@@ -522,6 +522,12 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public List<Integer> pgs() {
         return pgs.keySet().stream().sorted().toList();
+    }
+
+    @Override
+    public void giveUp(String why) {
+        wal.giveUp();
+        data.fence(why);
     }
 
     @Override

@@ -37,7 +37,7 @@ public final class Features {
 
     /**
      * From this level on disks have weights and device classes, what the map has can be removed
-     * from it, there may be several pools, and scrubs can be held back.
+     * from it, there may be several pools, scrubs can be held back, and disks can be slow.
      */
     public static final int ELASTIC = 5;
 
@@ -62,6 +62,7 @@ public final class Features {
                     Map.entry("cairn.Disk.weight_permille", ELASTIC),
                     Map.entry("cairn.Disk.removed", ELASTIC),
                     Map.entry("cairn.Disk.device_class", ELASTIC),
+                    Map.entry("cairn.Disk.slow", ELASTIC),
                     Map.entry("cairn.Pool.replica_classes", ELASTIC),
                     Map.entry("cairn.Pool.removed", ELASTIC));
 
