@@ -197,7 +197,8 @@ final class PlacementCommandsTest {
                                                         .setNextStep("check it")))
                         .build());
         assertThat(run("disk", "ls")).isZero();
-        assertThat(lines().stream().map(String::strip)).contains("its reads take 80.0 ms; check it");
+        assertThat(lines().stream().map(String::strip))
+                .contains("its reads take 80.0 ms; check it");
         assertThat(run("disk", "ls", "--json")).isZero();
         assertThat(json().at("/0/state").stringValue()).isEqualTo("slow");
         assertThat(json().at("/0/cause").stringValue())

@@ -178,12 +178,12 @@ public final class InSyncSets {
     }
 
     private Situation situation(ClusterMap map, long nowNanos) {
+        Set<Integer> withSlow = new HashSet<>();
+        map.disks().stream().filter(Disk::getSlow).forEach(d -> withSlow.add(d.getServer()));
         Map<Integer, Long> unsure = new HashMap<>();
         for (Server server : map.servers()) {
-            boolean hasSlow =
-                    map.disks().stream()
-                            .anyMatch(d -> d.getSlow() && d.getServer() == server.getId());
-            if (server.getUp() && (hasSlow || !serves(server, nowNanos))) {
+            if (server.getUp()
+                    && (withSlow.contains(server.getId()) || !serves(server, nowNanos))) {
                 unsure.put(server.getId(), confirmedEpoch(server));
             }
         }
