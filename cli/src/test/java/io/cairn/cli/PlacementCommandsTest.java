@@ -200,9 +200,9 @@ final class PlacementCommandsTest {
         assertThat(lines().stream().map(String::strip))
                 .contains("its reads take 80.0 ms; check it");
         assertThat(run("disk", "ls", "--json")).isZero();
-        assertThat(json().at("/0/state").stringValue()).isEqualTo("slow");
-        assertThat(json().at("/0/cause").stringValue())
-                .isEqualTo("its reads take 80.0 ms; check it");
+        JsonNode json = json();
+        assertThat(json.at("/0/state").stringValue()).isEqualTo("slow");
+        assertThat(json.at("/0/cause").stringValue()).isEqualTo("its reads take 80.0 ms; check it");
     }
 
     @Test

@@ -4,11 +4,15 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.CallTotal;
 import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Server;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -113,7 +117,11 @@ final class SlowDisks {
             windowNanos = nowNanos;
             window(map, reported, nowNanos);
         }
-        reported.forEach((id, status) -> stalled(id, status, nowNanos));
+        reported.forEach((id, status) -> {
+            if (mayServe(map, id, status)) {
+                stalled(id, status, nowNanos);
+            }
+        });
         for (Judged judged : disks.values()) {
             if (judged.wanted && nowNanos - judged.restUntilNanos >= 0) {
                 judged.wanted = false;
@@ -128,8 +136,14 @@ final class SlowDisks {
         return disks.computeIfAbsent(disk, _ -> new Judged());
     }
 
+    /** Else what was said of it last is no news. */
+    private static boolean mayServe(ClusterMap map, int id, DiskStatus status) {
+        @Nullable Server server = map.serverOfDisk(id);
+        return server != null && server.getUp() && status.getCondition() != DiskCondition.DISK_OUT;
+    }
+
     private void stalled(int id, DiskStatus status, long nowNanos) {
-        if (status.getOldestCallMillis() >= STALLED_MILLIS && id != 0) {
+        if (status.getOldestCallMillis() >= STALLED_MILLIS) {
             Judged judged = judged(id);
             long rest = nowNanos + intervalNanos / WINDOWS;
             if (!judged.wanted || rest - judged.restUntilNanos > 0) {
@@ -146,13 +160,40 @@ final class SlowDisks {
 
     private void window(ClusterMap map, Map<Integer, DiskStatus> reported, long nowNanos) {
         reported.forEach((id, status) -> measure(judged(id), status));
-        disks.keySet().removeIf(id -> id == 0);
+        disks.keySet().removeIf(id -> map.disk(id) == null);
+        List<Map<DeviceClass, double[]>> means = new ArrayList<>();
+        for (int i = 0; i < SERVICES.size(); i++) {
+            means.add(means(map, i));
+        }
         disks.forEach((id, judged) -> {
             @Nullable Disk disk = map.disk(id);
             if (disk != null && reported.containsKey(id)) {
-                judge(map, disk, judged, nowNanos);
+                judge(
+                        disk.getDeviceClass(),
+                        means,
+                        judged,
+                        nowNanos,
+                        REST_INTERVALS * intervalNanos);
             }
         });
+    }
+
+    /** Of one service, those of the disks of each class, ascending. */
+    private Map<DeviceClass, double[]> means(ClusterMap map, int service) {
+        Map<DeviceClass, List<Double>> all = new EnumMap<>(DeviceClass.class);
+        disks.forEach((id, judged) -> {
+            @Nullable Disk disk = map.disk(id);
+            if (disk != null && !Double.isNaN(judged.means[service])) {
+                all.computeIfAbsent(disk.getDeviceClass(), _ -> new ArrayList<>())
+                        .add(judged.means[service]);
+            }
+        });
+        Map<DeviceClass, double[]> sorted = new EnumMap<>(DeviceClass.class);
+        all.forEach((deviceClass, means) ->
+                sorted.put(
+                        deviceClass,
+                        means.stream().mapToDouble(Double::doubleValue).sorted().toArray()));
+        return sorted;
     }
 
     /** The means of the window that ends now; NaN where there were too few calls. */
@@ -172,16 +213,22 @@ final class SlowDisks {
         judged.before = now;
     }
 
-    private void judge(ClusterMap map, Disk disk, Judged judged, long nowNanos) {
+    private static void judge(
+            DeviceClass deviceClass,
+            List<Map<DeviceClass, double[]>> means,
+            Judged judged,
+            long nowNanos,
+            long restNanos) {
         boolean bad = false;
         boolean compared = false;
         boolean well = true;
         for (int i = 0; i < SERVICES.size(); i++) {
-            double median = medianOfOthers(map, disk, i);
             double mean = judged.means[i];
-            if (Double.isNaN(median) || Double.isNaN(mean)) {
+            double @Nullable [] all = means.get(i).get(deviceClass);
+            if (Double.isNaN(mean) || all == null || all.length <= MIN_PEERS) {
                 continue;
             }
+            double median = medianWithout(all, mean);
             compared = true;
             double limit = Math.max(FLOOR_MICROS, FACTOR * median);
             well &= mean < limit / 2;
@@ -192,7 +239,7 @@ final class SlowDisks {
                                 .formatted(
                                         SERVICES.get(i).name,
                                         millis(mean),
-                                        className(disk.getDeviceClass()),
+                                        className(deviceClass),
                                         millis(median));
             }
         }
@@ -203,25 +250,18 @@ final class SlowDisks {
         }
         if (judged.badWindows == WINDOWS && !judged.wanted) {
             judged.wanted = true;
-            judged.restUntilNanos = nowNanos + REST_INTERVALS * intervalNanos;
+            judged.restUntilNanos = nowNanos + restNanos;
         }
     }
 
-    /** NaN where there are too few of them. */
-    private double medianOfOthers(ClusterMap map, Disk disk, int service) {
-        double[] means =
-                disks.entrySet().stream()
-                        .filter(e -> e.getKey() != disk.getId() && isPeer(map, e.getKey(), disk))
-                        .mapToDouble(e -> e.getValue().means[service])
-                        .filter(m -> !Double.isNaN(m))
-                        .sorted()
-                        .toArray();
-        return means.length < MIN_PEERS ? Double.NaN : means[means.length / 2];
-    }
-
-    private static boolean isPeer(ClusterMap map, int id, Disk disk) {
-        @Nullable Disk other = map.disk(id);
-        return other != null && other.getDeviceClass() == disk.getDeviceClass();
+    /**
+     * The median of the others.
+     *
+     * @param sorted two at least, one of which is its own
+     */
+    private static double medianWithout(double[] sorted, double own) {
+        int middle = (sorted.length - 1) / 2;
+        return sorted[middle >= Arrays.binarySearch(sorted, own) ? middle + 1 : middle];
     }
 
     private static String millis(double micros) {

@@ -6,6 +6,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.CallTotal;
 import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
@@ -195,6 +196,18 @@ class SlowDisksTest {
         look();
         assertThat(slowDisks()).containsExactly(3);
         windows(1, 0);
+        assertThat(slowDisks()).isEmpty();
+    }
+
+    /** What they said last stays the last they said. */
+    @Test
+    void neitherADiskThatIsOutNorOneThatIsAwayStalls() {
+        status(3).setOldestCallMillis(60_000).setCondition(DiskCondition.DISK_OUT);
+        look();
+        assertThat(slowDisks()).isEmpty();
+        status(3).setCondition(DiskCondition.DISK_SERVING);
+        state.getServersBuilder(0).setUp(false);
+        look();
         assertThat(slowDisks()).isEmpty();
     }
 
