@@ -2,6 +2,7 @@ package io.cairn.dataserver;
 
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.time.NanoClock;
+import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
@@ -186,7 +187,7 @@ final class Disks implements AutoCloseable {
     private void opened(Opening opening, KnownDisks known)
             throws DataServerException, DiskOpenException {
         ConfiguredDisk disk = opening.disk();
-        LocalDisk local = new LocalDisk(opening.await(), opening.failed());
+        LocalDisk local = local(opening);
         UUID uuid = local.store().uuid();
         if (!opened.add(uuid)) {
             local.close();
@@ -199,6 +200,16 @@ final class Disks implements AutoCloseable {
         }
         watch.add(local, disk.calls(), opening.hungAfter());
         known.opened(disk.data(), uuid);
+    }
+
+    private static LocalDisk local(Opening opening) throws DataServerException {
+        DiskStore store = opening.await();
+        try {
+            return new LocalDisk(store, opening.failed());
+        } catch (IndexDamagedException e) {
+            store.close();
+            throw new DataServerException(opening.disk().data() + ": " + e.getMessage(), e);
+        }
     }
 
     private void didNotOpen(ConfiguredDisk disk, DataServerException e) {

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -272,6 +273,23 @@ public final class ChunkIndex implements AutoCloseable {
         return value == null ? null : ScrubStampsFormat.decode(value);
     }
 
+    /** What the last scrub of the PG found, for the administrator. */
+    public List<String> findings(int pg) {
+        byte[] value = get(ChunkKeys.findings(pg));
+        return value == null ? List.of() : FindingsFormat.decode(value);
+    }
+
+    /** The blocks in quarantine, and why each is. */
+    public Map<BadBlock, String> quarantined() {
+        Map<BadBlock, String> quarantined = new LinkedHashMap<>();
+        try (PrefixIterator it = rows(ChunkKeys.quarantine())) {
+            for (; it.isValid(); it.next()) {
+                quarantined.put(ChunkKeys.badBlock(it.key()), QuarantineFormat.decode(it.value()));
+            }
+        }
+        return quarantined;
+    }
+
     /** Told of everything the index knows, in the order of keys. */
     public interface Visitor {
         void inodeHead(int pg, long inode, long truncateSequence);
@@ -352,6 +370,22 @@ public final class ChunkIndex implements AutoCloseable {
 
         public void putScrubStamps(int pg, ScrubStamps stamps) {
             put(ChunkKeys.scrubs(pg), ScrubStampsFormat.encode(stamps));
+        }
+
+        public void putFindings(int pg, List<String> texts) {
+            if (texts.isEmpty()) {
+                remove(ChunkKeys.findings(pg));
+            } else {
+                put(ChunkKeys.findings(pg), FindingsFormat.encode(texts));
+            }
+        }
+
+        public void putQuarantined(BadBlock block, String why) {
+            put(ChunkKeys.quarantined(block), QuarantineFormat.encode(why));
+        }
+
+        public void removeQuarantined(BadBlock block) {
+            remove(ChunkKeys.quarantined(block));
         }
 
         public void putDiskState(DiskState state) {

@@ -12,6 +12,7 @@ import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.store.DiskStore;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,7 +35,7 @@ public final class LocalDisk implements AutoCloseable {
     private final DiskStore store;
     private final FatalHandler failed;
     private final BlockingCalls calls = new BlockingCalls();
-    private final FoundDamage damage = new FoundDamage();
+    private final FoundDamage damage;
     private volatile int id;
     private volatile long delayNanos;
     private volatile long waitedNanos;
@@ -47,6 +48,7 @@ public final class LocalDisk implements AutoCloseable {
     public LocalDisk(DiskStore store, FatalHandler failed) {
         this.store = store;
         this.failed = failed;
+        this.damage = new FoundDamage(store, this::later);
     }
 
     /** Identity of the disk, 16 bytes. */
@@ -63,7 +65,15 @@ public final class LocalDisk implements AutoCloseable {
         return calls;
     }
 
-    /** What was found damaged on it while it served. */
+    /** Runs what waits for the disk. */
+    private void later(Runnable task) {
+        calls.call(
+                Executors.callable(task),
+                _ -> {},
+                failure -> LOG.warn("Disk {} does not take what it is to remember", id, failure));
+    }
+
+    /** What was found damaged on it. */
     public FoundDamage damage() {
         return damage;
     }
