@@ -1,11 +1,12 @@
 /*
- * A disk with errors: preloaded into a program, it fails reads, writes and syncs of chosen files with EIO, as long as the
- * file CONTROL is there. Each of its lines is one fault:
+ * A disk with errors: preloaded into a program, it fails reads, writes and syncs of chosen files with EIO, has them hang or
+ * take long, as long as the file CONTROL is there. Each of its lines is one fault:
  *
  *     CALL FROM TO PATH
  *
- * CALL is read, write or sync; it fails when it touches a byte in [FROM, TO), a sync always; PATH is the beginning of the
- * file's absolute path. Whoever changes CONTROL renames a whole new file over it.
+ * CALL is read, write or sync, of which those fail, or hang-read and so on, of which those wait while the line is there, or
+ * slow-read and so on, of which those take SLOW_MILLIS longer. It is one that touches a byte in [FROM, TO), a sync always;
+ * PATH is the beginning of the file's absolute path. Whoever changes CONTROL renames a whole new file over it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,21 +16,24 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATH_BYTES 4096
 #define CONTROL_BYTES 65536
+#define SLOW_MILLIS 200
+#define LOOK_MILLIS 20
 #define HERE (-1) /* the file's own position */
 
 static int matches(const char *line, const char *call, const char *path, long at, long length) {
-    char name[8];
+    char name[16];
     long from, to;
     int start = 0;
-    if (sscanf(line, "%7s %ld %ld %n", name, &from, &to, &start) != 3 || start == 0)
+    if (sscanf(line, "%15s %ld %ld %n", name, &from, &to, &start) != 3 || start == 0)
         return 0;
     if (strcmp(name, call) != 0 || strncmp(path, line + start, strlen(line + start)) != 0)
         return 0;
-    return strcmp(call, "sync") == 0 || (at < to && at + length > from);
+    return strstr(call, "sync") != NULL || (at < to && at + length > from);
 }
 
 static int listed(char *control, const char *call, int file, long at, long length) {
@@ -45,19 +49,40 @@ static int listed(char *control, const char *call, int file, long at, long lengt
     return 0;
 }
 
-/* Whether this call is to fail; errno is as it was unless it is. */
-static int fails(const char *call, int file, long at, long length) {
-    int before = errno, failing = 0;
+/* Whether CONTROL has a fault for such a call. */
+static int faulty(const char *call, int file, long at, long length) {
+    int found = 0;
     int control = (int) syscall(SYS_openat, AT_FDCWD, CONTROL, O_RDONLY | O_CLOEXEC, 0);
     if (control >= 0) {
         char *text = malloc(CONTROL_BYTES);
         long bytes = text ? syscall(SYS_read, control, text, (long) CONTROL_BYTES - 1) : -1;
         if (bytes > 0) {
             text[bytes] = 0;
-            failing = listed(text, call, file, at, length);
+            found = listed(text, call, file, at, length);
         }
         free(text);
         syscall(SYS_close, control);
+    }
+    return found;
+}
+
+static void pause_for(long millis) {
+    struct timespec time = {millis / 1000, millis % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+/* Whether this call is to fail, when it has waited as it is to; errno is as it was unless it is. */
+static int fails(const char *call, int file, long at, long length) {
+    int before = errno, failing = 0;
+    if (syscall(SYS_faccessat, AT_FDCWD, CONTROL, F_OK) == 0) {
+        char other[16];
+        snprintf(other, sizeof other, "hang-%s", call);
+        while (faulty(other, file, at, length))
+            pause_for(LOOK_MILLIS);
+        snprintf(other, sizeof other, "slow-%s", call);
+        if (faulty(other, file, at, length))
+            pause_for(SLOW_MILLIS);
+        failing = faulty(call, file, at, length);
     }
     errno = failing ? EIO : before;
     return failing;

@@ -8,6 +8,7 @@ import io.cairn.common.rocks.RocksMemory;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
@@ -108,6 +109,7 @@ class DiskCheckCommandTest {
                             config().disk().getFirst().index(),
                             new UUID(1, 2),
                             databases,
+                            DiskCalls.unwatched(),
                             (what, e) -> {})) {
                 index.forgetSummary();
             }

@@ -180,6 +180,32 @@ final class PlacementCommandsTest {
     }
 
     @Test
+    void aSlowDiskIsListedWithWhatToDo() {
+        answers.put(
+                Method.STATUS,
+                StatusReply.newBuilder()
+                        .setMap(
+                                MapUpdate.newBuilder()
+                                        .addServers(dataServer(1))
+                                        .addDisks(disk(1, 1).setSlow(true)))
+                        .addServers(
+                                ServerStatus.newBuilder()
+                                        .setServer(1)
+                                        .addDisks(
+                                                reported(1)
+                                                        .setCause("its reads take 80.0 ms")
+                                                        .setNextStep("check it")))
+                        .build());
+        assertThat(run("disk", "ls")).isZero();
+        assertThat(lines().stream().map(String::strip))
+                .contains("its reads take 80.0 ms; check it");
+        assertThat(run("disk", "ls", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.at("/0/state").stringValue()).isEqualTo("slow");
+        assertThat(json.at("/0/cause").stringValue()).isEqualTo("its reads take 80.0 ms; check it");
+    }
+
+    @Test
     void serversAreListedWithWhatTheirDisksHave() {
         answers.put(Method.STATUS, everyState());
         assertThat(run("server", "ls")).isZero();

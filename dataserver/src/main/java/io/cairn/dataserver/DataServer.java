@@ -188,7 +188,7 @@ public final class DataServer implements AutoCloseable {
         IdentityDirectory state = openState(config);
         try {
             UUID cluster = ClusterIdentity.find(config, state);
-            Disks disks = Disks.open(config, cluster, opener, fatal);
+            Disks disks = Disks.open(config, cluster, opener, meters, fatal);
             try {
                 DataServer server = new DataServer(config, state, disks, meters, fatal);
                 server.begin();

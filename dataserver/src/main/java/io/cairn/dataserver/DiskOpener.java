@@ -2,9 +2,11 @@ package io.cairn.dataserver;
 
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.disk.WatchedDevices;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.store.DiskRuntime;
@@ -22,12 +24,14 @@ public interface DiskOpener {
      * @param cluster the disk must belong to it, and does from now on if it is new
      * @param known the identity of the disk that was there at an earlier start: where it is gone,
      *     none is made anew; null if there was none
+     * @param calls accounts for the calls to it
      * @param failed told when the disk cannot serve any more
      */
     record Wanted(
             DataServerConfig.DiskTable table,
             UUID cluster,
             @Nullable UUID known,
+            DiskCalls calls,
             FatalHandler failed) {}
 
     /**
@@ -54,7 +58,12 @@ public interface DiskOpener {
                         DiskConfig.of(wanted.table()),
                         wanted.cluster(),
                         wanted.known(),
-                        new DiskRuntime(databases, files, wanted.failed(), true));
+                        new DiskRuntime(
+                                databases,
+                                new WatchedDevices(files, wanted.calls(), wanted.table().wal()),
+                                wanted.calls(),
+                                wanted.failed(),
+                                true));
             } catch (DiskOpenException | RuntimeException e) {
                 throw new DataServerException(String.valueOf(e.getMessage()), e);
             }

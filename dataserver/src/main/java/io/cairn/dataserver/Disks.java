@@ -1,7 +1,12 @@
 package io.cairn.dataserver;
 
+import io.cairn.common.metrics.Meters;
+import io.cairn.common.time.NanoClock;
+import io.cairn.dataserver.chunk.IndexDamagedException;
+import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
+import io.cairn.dataserver.disk.HungCallCheck;
 import io.cairn.dataserver.disk.KnownDisks;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
@@ -9,6 +14,7 @@ import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.store.DiskStore;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -18,6 +24,9 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,6 +49,7 @@ final class Disks implements AutoCloseable {
     private final List<ConfiguredDisk> all = new ArrayList<>();
     private final Set<UUID> opened = new HashSet<>();
     private final FatalHandler nothingLeft;
+    private final HangWatch watch = new HangWatch();
     private volatile @Nullable Consumer<LocalDisk> listener;
 
     private Disks(FatalHandler nothingLeft) {
@@ -49,18 +59,28 @@ final class Disks implements AutoCloseable {
     /**
      * Opens all that open.
      *
+     * @param meters of the calls to them
      * @param nothingLeft told when the last disk has failed
      * @throws DataServerException when none opened
      */
     static Disks open(
-            DataServerConfig config, UUID cluster, DiskOpener opener, FatalHandler nothingLeft)
+            DataServerConfig config,
+            UUID cluster,
+            DiskOpener opener,
+            Meters meters,
+            FatalHandler nothingLeft)
             throws DataServerException {
         Disks disks = new Disks(nothingLeft);
         Deque<Opening> openings = new ArrayDeque<>();
         try {
             KnownDisks known = KnownDisks.in(config.stateDir());
             for (DataServerConfig.DiskTable table : config.disk()) {
-                disks.all.add(new ConfiguredDisk(table.data(), known.at(table.data())));
+                String tag = Integer.toString(disks.all.size());
+                disks.all.add(
+                        new ConfiguredDisk(
+                                table.data(),
+                                known.at(table.data()),
+                                new DiskCalls(meters, tag, NanoClock.MONOTONIC)));
             }
             disks.beginToOpen(config, cluster, opener, openings);
             @Nullable DataServerException first = null;
@@ -75,6 +95,7 @@ final class Disks implements AutoCloseable {
             if (!disks.anyServes()) {
                 throw first != null ? first : new DataServerException("every disk failed");
             }
+            disks.watch.start();
             return disks;
         } catch (DiskOpenException e) {
             disks.close();
@@ -89,16 +110,31 @@ final class Disks implements AutoCloseable {
 
     /** The store of a disk, or why there is none, when it has been opened. */
     private record Opening(
-            ConfiguredDisk disk, FatalHandler failed, CompletableFuture<DiskStore> store) {
-        /** Waits for it. */
+            ConfiguredDisk disk,
+            FatalHandler failed,
+            CompletableFuture<DiskStore> store,
+            Duration hungAfter) {
+        /** Waits for it, unless it hangs. */
         DiskStore await() throws DataServerException {
-            try {
-                return store.join();
-            } catch (CompletionException e) {
-                if (e.getCause() instanceof DataServerException why) {
-                    throw why;
+            HungCallCheck check = new HungCallCheck(disk.calls(), hungAfter, System.nanoTime());
+            while (true) {
+                try {
+                    return store.get(HangWatch.LOOK_MILLIS, TimeUnit.MILLISECONDS);
+                } catch (TimeoutException e) {
+                    String hung = check.look(System.nanoTime());
+                    if (hung != null) {
+                        var _ = store.thenAccept(DiskStore::close); // should it open after all
+                        throw new DataServerException(disk.data() + " hangs: " + hung, e);
+                    }
+                } catch (ExecutionException e) {
+                    if (e.getCause() instanceof DataServerException why) {
+                        throw why;
+                    }
+                    throw new CompletionException(e.getCause());
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new DataServerException("interrupted", e);
                 }
-                throw e;
             }
         }
 
@@ -124,9 +160,10 @@ final class Disks implements AutoCloseable {
             ConfiguredDisk disk = all.get(i);
             FatalHandler failed = (what, cause) -> failed(disk, what, cause);
             DiskOpener.Wanted wanted =
-                    new DiskOpener.Wanted(config.disk().get(i), cluster, disk.known(), failed);
+                    new DiskOpener.Wanted(
+                            config.disk().get(i), cluster, disk.known(), disk.calls(), failed);
             CompletableFuture<DiskStore> store = new CompletableFuture<>();
-            openings.add(new Opening(disk, failed, store));
+            openings.add(new Opening(disk, failed, store, config.disk().get(i).hungAfter()));
             Runnable open = () -> open(opener, wanted, store);
             if (disk.known() == null) {
                 later.add(open);
@@ -150,7 +187,7 @@ final class Disks implements AutoCloseable {
     private void opened(Opening opening, KnownDisks known)
             throws DataServerException, DiskOpenException {
         ConfiguredDisk disk = opening.disk();
-        LocalDisk local = new LocalDisk(opening.await(), opening.failed());
+        LocalDisk local = local(opening);
         UUID uuid = local.store().uuid();
         if (!opened.add(uuid)) {
             local.close();
@@ -161,7 +198,18 @@ final class Disks implements AutoCloseable {
         if (!disk.opened(local)) {
             local.markOut();
         }
+        watch.add(local, disk.calls(), opening.hungAfter());
         known.opened(disk.data(), uuid);
+    }
+
+    private static LocalDisk local(Opening opening) throws DataServerException {
+        DiskStore store = opening.await();
+        try {
+            return new LocalDisk(store, opening.failed());
+        } catch (IndexDamagedException e) {
+            store.close();
+            throw new DataServerException(opening.disk().data() + ": " + e.getMessage(), e);
+        }
     }
 
     private void didNotOpen(ConfiguredDisk disk, DataServerException e) {
@@ -243,6 +291,7 @@ final class Disks implements AutoCloseable {
 
     @Override
     public void close() {
+        watch.close();
         opened().forEach(LocalDisk::close);
     }
 }

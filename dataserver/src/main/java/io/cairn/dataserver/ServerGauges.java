@@ -1,6 +1,7 @@
 package io.cairn.dataserver;
 
 import io.cairn.common.metrics.Meters;
+import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.ground.DataServerMeter;
 import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.pg.ConfiguredDisk;
@@ -48,6 +49,9 @@ record ServerGauges(
                     tag,
                     phase.name().toLowerCase(Locale.ROOT));
         }
+        DiskCalls calls = configured.calls();
+        meters.gauge(DataServerMeter.DISK_OUTSTANDING, calls::outstanding, tag);
+        meters.gauge(DataServerMeter.DISK_OLDEST_CALL, () -> calls.oldestNanos() / 1e9, tag);
         LocalDisk opened = configured.disk();
         if (opened != null) {
             opened(opened, tag);

@@ -125,6 +125,50 @@ class DiskOutTest {
         }
     }
 
+    /** What its calls do when they come back is too late, and the server ends without them. */
+    @ParameterizedTest
+    @ValueSource(strings = {"wal", "data"})
+    void aDiskThatHangsIsOutAndTheOthersServe(String part) throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onFaultyDisks(2).startAll()) {
+            writeAll(cluster);
+            long answered = cluster.mds.heartbeats();
+            cluster.faults.get(0).holdForcesBelow(cluster.disk(0, 1).resolve(part));
+            var _ = cluster.send(write(cluster, 1), data); // is not committed
+
+            DiskStatus status = awaitOut(cluster, cluster.disk(0, 1));
+            assertThat(status.getDisk()).isEqualTo(11);
+            assertThat(status.getCause())
+                    .startsWith("it hangs: a sync of its ")
+                    .contains("has not come back for " + TestCluster.HUNG_AFTER.toSeconds());
+            assertThat(status.getNextStep()).contains("check the device");
+            await().atMost(PATIENCE)
+                    .until(() -> awaitOut(cluster, cluster.disk(0, 1)).getReleased());
+            assertThat(cluster.mds.heartbeats()).isGreaterThan(answered);
+            othersServeAndItsOwnWait(cluster);
+            assertThat(cluster.fatal).isEmpty();
+
+            cluster.faults.get(0).holdForcesBelow(null);
+            await().atMost(PATIENCE).until(() -> cluster.faults.get(0).heldForces() == 0);
+            awaitOut(cluster, cluster.disk(0, 1)); // its next start decides
+            cluster.kill(0);
+            cluster.start(0);
+            readAll(cluster);
+        }
+    }
+
+    @Test
+    void aServerEndsThoughItsDiskHangs() throws Exception {
+        try (TestCluster cluster = new TestCluster(directory).onFaultyDisks(2).startAll()) {
+            cluster.faults.get(0).holdForcesBelow(cluster.disk(0, 1));
+            var _ = cluster.send(write(cluster, 1), data);
+            awaitOut(cluster, cluster.disk(0, 1));
+
+            cluster.kill(0);
+            assertThat(cluster.faults.get(0).heldForces()).as("hangs still").isPositive();
+            cluster.faults.get(0).holdForcesBelow(null);
+        }
+    }
+
     @Test
     void aDiskThatTheClusterHasRemovedIsOutAndTheOthersServe() throws Exception {
         try (TestCluster cluster = new TestCluster(directory).onFaultyDisks(2).startAll()) {

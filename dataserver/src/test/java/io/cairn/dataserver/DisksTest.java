@@ -3,6 +3,7 @@ package io.cairn.dataserver;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.metrics.Meters;
 import io.cairn.dataserver.disk.KnownDisks;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
@@ -99,7 +100,7 @@ class DisksTest {
 
     private Disks open(DiskOpener opener) throws DataServerException {
         DataServerConfig config = TestCluster.config(directory, List.of(), tables);
-        return Disks.open(config, new UUID(1, 2), opener, (what, e) -> {});
+        return Disks.open(config, new UUID(1, 2), opener, Meters.unpublished(), (what, e) -> {});
     }
 
     private DiskStore store(DiskOpener.Wanted wanted) {

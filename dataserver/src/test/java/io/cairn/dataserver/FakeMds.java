@@ -277,6 +277,7 @@ final class FakeMds implements AutoCloseable {
                         .orElse(null);
         int id = known == null ? map.servers().size() + 1 : known.getId();
         if (known == null || !known.getIncarnation().equals(r.getIncarnation())) {
+            scrubs.remove(id); // what the earlier process said
             MapUpdate.Builder update = next();
             update.addServers(
                     Server.newBuilder()

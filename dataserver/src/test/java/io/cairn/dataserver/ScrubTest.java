@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -149,11 +150,29 @@ class ScrubTest {
                 .asString()
                 .contains("block %d of chunk %d".formatted(lost.block, lost.chunk))
                 .contains("no other replica has it");
+        restartAll();
+        await().atMost(PATIENCE)
+                .untilAsserted(() ->
+                        assertThat(reports())
+                                .as("remembered")
+                                .allMatch(r -> r.getQuarantined() == 1)
+                                .allMatch(r ->
+                                        r.getQuarantinedTexts(0).contains("no other replica")));
         byte[] block = new byte[PAGE];
         random.nextBytes(block);
         write(lost.pg, lost.inode, lost.chunk, lost.block * PAGE, block);
         await().atMost(PATIENCE)
                 .untilAsserted(() -> assertThat(reports()).allMatch(r -> r.getQuarantined() == 0));
+    }
+
+    private void restartAll() throws Exception {
+        for (int i = 0; i < TestCluster.SERVERS; i++) {
+            cluster.kill(i);
+        }
+        for (int i = 0; i < TestCluster.SERVERS; i++) {
+            cluster.start(i);
+            cluster.server(i).registered().orTimeout(30, TimeUnit.SECONDS).join();
+        }
     }
 
     // ---- replicas that differ -----------------------------------------------------------------
@@ -258,6 +277,16 @@ class ScrubTest {
                 });
         assertThat(differences(scrubAll(false))).isEmpty();
         assertOneDifference(true, place, "has other content");
+        cluster.mds.noScrub(true);
+        restartAll();
+        await().atMost(PATIENCE)
+                .untilAsserted(() ->
+                        assertThat(reports())
+                                .as("remembered")
+                                .flatMap(ScrubReport::getDifferenceTextsList)
+                                .singleElement()
+                                .asString()
+                                .contains("has other content"));
         // A light scrub does not see it, and does not say that it is gone either.
         assertThat(differences(scrubAll(false))).isEmpty();
         await().atMost(PATIENCE).untilAsserted(() -> assertThat(known()).isEqualTo(1));

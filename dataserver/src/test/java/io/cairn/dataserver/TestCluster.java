@@ -32,6 +32,7 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
@@ -63,6 +64,7 @@ import org.jspecify.annotations.Nullable;
 final class TestCluster implements AutoCloseable {
     static final int SERVERS = 3;
     static final ByteString CLUSTER = Uuids.random();
+    static final Duration HUNG_AFTER = Duration.ofSeconds(3);
     static final Duration PATIENCE = Duration.ofSeconds(30);
 
     final FakeMds mds;
@@ -145,7 +147,8 @@ final class TestCluster implements AutoCloseable {
                 Duration.ofSeconds(1),
                 1,
                 ByteSize.parse("64KiB"),
-                DataServerConfig.DiskClass.AUTO);
+                DataServerConfig.DiskClass.AUTO,
+                HUNG_AFTER);
     }
 
     private static RocksConfig rocks() {
@@ -390,6 +393,7 @@ final class TestCluster implements AutoCloseable {
                 stateDir(i).resolve("index"),
                 store(i).uuid(),
                 databases,
+                DiskCalls.unwatched(),
                 (what, cause) -> fatal(what, cause));
     }
 

@@ -129,6 +129,19 @@ class OneBadDiskTest {
                 "Input/output error");
     }
 
+    /** The server is stopped while they hang. */
+    @Test
+    void allCallsHang() throws IOException {
+        whileServing(
+                () -> {
+                    for (DiskErrors.Call call : DiskErrors.Call.values()) {
+                        errors.hang(call, disk(""));
+                    }
+                },
+                "it hangs: a ",
+                "has not come back for 10 s");
+    }
+
     /**
      * RocksDB has a way of its own to the disk, and syncs only when it makes tables. Whether the
      * compaction or the look once a second meets the error first decides what is said of it.

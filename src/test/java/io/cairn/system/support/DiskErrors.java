@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /**
  * Errors of a device below running servers: a library that is preloaded into them answers their
- * calls on chosen files with EIO, see {@code disk_errors.c}. One thread.
+ * calls on chosen files with EIO, late, or not at all, see {@code disk_errors.c}. One thread.
  */
 public final class DiskErrors {
     private final Path library;
@@ -59,13 +59,25 @@ public final class DiskErrors {
 
     /** From now on such calls fail that touch these bytes of the file. */
     public void fail(Call call, Path file, long from, long lengthBytes) {
-        faults.append(
-                "%s %d %d %s%n"
-                        .formatted(
-                                call.name().toLowerCase(Locale.ROOT),
-                                from,
-                                from + lengthBytes,
-                                file));
+        add(name(call), file, from, lengthBytes);
+    }
+
+    /** From now on such calls on all files whose path begins so wait, until there are no faults. */
+    public void hang(Call call, Path below) {
+        add("hang-" + name(call), below, 0, Long.MAX_VALUE / 2);
+    }
+
+    /** From now on such calls on all files whose path begins so take 200 ms longer. */
+    public void slow(Call call, Path below) {
+        add("slow-" + name(call), below, 0, Long.MAX_VALUE / 2);
+    }
+
+    private static String name(Call call) {
+        return call.name().toLowerCase(Locale.ROOT);
+    }
+
+    private void add(String name, Path file, long from, long lengthBytes) {
+        faults.append("%s %d %d %s%n".formatted(name, from, from + lengthBytes, file));
         try {
             Path whole = control.resolveSibling("disk_errors.new");
             Files.writeString(whole, faults);

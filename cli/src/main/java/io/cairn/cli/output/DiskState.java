@@ -16,6 +16,8 @@ enum DiskState {
     OUT_OF_SERVICE,
     /** This leader has not heard of its data server yet. */
     UNKNOWN,
+    /** It holds up its placement groups, and is left out where they can do without it. */
+    SLOW,
     SERVING;
 
     /** For people. */

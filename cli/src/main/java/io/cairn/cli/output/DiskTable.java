@@ -60,7 +60,7 @@ public final class DiskTable {
         if (now != null) {
             return now.getCondition() == DiskCondition.DISK_OUT
                     ? DiskState.OUT_OF_SERVICE
-                    : DiskState.SERVING;
+                    : disk.getSlow() ? DiskState.SLOW : DiskState.SERVING;
         }
         @Nullable ServerStatus server = heard.get(disk.getServer());
         return server == null || server.getDisksCount() == 0
@@ -68,7 +68,7 @@ public final class DiskTable {
                 : DiskState.OUT_OF_SERVICE;
     }
 
-    /** Why it does not serve; empty if it does. */
+    /** Why it does not serve, or is slow; else empty. */
     private String cause(Disk disk) {
         DiskStatus now = reported(disk);
         return switch (condition(disk)) {
@@ -79,7 +79,9 @@ public final class DiskTable {
                             : now.getCause() + "; " + now.getNextStep();
             case UNKNOWN ->
                     "the leader has not heard of data server %d yet".formatted(disk.getServer());
-            case DRAINED, DRAINING, ABSENT, SERVING -> "";
+            case SLOW, SERVING ->
+                    now.getCause().isEmpty() ? "" : now.getCause() + "; " + now.getNextStep();
+            case DRAINED, DRAINING, ABSENT -> "";
         };
     }
 

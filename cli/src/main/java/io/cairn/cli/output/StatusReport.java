@@ -280,7 +280,7 @@ public final class StatusReport {
     private String mark(Disk disk, DiskStatus now) {
         String out = isOut(now) ? "OUT  " : "";
         return switch (disks.state(disk)) {
-            case DRAINED, DRAINING, ABSENT -> disks.state(disk).text() + "  " + out;
+            case DRAINED, DRAINING, ABSENT, SLOW -> disks.state(disk).text() + "  " + out;
             case AWAY, OUT_OF_SERVICE, UNKNOWN, SERVING -> out;
         };
     }

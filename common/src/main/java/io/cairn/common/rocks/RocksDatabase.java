@@ -44,6 +44,7 @@ public final class RocksDatabase implements AutoCloseable {
     private final Consumer<String> fatal;
     private final Meters meters;
     private final MemtableBudget budget;
+    private final int backgroundJobs;
     private final OpenGuard guard = new OpenGuard();
     private final DatabaseWatch watch;
     private final MemtableBudget.Memtables memtables = new OwnMemtables();
@@ -82,6 +83,8 @@ public final class RocksDatabase implements AutoCloseable {
                                         RocksDB.DEFAULT_COLUMN_FAMILY, columnFamily)),
                         handles);
         owned.addAll(0, handles);
+        backgroundJobs = database.maxBackgroundJobs();
+        BackgroundThreads.opened(backgroundJobs);
         watch = new DatabaseWatch(db, name, paths, options.plan(), guard);
         budget.add(memtables);
     }
@@ -293,6 +296,7 @@ public final class RocksDatabase implements AutoCloseable {
                     .filter(o -> !(o instanceof ColumnFamilyHandle))
                     .forEach(AbstractNativeReference::close);
             withoutLog.close();
+            BackgroundThreads.closed(backgroundJobs);
         });
     }
 

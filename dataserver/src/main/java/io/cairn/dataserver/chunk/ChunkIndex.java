@@ -4,6 +4,9 @@ import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.chunk.SummaryFormat.Summary;
+import io.cairn.dataserver.disk.DiskCalls;
+import io.cairn.dataserver.disk.DiskCalls.Kind;
+import io.cairn.dataserver.disk.DiskCalls.Part;
 import io.cairn.dataserver.disk.FatalHandler;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -11,13 +14,18 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.ReadTier;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Status;
 import org.rocksdb.WriteBatch;
 
 /**
@@ -29,18 +37,29 @@ import org.rocksdb.WriteBatch;
 public final class ChunkIndex implements AutoCloseable {
     private final RocksDatabase database;
     private final RocksDB db;
+    private final DiskCalls calls;
+
+    /** Only what needs no device. */
+    private final ReadOptions inMemory = new ReadOptions().setReadTier(ReadTier.BLOCK_CACHE_TIER);
+
+    private final PromptReads prompt = new PromptReads();
     private final ContentSummary summary = new ContentSummary(this);
 
-    private ChunkIndex(RocksDatabase database) {
+    private ChunkIndex(RocksDatabase database, DiskCalls calls) {
         this.database = database;
+        this.calls = calls;
         this.db = database.db();
     }
 
     /** Opens the index of a disk, or makes an empty one. */
     public static ChunkIndex open(
-            Path directory, UUID disk, IndexDatabases databases, FatalHandler fatal)
+            Path directory,
+            UUID disk,
+            IndexDatabases databases,
+            DiskCalls calls,
+            FatalHandler fatal)
             throws IOException {
-        return new ChunkIndex(databases.open(directory, "chunks-" + disk, fatal));
+        return new ChunkIndex(databases.open(directory, "chunks-" + disk, fatal), calls);
     }
 
     /**
@@ -67,6 +86,19 @@ public final class ChunkIndex implements AutoCloseable {
 
     /** The chunk's head and the groups of its blocks [firstBlock, lastBlock]. */
     public Stored read(int pg, long inode, int chunk, int firstBlock, int lastBlock) {
+        return calls.call(
+                Part.INDEX, Kind.READ, () -> readNow(pg, inode, chunk, firstBlock, lastBlock));
+    }
+
+    /**
+     * As {@link #read}, for a caller that others wait for: throws IndexDamagedException if there is
+     * no answer for a while, see {@link PromptReads}.
+     */
+    public Stored readPromptly(int pg, long inode, int chunk, int firstBlock, int lastBlock) {
+        return prompt.read(() -> read(pg, inode, chunk, firstBlock, lastBlock));
+    }
+
+    private Stored readNow(int pg, long inode, int chunk, int firstBlock, int lastBlock) {
         byte[] prefix = ChunkKeys.chunkHead(pg, inode, chunk);
         try (PrefixIterator it = rows(prefix)) {
             if (!it.isValid() || !Arrays.equals(it.key(), prefix)) {
@@ -103,11 +135,26 @@ public final class ChunkIndex implements AutoCloseable {
         return head == null ? null : ChunkHeadFormat.decode(head);
     }
 
+    /** As {@link #head}, for a caller that others wait for, see {@link #readPromptly}. */
+    public @Nullable ChunkHead headPromptly(int pg, long inode, int chunk) {
+        byte[] head = getPromptly(ChunkKeys.chunkHead(pg, inode, chunk));
+        return head == null ? null : ChunkHeadFormat.decode(head);
+    }
+
     /** The newest truncation applied to the chunk or its inode, 0 if none. */
     public long truncateSequence(int pg, long inode, int chunk) {
         ChunkHead head = head(pg, inode, chunk);
         return Math.max(
                 head == null ? 0 : head.truncateSequence(), inodeTruncateSequence(pg, inode));
+    }
+
+    /** The same for a caller that others wait for, see {@link #readPromptly}. */
+    public long truncateSequencePromptly(int pg, long inode, int chunk) {
+        ChunkHead head = headPromptly(pg, inode, chunk);
+        byte[] whole = getPromptly(ChunkKeys.inodeHead(pg, inode));
+        return Math.max(
+                head == null ? 0 : head.truncateSequence(),
+                whole == null ? 0 : InodeHeadFormat.decode(whole));
     }
 
     /** The newest truncation applied to the inode as a whole, 0 if none. */
@@ -226,6 +273,23 @@ public final class ChunkIndex implements AutoCloseable {
         return value == null ? null : ScrubStampsFormat.decode(value);
     }
 
+    /** What the last scrub of the PG found, for the administrator. */
+    public List<String> findings(int pg) {
+        byte[] value = get(ChunkKeys.findings(pg));
+        return value == null ? List.of() : FindingsFormat.decode(value);
+    }
+
+    /** The blocks in quarantine, and why each is. */
+    public Map<BadBlock, String> quarantined() {
+        Map<BadBlock, String> quarantined = new LinkedHashMap<>();
+        try (PrefixIterator it = rows(ChunkKeys.quarantine())) {
+            for (; it.isValid(); it.next()) {
+                quarantined.put(ChunkKeys.badBlock(it.key()), QuarantineFormat.decode(it.value()));
+            }
+        }
+        return quarantined;
+    }
+
     /** Told of everything the index knows, in the order of keys. */
     public interface Visitor {
         void inodeHead(int pg, long inode, long truncateSequence);
@@ -308,6 +372,22 @@ public final class ChunkIndex implements AutoCloseable {
             put(ChunkKeys.scrubs(pg), ScrubStampsFormat.encode(stamps));
         }
 
+        public void putFindings(int pg, List<String> texts) {
+            if (texts.isEmpty()) {
+                remove(ChunkKeys.findings(pg));
+            } else {
+                put(ChunkKeys.findings(pg), FindingsFormat.encode(texts));
+            }
+        }
+
+        public void putQuarantined(BadBlock block, String why) {
+            put(ChunkKeys.quarantined(block), QuarantineFormat.encode(why));
+        }
+
+        public void removeQuarantined(BadBlock block) {
+            remove(ChunkKeys.quarantined(block));
+        }
+
         public void putDiskState(DiskState state) {
             put(ChunkKeys.diskState(), DiskStateFormat.encode(state));
         }
@@ -369,7 +449,7 @@ public final class ChunkIndex implements AutoCloseable {
     /** As it is. */
     void write(Update update) {
         try {
-            database.write(update.batch);
+            calls.run(Part.INDEX, Kind.WRITE, () -> database.write(update.batch));
         } catch (RocksDBException e) {
             throw new IndexDamagedException("cannot write", e);
         }
@@ -378,7 +458,7 @@ public final class ChunkIndex implements AutoCloseable {
     /** Returns when everything applied is durable. */
     public void flush() {
         try {
-            database.flush();
+            calls.run(Part.INDEX, Kind.SYNC, database::flush);
         } catch (RocksDBException e) {
             throw new IndexDamagedException("cannot flush", e);
         }
@@ -391,15 +471,35 @@ public final class ChunkIndex implements AutoCloseable {
 
     @Override
     public void close() {
+        prompt.close();
         database.close();
+        inMemory.close();
     }
 
     byte @Nullable [] get(byte[] key) {
         try {
-            return db.get(key);
+            return fromDevice(key);
         } catch (RocksDBException e) {
             throw new IndexDamagedException("cannot read", e);
         }
+    }
+
+    /** What is in memory costs no other thread. */
+    private byte @Nullable [] getPromptly(byte[] key) {
+        try {
+            return db.get(inMemory, key);
+        } catch (RocksDBException e) {
+            if (e.getStatus() != null && e.getStatus().getCode() == Status.Code.Incomplete) {
+                return prompt.read(() -> Optional.ofNullable(get(key))).orElse(null);
+            }
+            throw new IndexDamagedException("cannot read", e);
+        }
+    }
+
+    private byte @Nullable [] fromDevice(byte[] key) throws RocksDBException {
+        byte[][] found = new byte[1][];
+        calls.run(Part.INDEX, Kind.READ, () -> found[0] = db.get(key));
+        return found[0];
     }
 
     PrefixIterator rows(byte[] prefix) {

@@ -10,6 +10,8 @@ import java.nio.ByteBuffer;
  * 'D'                                        state of the disk: {@link DiskStateFormat}
  * 'P' pg u32                                 history of a PG: {@link PgStateFormat}
  * 'V' pg u32                                 scrubs of a PG: {@link ScrubStampsFormat}
+ * 'F' pg u32                                 what its last scrub found: {@link FindingsFormat}
+ * 'Q' pg u32 inode u64 chunk u32 block u32   block in quarantine: {@link QuarantineFormat}
  * 'C' pg u32 inode u64 0x00                  inode head: {@link InodeHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32        chunk head: {@link ChunkHeadFormat}
  * 'C' pg u32 inode u64 0x01 chunk u32 group u32
@@ -26,6 +28,8 @@ public final class ChunkKeys {
     private static final byte DISK = 'D';
     private static final byte HISTORY = 'P';
     private static final byte SCRUBS = 'V';
+    private static final byte FINDINGS = 'F';
+    private static final byte QUARANTINE = 'Q';
     private static final byte CONTENT = 'C';
     private static final byte SUMMARY = 'S';
     private static final byte REGION = 0;
@@ -39,6 +43,9 @@ public final class ChunkKeys {
     private static final int CHUNK_OFFSET = 14;
     private static final int GROUP_OFFSET = 18;
 
+    private static final int BAD_CHUNK_OFFSET = 13;
+    private static final int BAD_BLOCK_OFFSET = 17;
+
     private static final int PAGE_OFFSET = 2;
 
     private static final int PG_STATE_BYTES = 5;
@@ -46,6 +53,7 @@ public final class ChunkKeys {
     private static final int INODE_HEAD_BYTES = CHUNK_OFFSET;
     private static final int CHUNK_HEAD_BYTES = GROUP_OFFSET;
     private static final int GROUP_BYTES = 22;
+    private static final int BAD_BLOCK_BYTES = 21;
 
     private ChunkKeys() {}
 
@@ -106,6 +114,38 @@ public final class ChunkKeys {
 
     static byte[] scrubs(int pg) {
         return ByteBuffer.allocate(PG_STATE_BYTES).put(SCRUBS).putInt(PG_OFFSET, pg).array();
+    }
+
+    static byte[] findings(int pg) {
+        return ByteBuffer.allocate(PG_STATE_BYTES).put(FINDINGS).putInt(PG_OFFSET, pg).array();
+    }
+
+    /** What the keys of all blocks in quarantine begin with. */
+    static byte[] quarantine() {
+        return new byte[] {QUARANTINE};
+    }
+
+    static byte[] quarantined(BadBlock block) {
+        return ByteBuffer.allocate(BAD_BLOCK_BYTES)
+                .put(0, QUARANTINE)
+                .putInt(PG_OFFSET, block.pg())
+                .putLong(INODE_OFFSET, block.inode())
+                .putInt(BAD_CHUNK_OFFSET, block.chunk())
+                .putInt(BAD_BLOCK_OFFSET, block.block())
+                .array();
+    }
+
+    /** Throws IndexDamagedException if it is not the key of a block in quarantine. */
+    static BadBlock badBlock(byte[] key) {
+        if (key.length != BAD_BLOCK_BYTES || key[0] != QUARANTINE) {
+            throw new IndexDamagedException("key of " + key.length + " bytes");
+        }
+        ByteBuffer b = ByteBuffer.wrap(key);
+        return new BadBlock(
+                b.getInt(PG_OFFSET),
+                b.getLong(INODE_OFFSET),
+                b.getInt(BAD_CHUNK_OFFSET),
+                b.getInt(BAD_BLOCK_OFFSET));
     }
 
     /** What the keys of all inode heads, chunk heads and block groups begin with. */

@@ -198,7 +198,16 @@ public record DataServerConfig(
                                     "What it is to pools that ask for disks of one kind: ssd, hdd, or auto,"
                                             + " which asks the kernel what the data file is on.",
                             defaultValue = "auto")
-                    DiskClass deviceClass) {
+                    DiskClass deviceClass,
+            @Key(
+                            value =
+                                    "A disk of which a read, a write or a sync has not come back for so"
+                                            + " long is out of service: its placement groups go on with"
+                                            + " their other replicas.",
+                            defaultValue = "10s",
+                            min = "1s",
+                            max = "10min")
+                    Duration hungAfter) {
         private static final int PAGE = BlockCrc.BLOCK_BYTES;
 
         public DiskTable {

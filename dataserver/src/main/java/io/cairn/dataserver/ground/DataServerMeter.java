@@ -36,6 +36,20 @@ public enum DataServerMeter implements MeterSpec {
             "1 for the state that the disk is in (opening, serving or out), 0 for the others",
             "disk",
             "state"),
+    DISK_CALL(
+            Kind.TIMER,
+            "",
+            "Calls to a disk that have come back, by file (data, wal, index) and kind (read, write,"
+                    + " sync)",
+            "disk",
+            "file",
+            "call"),
+    DISK_OUTSTANDING(Kind.GAUGE, "", "Calls to the disk that have not come back yet", "disk"),
+    DISK_OLDEST_CALL(
+            Kind.GAUGE,
+            "seconds",
+            "How long the oldest call to the disk that has not come back has waited",
+            "disk"),
     WAL_USED(Kind.GAUGE, "bytes", "Write-ahead log not yet flushed to the disk", "disk"),
     WAL_CAPACITY(Kind.GAUGE, "bytes", "Size of the write-ahead log", "disk"),
     DISK_USED(Kind.GAUGE, "bytes", "Space taken by chunks", "disk"),

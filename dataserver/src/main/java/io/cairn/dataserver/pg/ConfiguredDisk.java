@@ -2,14 +2,20 @@ package io.cairn.dataserver.pg;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.map.Uuids;
+import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.proto.CallTotal;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.dataserver.disk.DiskCalls;
+import io.cairn.dataserver.disk.DiskCalls.Kind;
+import io.cairn.dataserver.disk.DiskCalls.Part;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class ConfiguredDisk {
     private final Path data;
     private final @Nullable UUID known;
+    private final DiskCalls calls;
     // guarded by this
     private DiskPhase phase = DiskPhase.OPENING;
     private @Nullable LocalDisk disk;
@@ -31,10 +38,12 @@ public final class ConfiguredDisk {
      * @param data its data file, by which the administrator knows it
      * @param known the identity of the disk that was there at an earlier start; null if there was
      *     none
+     * @param calls accounts for the calls to it
      */
-    public ConfiguredDisk(Path data, @Nullable UUID known) {
+    public ConfiguredDisk(Path data, @Nullable UUID known, DiskCalls calls) {
         this.data = data;
         this.known = known;
+        this.calls = calls;
     }
 
     public Path data() {
@@ -44,6 +53,11 @@ public final class ConfiguredDisk {
     /** The identity of the disk that was there at an earlier start. */
     public @Nullable UUID known() {
         return known;
+    }
+
+    /** The account of the calls to it. */
+    public DiskCalls calls() {
+        return calls;
     }
 
     public synchronized DiskPhase phase() {
@@ -106,6 +120,14 @@ public final class ConfiguredDisk {
         }
     }
 
+    private CallTotal total(Part part, Kind kind) {
+        OperationTimer timer = calls.timer(part, kind);
+        return CallTotal.newBuilder()
+                .setCalls(timer.count())
+                .setMicros(TimeUnit.NANOSECONDS.toMicros(timer.totalNanos()))
+                .build();
+    }
+
     /** What the metadata service is told with each heartbeat. */
     public synchronized DiskStatus status() {
         LocalDisk opened = disk;
@@ -113,7 +135,10 @@ public final class ConfiguredDisk {
                 opened != null
                         ? opened.status()
                         : DiskStatus.newBuilder().setDisk(id).setCapacityBytes(capacityBytes);
-        status.setData(data.toString());
+        status.setData(data.toString())
+                .setReads(total(Part.DATA, Kind.READ))
+                .setSyncs(total(Part.DATA, Kind.SYNC))
+                .setLogSyncs(total(Part.WAL, Kind.SYNC));
         if (phase == DiskPhase.OUT) {
             status.setCondition(DiskCondition.DISK_OUT)
                     .setReleased(opened == null || opened.isReleased())

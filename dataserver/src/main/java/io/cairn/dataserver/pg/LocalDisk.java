@@ -10,6 +10,12 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.store.DiskStore;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A disk that this process opened: its store, the id that the MDS gave it, and how much it slows
@@ -17,17 +23,22 @@ import io.cairn.dataserver.store.DiskStore;
  * store is closed with the server only. Any thread.
  */
 public final class LocalDisk implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalDisk.class);
+
     /** Below this fill ratio of the log no write is delayed. */
     private static final double SLOW_ABOVE = 0.6;
 
     private static final long MAX_DELAY_NANOS = 250_000_000L;
 
+    private static final Duration CLOSE_OUT = Duration.ofSeconds(2);
+
     private final DiskStore store;
     private final FatalHandler failed;
     private final BlockingCalls calls = new BlockingCalls();
-    private final FoundDamage damage = new FoundDamage();
+    private final FoundDamage damage;
     private volatile int id;
     private volatile long delayNanos;
+    private volatile long waitedNanos;
     private volatile boolean out;
     private volatile boolean released;
 
@@ -37,6 +48,7 @@ public final class LocalDisk implements AutoCloseable {
     public LocalDisk(DiskStore store, FatalHandler failed) {
         this.store = store;
         this.failed = failed;
+        this.damage = new FoundDamage(store, this::later);
     }
 
     /** Identity of the disk, 16 bytes. */
@@ -53,16 +65,49 @@ public final class LocalDisk implements AutoCloseable {
         return calls;
     }
 
-    /** What was found damaged on it while it served. */
+    /** Runs what waits for the disk. */
+    private void later(Runnable task) {
+        calls.call(
+                Executors.callable(task),
+                _ -> {},
+                failure -> LOG.warn("Disk {} does not take what it is to remember", id, failure));
+    }
+
+    /** What was found damaged on it. */
     public FoundDamage damage() {
         return damage;
     }
 
-    /** Closes the store. */
+    /** Closes the store; one that is out may hang, and is left so after a while. */
     @Override
     public void close() {
+        Thread closing =
+                Thread.ofPlatform().daemon().name("cairn-disk-close").start(this::closeNow);
+        try {
+            if (!out) {
+                closing.join();
+            } else if (!closing.join(CLOSE_OUT)) {
+                LOG.warn("Disk {}, which is out of service, does not let itself be closed", id);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void closeNow() {
         calls.close();
         store.close();
+    }
+
+    /**
+     * A call to it does not come back: it is out from now on, whatever comes of the call. Never
+     * waits for the disk.
+     *
+     * @param why for the administrator
+     */
+    public void hangs(String why) {
+        store.giveUp(why);
+        failed.fatal("it hangs", new IOException(why));
     }
 
     /** Given by the MDS at registration; 0 before. */
@@ -104,6 +149,11 @@ public final class LocalDisk implements AutoCloseable {
         return new DiskOutException("disk " + id + " is out of service", cause);
     }
 
+    /** The oldest call to it that has not come back has waited for so long; 0 if there is none. */
+    public void waited(long nanos) {
+        waitedNanos = nanos;
+    }
+
     /** Its space and what to warn of. */
     DiskStatus.Builder status() {
         DiskStore.DiskUsage usage = store.usage();
@@ -114,7 +164,8 @@ public final class LocalDisk implements AutoCloseable {
                         .setUsedBytes(usage.usedBytes())
                         .setFreeBytes(usage.freeBytes())
                         .setWalUsedBytes(usage.walUsedBytes())
-                        .setWalCapacityBytes(usage.walCapacityBytes());
+                        .setWalCapacityBytes(usage.walCapacityBytes())
+                        .setOldestCallMillis(TimeUnit.NANOSECONDS.toMillis(waitedNanos));
         int waiting = store.waitingForRepair();
         if (waiting > 0) {
             status.addWarnings(

@@ -3,6 +3,7 @@ package io.cairn.dataserver.pg;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
@@ -209,13 +210,20 @@ public final class PgLoop {
         return true;
     }
 
-    /** Replicas that are not in sync learn. */
+    /** Replicas that are not in sync learn; slow disks only where the others are too few. */
     private PgMembers membersOf(PlacementGroup group) {
         Pool pool = map.pool(PgHash.poolOf(group.getPg()));
-        return new PgMembers(
-                group.getInSyncList(),
-                ClusterMap.learnersOf(group),
-                pool == null ? 1 : pool.getMinSize());
+        int minSize = pool == null ? 1 : pool.getMinSize();
+        List<Integer> learners = new ArrayList<>(ClusterMap.learnersOf(group));
+        if (group.getInSyncCount() >= minSize) {
+            learners.removeIf(this::isSlow);
+        }
+        return new PgMembers(group.getInSyncList(), learners, minSize);
+    }
+
+    private boolean isSlow(int diskId) {
+        Disk disk = map.disk(diskId);
+        return disk != null && disk.getSlow();
     }
 
     /** The in-sync members, the primary first. */

@@ -74,12 +74,20 @@ public final class PgSlot implements PgOutputs {
 
     @Override
     public void append(PgLogEntry entry) {
-        disk.store().append(entry, appended(entry));
+        try {
+            disk.store().append(entry, appended(entry));
+        } catch (IndexDamagedException e) {
+            throw disk.unusable(e);
+        }
     }
 
     @Override
     public boolean appendIfRoom(PgLogEntry entry) {
-        return disk.store().appendIfRoom(entry, appended(entry));
+        try {
+            return disk.store().appendIfRoom(entry, appended(entry));
+        } catch (IndexDamagedException e) {
+            throw disk.unusable(e);
+        }
     }
 
     private Runnable appended(PgLogEntry entry) {

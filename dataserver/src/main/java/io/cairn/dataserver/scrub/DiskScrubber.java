@@ -69,6 +69,7 @@ final class DiskScrubber implements AutoCloseable {
 
     private volatile Ages ages = Ages.NONE;
     private volatile List<ScrubDifference> differences = List.of();
+    private volatile List<String> earlierTexts = List.of();
     private volatile @Nullable Boolean running;
 
     private record Wanted(int pg, boolean deep, @Nullable ScrubRun run) {}
@@ -79,9 +80,9 @@ final class DiskScrubber implements AutoCloseable {
      * @param lightMillis from when the age of the oldest light scrub counts, {@code deepMillis}
      *     that of the oldest deep one; MAX_VALUE if there is no group
      * @param neverDeep groups that were never scrubbed deeply
-     * @param unknown differences found before this server started, which nobody remembers
+     * @param earlier differences found before this server started, or by another primary
      */
-    record Ages(int groups, long lightMillis, long deepMillis, int neverDeep, int unknown) {
+    record Ages(int groups, long lightMillis, long deepMillis, int neverDeep, int earlier) {
         static final Ages NONE = new Ages(0, Long.MAX_VALUE, Long.MAX_VALUE, 0, 0);
     }
 
@@ -131,6 +132,11 @@ final class DiskScrubber implements AutoCloseable {
     /** What the last scrub of each group found. */
     List<ScrubDifference> differences() {
         return differences;
+    }
+
+    /** What was found before this server started, as far as its disk remembers. */
+    List<String> earlierTexts() {
+        return earlierTexts;
     }
 
     /** Whether the scrub that is running is a deep one; null if none is. */
@@ -217,6 +223,7 @@ final class DiskScrubber implements AutoCloseable {
         long now = System.currentTimeMillis();
         found.keySet().retainAll(pgs);
         Ages seen = Ages.NONE;
+        List<String> texts = new ArrayList<>();
         Wanted next = null;
         long nextDue = Long.MAX_VALUE;
         for (int pg : pgs) {
@@ -228,7 +235,10 @@ final class DiskScrubber implements AutoCloseable {
                             Math.min(seen.lightMillis, stamps.ageFromMillis(false)),
                             Math.min(seen.deepMillis, stamps.ageFromMillis(true)),
                             seen.neverDeep + (stamps.deepMillis() == 0 ? 1 : 0),
-                            seen.unknown + (forgotten ? stamps.differences() : 0));
+                            seen.earlier + (forgotten ? stamps.differences() : 0));
+            if (forgotten) {
+                texts.addAll(disk.store().findings(pg));
+            }
             boolean deep = forgotten || schedule.isDue(pg, stamps, true, now);
             boolean early = forgotten || again.contains(pg);
             long due = early ? 0 : schedule.dueMillis(pg, stamps, deep);
@@ -239,6 +249,7 @@ final class DiskScrubber implements AutoCloseable {
             }
         }
         ages = seen;
+        earlierTexts = List.copyOf(texts);
         publish();
         return held.getAsBoolean() ? null : next;
     }
@@ -303,10 +314,16 @@ final class DiskScrubber implements AutoCloseable {
         for (ScrubDifference difference : tally.counts().differences()) {
             LOG.error("Scrub: {}", difference.text());
         }
-        ScrubStamps stamps = stamps(w.pg, beganMillis).scrubbed(w.deep, beganMillis, now.size());
+        ScrubStamps before = stamps(w.pg, beganMillis);
+        boolean knowsAll = w.deep || before.differences() == 0 || found.containsKey(w.pg);
+        int differences = knowsAll ? now.size() : Math.max(before.differences(), now.size());
+        ScrubStamps stamps = before.scrubbed(w.deep, beganMillis, differences);
         disk.store().noteScrub(w.pg, stamps);
+        if (knowsAll) { // else what an earlier process found is kept until a deep scrub
+            disk.store().noteFindings(w.pg, now.stream().map(ScrubDifference::text).toList());
+            found.put(w.pg, now);
+        }
         group.scrubbed(stamps);
-        found.put(w.pg, now);
         notBeforeNanos.remove(w.pg);
         meters.scrubbed(w.deep, tally.counts().bytes(), tally.counts().differences().size());
         mend(w.pg, now, group);

@@ -3,9 +3,9 @@ package io.cairn.dataserver.scrub;
 import io.cairn.common.proto.ScrubProgressReply;
 import io.cairn.common.proto.ScrubReply;
 import io.cairn.common.proto.ScrubReport;
+import io.cairn.dataserver.chunk.BadBlock;
 import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.ground.ScrubConfig;
-import io.cairn.dataserver.pg.BadBlock;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import java.util.ArrayList;
@@ -160,8 +160,9 @@ public final class Scrubs implements AutoCloseable {
                             report.getRunningDeep() + (Boolean.TRUE.equals(running) ? 1 : 0))
                     .setDifferences(
                             report.getDifferences()
-                                    + ages.unknown()
+                                    + ages.earlier()
                                     + scrubber.differences().size());
+            differences.addAll(scrubber.earlierTexts());
             scrubber.differences().stream()
                     .limit(MAX_TEXTS)
                     .forEach(d -> differences.add(d.text()));

@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.IndexDamagedException;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DeviceFiles;
+import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskFormatter;
 import io.cairn.dataserver.disk.DiskOpenException;
@@ -50,7 +51,12 @@ public final class DiskCheck {
                                         DiskOpenException.KEEP_AS_IT_IS));
             }
             try (ChunkIndex index =
-                    ChunkIndex.open(config.index(), superblock.disk(), databases, (w, e) -> {})) {
+                    ChunkIndex.open(
+                            config.index(),
+                            superblock.disk(),
+                            databases,
+                            DiskCalls.unwatched(),
+                            (w, e) -> {})) {
                 Report report = check(superblock, index);
                 if (forget && !report.differences().isEmpty()) {
                     index.forgetSummary();

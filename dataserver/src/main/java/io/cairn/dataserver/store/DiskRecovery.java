@@ -94,7 +94,7 @@ final class DiskRecovery {
     }
 
     private ChunkIndex openIndex(UUID disk, FatalHandler failed) throws IOException {
-        return ChunkIndex.open(config.index(), disk, runtime.databases(), failed);
+        return ChunkIndex.open(config.index(), disk, runtime.databases(), runtime.calls(), failed);
     }
 
     /** The parts of a new disk besides its superblocks. */

@@ -156,6 +156,12 @@ public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
         return List.of();
     }
 
+    /**
+     * The disk hangs: nothing more is begun on it, and nothing that it does from now on makes an
+     * operation durable. Never waits.
+     */
+    default void giveUp(String why) {}
+
     /** Told the admissible bytes whenever admission may resume after a shortage. */
     void onSpace(LongConsumer listener);
 

@@ -5,6 +5,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rocks.RocksDatabase;
+import io.cairn.dataserver.chunk.BadBlock;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.IndexContent;
@@ -420,6 +421,36 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
+    public List<String> findings(int pg) {
+        return index.findings(pg);
+    }
+
+    @Override
+    public void noteFindings(int pg, List<String> texts) {
+        try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+            update.putFindings(pg, texts);
+            index.apply(update);
+        }
+    }
+
+    @Override
+    public Map<BadBlock, String> quarantined() {
+        return index.quarantined();
+    }
+
+    @Override
+    public void noteQuarantine(BadBlock block, @Nullable String why) {
+        try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+            if (why == null) {
+                update.removeQuarantined(block);
+            } else {
+                update.putQuarantined(block, why);
+            }
+            index.apply(update);
+        }
+    }
+
+    @Override
     public int waitingReads() {
         return readers.getQueue().size();
     }
@@ -431,7 +462,7 @@ public final class LocalDiskStore implements DiskStore {
             return 0;
         }
         long logged = store.truncateSequence(inode, chunk);
-        return Math.max(logged, index.truncateSequence(pg, inode, chunk));
+        return Math.max(logged, index.truncateSequencePromptly(pg, inode, chunk));
     }
 
     @Override
@@ -522,6 +553,12 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public List<Integer> pgs() {
         return pgs.keySet().stream().sorted().toList();
+    }
+
+    @Override
+    public void giveUp(String why) {
+        wal.giveUp();
+        data.fence(why);
     }
 
     @Override

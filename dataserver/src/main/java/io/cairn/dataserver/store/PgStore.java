@@ -95,7 +95,8 @@ final class PgStore {
         this.index = index;
         this.held = new HeldOps(space);
         this.overlay =
-                new PgOverlay((inode, chunk) -> index.truncateSequence(state.pg(), inode, chunk));
+                new PgOverlay(
+                        (inode, chunk) -> index.truncateSequencePromptly(state.pg(), inode, chunk));
         this.learner = new LearnerState(state);
         this.content = new PgContent(this, index);
         this.epochStarts = new ArrayList<>(state.epochStarts());
@@ -467,7 +468,7 @@ final class PgStore {
 
     /** The last operation that changed the chunk, by overlay or index. */
     synchronized ChunkVersion version(long inode, int chunk) {
-        return version(overlay.find(inode, chunk), index.head(pg, inode, chunk));
+        return version(overlay.find(inode, chunk), index.headPromptly(pg, inode, chunk));
     }
 
     private static ChunkVersion version(@Nullable ChunkOverlay o, @Nullable ChunkHead head) {
@@ -480,7 +481,7 @@ final class PgStore {
      */
     synchronized RepairOutcome repair(Wal wal, BlockRepair r, Runnable durable) {
         ChunkOverlay logged = overlay.find(r.inode(), r.chunk());
-        Stored stored = index.read(pg, r.inode(), r.chunk(), r.block(), r.block());
+        Stored stored = index.readPromptly(pg, r.inode(), r.chunk(), r.block(), r.block());
         if (!version(logged, stored.head()).equals(r.version())) {
             return RepairOutcome.CHANGED;
         }
@@ -514,7 +515,7 @@ final class PgStore {
         return op.cuts().isEmpty()
                 && PresentBlocks.has(
                         overlay.view(op.inode(), op.chunk(), from, to),
-                        index.read(pg, op.inode(), op.chunk(), first, last),
+                        index.readPromptly(pg, op.inode(), op.chunk(), first, last),
                         first,
                         last);
     }

@@ -1,7 +1,10 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.dataserver.chunk.BadBlock;
 import io.cairn.dataserver.chunk.ScrubStamps;
 import io.cairn.dataserver.store.ContentHead.Key;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** What a disk does for scrubs of the PGs that it has replicas of. */
@@ -26,6 +29,27 @@ public interface ScrubStore {
 
     /** Notes when the PG was scrubbed: durable with the next flush of the index. */
     default void noteScrub(int pg, ScrubStamps stamps) {}
+
+    /** What the last scrub of the PG found, for the administrator, as far as it was noted. */
+    default List<String> findings(int pg) {
+        return List.of();
+    }
+
+    /** Notes what a scrub found: durable with the next flush of the index. */
+    default void noteFindings(int pg, List<String> texts) {}
+
+    /** The blocks in quarantine, as far as they were noted, and why each is. */
+    default Map<BadBlock, String> quarantined() {
+        return Map.of();
+    }
+
+    /**
+     * Notes that a block is in quarantine, or is no more: durable with the next flush of the index.
+     * May wait for the index.
+     *
+     * @param why it is; null if it is not
+     */
+    default void noteQuarantine(BadBlock block, @Nullable String why) {}
 
     /** Reads that wait for a thread of the disk, by which a scrub sees that it is in the way. */
     default int waitingReads() {

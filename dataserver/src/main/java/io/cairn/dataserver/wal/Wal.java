@@ -254,6 +254,11 @@ public final class Wal implements AutoCloseable {
         return sync.syncs();
     }
 
+    /** The device hangs: nothing becomes durable from now on, nor is anything more written. */
+    public void giveUp() {
+        failure.end();
+    }
+
     /** Whether the device failed: nothing more becomes durable. */
     public boolean failed() {
         return failure.failed();

@@ -17,9 +17,14 @@ final class WalFailure {
     }
 
     void fail(Throwable cause) {
+        end();
+        fatal.fatal("write-ahead log of disk " + segments.disk() + " failed", cause);
+    }
+
+    /** The process knows. */
+    void end() {
         failed = true;
         segments.stop();
-        fatal.fatal("write-ahead log of disk " + segments.disk() + " failed", cause);
     }
 
     boolean failed() {

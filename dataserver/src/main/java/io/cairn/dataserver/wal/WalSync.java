@@ -47,7 +47,7 @@ final class WalSync {
         this.failure = failure;
         this.syncedLsn = lastLsn;
         this.markedLsn = lastLsn;
-        this.thread = Thread.ofPlatform().name(name + "-wal").unstarted(this::run);
+        this.thread = Thread.ofPlatform().name(name + "-wal").daemon().unstarted(this::run);
     }
 
     void start() {
@@ -152,6 +152,9 @@ final class WalSync {
         }
         if (unsynced != null) {
             force(unsynced);
+        }
+        if (failure.failed()) {
+            return false; // given up meanwhile: nobody counts on it any more
         }
         markedLsn = syncedLsn;
         long freed = 0;

@@ -9,6 +9,7 @@ import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.chunk.SummaryFormat.Summary;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.UUID;
@@ -64,6 +65,37 @@ class ChunkFormatsTest {
         assertHex(bytes, "01000000000000000200000000000000030000000000000004000000" + "84eeeb13");
         assertThat(ScrubStampsFormat.decode(bytes)).isEqualTo(stamps);
         assertRefused(bytes, ScrubStampsFormat::decode);
+    }
+
+    @Test
+    void quarantine() {
+        byte[] bytes = QuarantineFormat.encode("no\u00fc");
+        assertHex(bytes, "04000000" + "6e6fc3bc" + "03025246");
+        assertThat(QuarantineFormat.decode(bytes)).isEqualTo("no\u00fc");
+        assertRefused(bytes, QuarantineFormat::decode);
+        byte[] longest = QuarantineFormat.encode("x".repeat(5000));
+        assertThat(QuarantineFormat.decode(longest)).isEqualTo("x".repeat(1024));
+    }
+
+    @Test
+    void quarantinedBlock() {
+        BadBlock block = new BadBlock(0x10002, 0x1122334455667788L, 3, 4);
+        byte[] key = ChunkKeys.quarantined(block);
+        assertThat(HexFormat.of().formatHex(key))
+                .isEqualTo("51" + "00010002" + "1122334455667788" + "00000003" + "00000004");
+        assertThat(ChunkKeys.badBlock(key)).isEqualTo(block);
+    }
+
+    @Test
+    void findings() {
+        byte[] bytes = FindingsFormat.encode(List.of("ab", "", "c"));
+        assertHex(
+                bytes,
+                "03000000" + "02000000" + "6162" + "00000000" + "01000000" + "63" + "1bd99e11");
+        assertThat(FindingsFormat.decode(bytes)).containsExactly("ab", "", "c");
+        assertRefused(bytes, FindingsFormat::decode);
+        byte[] most = FindingsFormat.encode(Collections.nCopies(20, "x"));
+        assertThat(FindingsFormat.decode(most)).hasSize(16);
     }
 
     @Test

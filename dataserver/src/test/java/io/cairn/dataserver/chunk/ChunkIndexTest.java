@@ -8,6 +8,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.rocks.DeletedRows;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemory;
+import io.cairn.dataserver.disk.DiskCalls;
 import java.nio.file.Path;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -82,6 +83,7 @@ class ChunkIndexTest {
                 dir.resolve("index"),
                 DISK,
                 new IndexDatabases(RocksConfig.defaults(), memory, Meters.unpublished()),
+                DiskCalls.unwatched(),
                 (problem, e) -> {});
     }
 

@@ -53,6 +53,7 @@ public final class DataServers {
     private final IntSupplier featureLevel;
     private final Supplier<Held> held;
     private final ServerLeases servers;
+    private final SlowDisks slow;
     private final InSyncChanges inSync;
     private final PlacementRequests placementRequests;
     private final PoolRequests poolRequests;
@@ -63,6 +64,7 @@ public final class DataServers {
     /**
      * @param lease of a data server that registers
      * @param absence when what a disk has is placed elsewhere
+     * @param slowAfter how long a disk is worse than others before it leaves in-sync sets
      * @param held what an administrator holds back
      * @param featureLevel of the group: by it, the map has what all members know
      * @param state knows who names a pool
@@ -75,6 +77,7 @@ public final class DataServers {
             NanoClock clock,
             Duration lease,
             Placement.Times absence,
+            Duration slowAfter,
             Supplier<Held> held,
             IntSupplier featureLevel,
             ControlReader state) {
@@ -90,7 +93,11 @@ public final class DataServers {
         InSyncSets sets = new InSyncSets(servers, () -> held.get().noDown());
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
-        this.inSync = new InSyncChanges(sets, placement, isPlacing, map, changes, clock);
+        BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
+        this.slow = new SlowDisks(slowAfter);
+        this.inSync =
+                new InSyncChanges(
+                        sets, slow, servers, isMarking, placement, isPlacing, map, changes, clock);
         AdminChanges administration = new AdminChanges(leadership, changes, featureLevel);
         this.placementRequests =
                 new PlacementRequests(administration, map, servers, sets, placement, held, clock);
@@ -348,6 +355,11 @@ public final class DataServers {
     /** What administrators ask of pools. */
     public PoolRequests poolRequests() {
         return poolRequests;
+    }
+
+    /** Why disks are slow, or about to be called so, by their ids. Any thread. */
+    public Map<Integer, String> slowDisks() {
+        return slow.texts();
     }
 
     /** What is still to be copied. Any thread. */

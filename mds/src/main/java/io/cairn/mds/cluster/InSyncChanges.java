@@ -27,7 +27,10 @@ final class InSyncChanges {
     private static final long COUNT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final InSyncSets sets;
+    private final SlowDisks slow;
+    private final ServerLeases servers;
     private final Placement placement;
+    private final BooleanSupplier isMarking;
     private final BooleanSupplier isPlacing;
     private final CurrentMap map;
     private final MapChanges changes;
@@ -48,16 +51,24 @@ final class InSyncChanges {
     }
 
     /**
+     * @param servers have told of their disks
+     * @param isMarking whether all members know maps that say which disks are slow
      * @param isPlacing whether all members know maps in which groups move
      */
     InSyncChanges(
             InSyncSets sets,
+            SlowDisks slow,
+            ServerLeases servers,
+            BooleanSupplier isMarking,
             Placement placement,
             BooleanSupplier isPlacing,
             CurrentMap map,
             MapChanges changes,
             NanoClock clock) {
         this.sets = sets;
+        this.slow = slow;
+        this.servers = servers;
+        this.isMarking = isMarking;
         this.placement = placement;
         this.isPlacing = isPlacing;
         this.map = map;
@@ -72,6 +83,7 @@ final class InSyncChanges {
      */
     void begin(long fromNanos) {
         sets.begin(fromNanos);
+        slow.begin(map.get(), fromNanos);
         placement.begin();
         progress.begin();
         countedNanos = fromNanos - COUNT_NANOS;
@@ -97,7 +109,9 @@ final class InSyncChanges {
         if (atTick != null) {
             return;
         }
-        if (sets.isLeaving(present, now)) {
+        if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
+            atTick(slow::changed);
+        } else if (sets.isLeaving(present, now)) {
             atTick(base -> sets.leaving(base, clock.nanos()));
         } else if (sets.isSettling(present, now)) {
             atTick(base -> sets.settling(base, clock.nanos()));

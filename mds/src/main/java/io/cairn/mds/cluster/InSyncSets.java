@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
  *       nothing to it, as where the two are cut off from each other or a disk hangs. Where too few
  *       would stay so, and there would be enough without the primary, it is rather the primary that
  *       is cut off: another member becomes the primary.
+ *   <li>A disk that is slow ({@link SlowDisks}) leaves, one of a group at a time, where {@code
+ *       min_size} others surely serve. As primary it first becomes a backup, and leaves once its
+ *       server has confirmed that.
  *   <li>A disk that its server reports as released, or does not report among its disks, leaves at
  *       once, as primary too: nothing on it is served or acknowledged any more.
  *   <li>A server that was started anew leaves the sets in which another member's process went on,
@@ -87,7 +90,8 @@ public final class InSyncSets {
     /**
      * All that decides who leaves, while no restart is open.
      *
-     * @param unsure servers that are up and do not surely serve, with the epoch they have confirmed
+     * @param unsure servers that are up and do not surely serve, or have a slow disk, with the
+     *     epoch they have confirmed
      */
     private record Situation(
             long mapEpoch, Map<Integer, Long> unsure, Set<Integer> released, boolean noDown) {}
@@ -174,9 +178,12 @@ public final class InSyncSets {
     }
 
     private Situation situation(ClusterMap map, long nowNanos) {
+        Set<Integer> withSlow = new HashSet<>();
+        map.disks().stream().filter(Disk::getSlow).forEach(d -> withSlow.add(d.getServer()));
         Map<Integer, Long> unsure = new HashMap<>();
         for (Server server : map.servers()) {
-            if (server.getUp() && !serves(server, nowNanos)) {
+            if (server.getUp()
+                    && (withSlow.contains(server.getId()) || !serves(server, nowNanos))) {
                 unsure.put(server.getId(), confirmedEpoch(server));
             }
         }
@@ -212,6 +219,9 @@ public final class InSyncSets {
                 stay.add(primary);
                 leave.put(primary, " (no primary any more: nobody answers it)");
             }
+            if (leave.isEmpty()) {
+                slow(base, group, stay, leave, nowNanos);
+            }
             if (!leave.isEmpty()) {
                 update.addPgs(inSync(group, stay, base));
                 leave.forEach((disk, why) -> left.merge(name(base, disk) + why, 1, Integer::sum));
@@ -241,6 +251,44 @@ public final class InSyncSets {
             }
         }
         return silent;
+    }
+
+    /**
+     * @param stay in which order; what is slow is moved to its end, or taken out
+     * @param leave gets what is, and why
+     */
+    private void slow(
+            ClusterMap base,
+            PlacementGroup group,
+            List<Integer> stay,
+            Map<Integer, String> leave,
+            long nowNanos) {
+        if (noDown.getAsBoolean() || stay.stream().noneMatch(d -> isSlow(base, d))) {
+            return;
+        }
+        List<Integer> well =
+                stay.stream()
+                        .filter(d -> !isSlow(base, d) && isSure(base, group, d, nowNanos))
+                        .toList();
+        int primary = stay.getFirst();
+        if (isSlow(base, primary) && !well.isEmpty()) {
+            stay.remove(well.getFirst());
+            stay.addFirst(well.getFirst());
+            leave.put(primary, " (no primary any more: it is slow)");
+        } else if (well.size() >= minSize(base, group)) {
+            stay.stream()
+                    .filter(d -> isSlow(base, d) && isConfirmed(base, group, d))
+                    .findFirst()
+                    .ifPresent(d -> {
+                        stay.remove(d);
+                        leave.put(d, " (slow)");
+                    });
+        }
+    }
+
+    static boolean isSlow(ClusterMap map, int disk) {
+        @Nullable Disk known = map.disk(disk);
+        return known != null && known.getSlow();
     }
 
     private static int minSize(ClusterMap base, PlacementGroup group) {
@@ -385,7 +433,9 @@ public final class InSyncSets {
             List<Integer> members = new ArrayList<>(group.getInSyncList());
             for (int disk : of.getValue()) {
                 restarts.remove(new Member(group.getPg(), disk)); // it has left since
-                boolean serves = serves(base, disk, nowNanos);
+                boolean serves =
+                        serves(base, disk, nowNanos)
+                                && !(isSlow(base, disk) && members.size() >= minSize(base, group));
                 if (serves) {
                     members.add(disk);
                 }
@@ -419,6 +469,7 @@ public final class InSyncSets {
         for (PlacementGroup group : base.pgs()) {
             if (update.getPgsCount() >= MOVES
                     || !isAstray(group)
+                    || isSlow(base, group.getReplicas(0))
                     || !group.getReplicasList().stream().allMatch(d -> serves(base, d, nowNanos))) {
                 continue;
             }

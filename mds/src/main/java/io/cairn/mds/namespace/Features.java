@@ -37,8 +37,8 @@ public final class Features {
 
     /**
      * From this level on disks have weights and device classes, what the map has can be removed
-     * from it, there may be several pools, scrubs can be held back, and one entry evicts many
-     * sessions.
+     * from it, there may be several pools, scrubs can be held back, one entry evicts many sessions,
+     * and disks can be slow.
      */
     public static final int ELASTIC = 5;
 
@@ -63,6 +63,7 @@ public final class Features {
                     Map.entry("cairn.Disk.weight_permille", ELASTIC),
                     Map.entry("cairn.Disk.removed", ELASTIC),
                     Map.entry("cairn.Disk.device_class", ELASTIC),
+                    Map.entry("cairn.Disk.slow", ELASTIC),
                     Map.entry("cairn.Pool.replica_classes", ELASTIC),
                     Map.entry("cairn.Pool.removed", ELASTIC),
                     Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC));

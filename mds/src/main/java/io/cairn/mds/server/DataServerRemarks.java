@@ -32,12 +32,16 @@ final class DataServerRemarks {
         return "data server %d (%s)".formatted(id, server == null ? "?" : server.getAddress());
     }
 
-    static List<String> warnings(ClusterMap map, Map<Integer, Known> heard) {
+    /**
+     * @param slow why disks are slow, by their ids
+     */
+    static List<String> warnings(
+            ClusterMap map, Map<Integer, Known> heard, Map<Integer, String> slow) {
         List<String> warnings = new ArrayList<>();
         heard.forEach((id, known) -> {
             @Nullable Server server = map.server(id);
             String name = name(id, server);
-            warnings.addAll(ofDisks(map, id, name, known.report().disks()));
+            warnings.addAll(ofDisks(map, id, name, known.report().disks(), slow));
             @Nullable PgReport pgs = known.report().pgs();
             if (pgs != null && server != null && server.getUp()) {
                 warnings.addAll(ofPgs(name, pgs));
@@ -60,7 +64,11 @@ final class DataServerRemarks {
     // ---- disks --------------------------------------------------------------
 
     private static List<String> ofDisks(
-            ClusterMap map, int id, String name, List<DiskStatus> disks) {
+            ClusterMap map,
+            int id,
+            String name,
+            List<DiskStatus> disks,
+            Map<Integer, String> slow) {
         List<String> warnings = new ArrayList<>();
         Set<Integer> reported = new HashSet<>();
         DiskLoads loads = DiskLoads.of(map.pgs());
@@ -71,6 +79,11 @@ final class DataServerRemarks {
                 warnings.add(
                         "%s is out of service: %s; %s"
                                 .formatted(where, disk.getCause(), disk.getNextStep()));
+            } else if (slow.containsKey(disk.getDisk())) {
+                warnings.add(
+                        "%s is slow: %s; %s"
+                                .formatted(
+                                        where, slow.get(disk.getDisk()), nextStep(disk.getDisk())));
             }
             disk.getWarningsList().forEach(w -> warnings.add(where + ": " + w));
         }
@@ -86,6 +99,12 @@ final class DataServerRemarks {
             }
         }
         return warnings;
+    }
+
+    /** What the administrator does about a slow disk. */
+    static String nextStep(int disk) {
+        return "check the device (kernel log, SMART); if it stays so, cairn disk drain %d and replace it"
+                .formatted(disk);
     }
 
     private static String name(DiskStatus disk) {

@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.InSyncCounts;
+import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PgReport;
@@ -56,6 +57,10 @@ final class InSyncRemarks {
                 steps.add(
                         "disk %d of data server %d is out of service"
                                 .formatted(disk, server.getId()));
+            } else if (isSlow(map, disk)) {
+                steps.add(
+                        "disk %d of data server %d is slow, and is brought up to date when it has rested"
+                                .formatted(disk, server.getId()));
             }
         }
         List<String> all = new ArrayList<>(steps);
@@ -69,6 +74,11 @@ final class InSyncRemarks {
                     "all their servers are up and about to bring them up to date; if this stays so for minutes, see the logs of the data servers");
         }
         return all;
+    }
+
+    private static boolean isSlow(ClusterMap map, int disk) {
+        @Nullable Disk known = map.disk(disk);
+        return known != null && known.getSlow();
     }
 
     /** The disks that have replicas which are not in sync. */

@@ -111,6 +111,7 @@ final class LeaderDuties implements Leadership.Duties {
                         new Placement.Times(
                                 config.dataServers().downOutInterval(),
                                 config.dataServers().failedOutInterval()),
+                        config.dataServers().slowDiskInterval(),
                         this::held,
                         () -> Features.level(state.settings()),
                         state);

@@ -203,6 +203,16 @@ public record MdsConfig(
                     Duration failedOutInterval,
             @Key(
                             value =
+                                    "A disk whose reads or syncs take eight times as long as those of the other disks of"
+                                            + " its device class, and more than 50 ms, leaves in-sync sets that can do without"
+                                            + " it after so long; the status tells of it after half of that. It joins again"
+                                            + " after five times as long.",
+                            defaultValue = "1min",
+                            min = "1s",
+                            max = "1d")
+                    Duration slowDiskInterval,
+            @Key(
+                            value =
                                     "The first PG table is made when this many disks have registered; at least the pool's"
                                             + " size are needed.",
                             defaultValue = "3",

@@ -203,14 +203,14 @@ final class Status {
         return reply.addAllWarnings(warnings(present)).addAllNotes(notes()).build();
     }
 
-    private static ServerStatus server(Server server, ServerLeases.Known known, long now) {
+    private ServerStatus server(Server server, ServerLeases.Known known, long now) {
         ServerStatus.Builder status =
                 ServerStatus.newBuilder()
                         .setServer(server.getId())
                         .setSinceHeartbeatMillis(
                                 TimeUnit.NANOSECONDS.toMillis(
                                         Math.max(0, now - known.answeredNanos())))
-                        .addAllDisks(known.report().disks())
+                        .addAllDisks(known.report().disks().stream().map(this::disk).toList())
                         .setRelease(known.report().release());
         @Nullable PgReport pgs = known.report().pgs();
         @Nullable ScrubReport scrub = known.report().scrub();
@@ -223,6 +223,17 @@ final class Status {
             }
         }
         return status.build();
+    }
+
+    /** With why it is slow, if it is. */
+    private DiskStatus disk(DiskStatus reported) {
+        @Nullable String slow = dataServers.slowDisks().get(reported.getDisk());
+        return slow == null || reported.getCondition() == DiskCondition.DISK_OUT
+                ? reported
+                : reported.toBuilder()
+                        .setCause(slow)
+                        .setNextStep(DataServerRemarks.nextStep(reported.getDisk()))
+                        .build();
     }
 
     private List<String> notes() {
@@ -274,7 +285,8 @@ final class Status {
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
         warnings.addAll(PlacementRemarks.warnings(held.get()));
         warnings.addAll(InSyncRemarks.warnings(present, dataServers.all()));
-        warnings.addAll(DataServerRemarks.warnings(present, dataServers.all()));
+        warnings.addAll(
+                DataServerRemarks.warnings(present, dataServers.all(), dataServers.slowDisks()));
         warnings.addAll(ScrubRemarks.warnings(present, dataServers.all(), held.get().noScrub()));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {

@@ -483,6 +483,67 @@ class InSyncSetsTest {
         state.getPoolsBuilder(0).setMinSize(size);
     }
 
+    // ---- slow disks ---------------------------------------------------------
+
+    private void slow(int disk, boolean is) {
+        state.setEpoch(state.getEpoch() + 1).getDisksBuilder(disk / 10 - 1).setSlow(is);
+        heard(1, 2, 3, 4);
+    }
+
+    @Test
+    void aSlowBackupLeavesWhereOthersAreEnough() {
+        minSize(2);
+        slow(30, true);
+        assertThat(stay()).containsExactly(10, 20);
+        inSync(0, 10, 30);
+        heard(1, 2, 3, 4);
+        assertThat(stay()).as("the other alone would be too few").isEqualTo(nobodyLeaves());
+    }
+
+    /** Else it could serve reads while others commit without it. */
+    @Test
+    void aSlowPrimaryLeavesOnceItKnowsThatItIsNone() {
+        minSize(2);
+        slow(10, true);
+        assertThat(stay()).containsExactly(20, 10, 30);
+        inSync(0, 20, 10, 30);
+        assertThat(stay()).isEqualTo(nobodyLeaves());
+        assertThat(moved()).as("does not move back").isEmpty();
+        heard(1);
+        assertThat(stay()).as("of the same map").containsExactly(20, 30);
+    }
+
+    @Test
+    void oneSlowDiskOfAGroupLeavesAtATime() {
+        slow(20, true);
+        slow(30, true);
+        assertThat(stay()).containsExactly(10, 30);
+    }
+
+    @Test
+    void aSlowDiskStaysUnderNodownAndWhereNobodyElseSurelyServes() {
+        slow(10, true);
+        noDown = true;
+        assertThat(stay()).isEqualTo(nobodyLeaves());
+        noDown = false;
+        later(InSyncSets.SILENCE_NANOS + 1);
+        heard(1);
+        assertThat(stay()).as("the silent ones leave, as ever").containsExactly(10);
+    }
+
+    @Test
+    void aSlowLearnerJoinsOnlyWhereItIsNeeded() {
+        minSize(2);
+        slow(10, true);
+        inSync(0, 20, 30);
+        assertThat(after(joining(join(10)))).as("refused").containsExactly(20, 30);
+        inSync(0, 30);
+        assertThat(after(joining(join(10)))).containsExactly(30, 10);
+        slow(10, false);
+        inSync(0, 20, 30);
+        assertThat(after(joining(join(10)))).containsExactly(20, 30, 10);
+    }
+
     // ---- what is logged -----------------------------------------------------
 
     @Test

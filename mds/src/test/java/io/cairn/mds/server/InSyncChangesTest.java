@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.JoinPgReply;
@@ -117,6 +118,37 @@ final class InSyncChangesTest {
             out.restart();
             await(group, others, map -> !has(map, out));
             assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    @Test
+    void aDiskThatStallsIsToldOfAndLeaves() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            three.servers().forEach(s -> s.recovers = true);
+            List<FakeDataServer> all = three.registered(PGS);
+            FakeDataServer stalls = all.getFirst();
+            stalls.heartbeat(
+                    map(group).getEpoch(),
+                    DiskStatus.newBuilder()
+                            .setDisk(stalls.disk)
+                            .setData("/disks/a")
+                            .setOldestCallMillis(4_000)
+                            .build());
+            MapUpdate without = await(group, all, map -> !has(map, stalls));
+            assertThat(without.getPgsList()).allMatch(pg -> pg.getInSyncCount() == 2);
+            assertThat(without.getDisksList())
+                    .filteredOn(Disk::getSlow)
+                    .extracting(Disk::getId)
+                    .containsExactly(stalls.disk);
+            stalls.heartbeat(
+                    map(group).getEpoch(),
+                    DiskStatus.newBuilder().setDisk(stalls.disk).setData("/disks/a").build());
+            assertThat(group.status().getWarningsList())
+                    .anyMatch(w ->
+                            w.contains("disk %d (/disks/a) is slow".formatted(stalls.disk))
+                                    && w.contains("has not come back for 4 s")
+                                    && w.contains("cairn disk drain " + stalls.disk));
         }
     }
 

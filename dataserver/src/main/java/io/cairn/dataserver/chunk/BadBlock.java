@@ -1,4 +1,4 @@
-package io.cairn.dataserver.pg;
+package io.cairn.dataserver.chunk;
 
 /**
  * A block of a chunk whose content on a disk is lost.
