@@ -135,7 +135,7 @@ class OneBadDiskTest {
         whileServing(
                 () -> {
                     for (DiskErrors.Call call : DiskErrors.Call.values()) {
-                        errors.hang(call, disk(""));
+                        errors.hang(call, bad.folder());
                     }
                 },
                 "it hangs: a ",

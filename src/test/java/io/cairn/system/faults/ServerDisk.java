@@ -59,6 +59,10 @@ final class ServerDisk {
         cluster.configure(server, c -> c + TABLE.formatted(folder.getFileName()));
     }
 
+    Path folder() {
+        return folder;
+    }
+
     Path data() {
         return folder.resolve("data");
     }
