@@ -45,6 +45,7 @@ final class BalancePlan {
         for (PlacementGroup group : map.pgs()) {
             add(group, target.apply(group));
         }
+        Map<Integer, Double> shares = shares();
         for (Disk disk : map.disks()) {
             reply.addDisks(
                     DiskPlan.newBuilder()
@@ -52,7 +53,7 @@ final class BalancePlan {
                             .setPlaceable(PgPlanner.isPlaceable(disk))
                             .setReplicasNow(loads.of(disk.getId()).replicas())
                             .setReplicasThen(then.getOrDefault(disk.getId(), 0))
-                            .setShare(share(disk)));
+                            .setShare(shares.getOrDefault(disk.getId(), 0.0)));
         }
         return reply.setBytes((long) bytes).addAllHolds(holds).build();
     }
@@ -71,13 +72,14 @@ final class BalancePlan {
         bytes += come.size() * bytesOf.replicaOf(group);
     }
 
-    private double share(Disk disk) {
-        double share = 0;
+    private Map<Integer, Double> shares() {
+        Map<Integer, Double> shares = new HashMap<>();
         for (Pool pool : map.pools()) {
             if (map.pg(PgHash.pg(pool.getId(), 0)) != null) {
-                share += PgPlanner.share(map.disks(), pool, disk);
+                PgPlanner.shares(map.disks(), pool)
+                        .forEach((disk, share) -> shares.merge(disk, share, Double::sum));
             }
         }
-        return share;
+        return shares;
     }
 }

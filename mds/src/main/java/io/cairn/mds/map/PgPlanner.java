@@ -39,6 +39,45 @@ public final class PgPlanner {
      */
     public static List<List<Integer>> plan(ClusterMap map, Pool pool) {
         requireDomains(map, pool);
+        List<List<Integer>> present = new ArrayList<>();
+        for (int i = 0; i < pool.getPgCount(); i++) {
+            PlacementGroup pg = map.pg(PgHash.pg(pool.getId(), i));
+            present.add(pg == null ? List.of() : pg.getReplicasList());
+        }
+        return ReplicaTier.of(pool).size() == 1
+                ? next(map, pool, present)
+                : settled(map, pool, present);
+    }
+
+    /**
+     * Of several tiers: what an earlier one has taken may leave no way to the quotas of a later
+     * one, and then one table would follow another without end. So what is there stays until there
+     * is better.
+     */
+    private static List<List<Integer>> settled(
+            ClusterMap map, Pool pool, List<List<Integer>> present) {
+        TableBalance balance = new TableBalance(map, pool);
+        List<List<Integer>> table = balance.isValid(present) ? present : next(map, pool, present);
+        while (true) {
+            List<List<Integer>> next = next(map, pool, table);
+            if (replicas(next).equals(replicas(table))) {
+                return next;
+            }
+            if (!balance.isBetter(next, table)) {
+                return table;
+            }
+            table = next;
+        }
+    }
+
+    /** Of each PG, whichever of them leads. */
+    private static List<Set<Integer>> replicas(List<List<Integer>> table) {
+        return table.stream().map(Set::copyOf).toList();
+    }
+
+    /** The table that follows a table. */
+    private static List<List<Integer>> next(
+            ClusterMap map, Pool pool, List<List<Integer>> present) {
         Map<String, Integer> domains = domains(map, pool);
         List<List<Integer>> table = new ArrayList<>();
         BitSet[] taken = new BitSet[pool.getPgCount()];
@@ -47,13 +86,14 @@ public final class PgPlanner {
             taken[pg] = new BitSet();
         }
         for (ReplicaTier tier : ReplicaTier.of(pool)) {
-            add(map, pool, tier, domains, taken, table);
+            add(map, pool, tier, domains, present, taken, table);
         }
         return table.stream().map(List::copyOf).toList();
     }
 
     /**
      * @param domains their numbers, from 0, by label
+     * @param now of each PG the disks it has
      * @param taken of each PG the domains of the tiers before; those of this tier are added
      */
     private static void add(
@@ -61,6 +101,7 @@ public final class PgPlanner {
             Pool pool,
             ReplicaTier tier,
             Map<String, Integer> domains,
+            List<List<Integer>> now,
             BitSet[] taken,
             List<List<Integer>> table) {
         List<Disk> disks = placeable(map).stream().filter(tier::takes).toList();
@@ -73,7 +114,7 @@ public final class PgPlanner {
                         .toArray();
         int[] caps = new int[domains.size()];
         Arrays.setAll(caps, d -> (int) Arrays.stream(taken).filter(t -> !t.get(d)).count());
-        int[][] present = present(map, pool, disks);
+        int[][] present = present(now, disks);
         int[] quotas =
                 new DiskQuotas(weights, domainOf, caps, taken.length * tier.size()).quotas(present);
         int[][] replicas =
@@ -120,20 +161,22 @@ public final class PgPlanner {
         return lacking > 0 ? pool.getSize() - lacking : before.size();
     }
 
-    /** How many replicas of the pool a disk is to hold by weight, whatever its failure domain. */
-    public static double share(Collection<Disk> disks, Pool pool, Disk disk) {
-        double share = 0;
+    /**
+     * How many replicas of the pool each disk is to hold by weight, whatever its failure domain.
+     */
+    public static Map<Integer, Double> shares(Collection<Disk> disks, Pool pool) {
+        Map<Integer, Double> shares = new HashMap<>();
         for (ReplicaTier tier : ReplicaTier.of(pool)) {
-            if (isPlaceable(disk) && tier.takes(disk)) {
-                double all =
-                        disks.stream()
-                                .filter(d -> isPlaceable(d) && tier.takes(d))
-                                .mapToDouble(PgPlanner::weight)
-                                .sum();
-                share += (double) pool.getPgCount() * tier.size() * (weight(disk) / all);
+            List<Disk> takes = disks.stream().filter(d -> isPlaceable(d) && tier.takes(d)).toList();
+            double all = takes.stream().mapToDouble(PgPlanner::weight).sum();
+            for (Disk disk : takes) {
+                shares.merge(
+                        disk.getId(),
+                        (double) pool.getPgCount() * tier.size() * (weight(disk) / all),
+                        Double::sum);
             }
         }
-        return share;
+        return shares;
     }
 
     /** Whether a disk may have replicas. */
@@ -180,23 +223,18 @@ public final class PgPlanner {
         return numbers;
     }
 
-    /** The present table in disk numbers, primary first; disks that are gone left out. */
-    private static int[][] present(ClusterMap map, Pool pool, List<Disk> disks) {
+    /** A table in disk numbers, primary first; disks that are not of these left out. */
+    private static int[][] present(List<List<Integer>> table, List<Disk> disks) {
         Map<Integer, Integer> numbers = new HashMap<>();
         for (int i = 0; i < disks.size(); i++) {
             numbers.put(disks.get(i).getId(), i);
         }
-        int[][] present = new int[pool.getPgCount()][];
-        for (int i = 0; i < present.length; i++) {
-            PlacementGroup pg = map.pg(PgHash.pg(pool.getId(), i));
-            present[i] =
-                    pg == null
-                            ? new int[0]
-                            : pg.getReplicasList().stream()
-                                    .filter(numbers::containsKey)
-                                    .mapToInt(disk -> numbers.getOrDefault(disk, 0))
-                                    .toArray();
-        }
-        return present;
+        return table.stream()
+                .map(pg ->
+                        pg.stream()
+                                .filter(numbers::containsKey)
+                                .mapToInt(disk -> numbers.getOrDefault(disk, 0))
+                                .toArray())
+                .toArray(int[][]::new);
     }
 }

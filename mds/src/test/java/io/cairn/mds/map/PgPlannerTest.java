@@ -217,8 +217,9 @@ class PgPlannerTest {
                 t.table = next;
             }
         }
-        // No table with these counts moves less than needed.
-        assertThat(moved).isBetween(needed, needed + needed / 20);
+        // No table with these counts moves less than needed; chains of moves move more: 1.8 % in
+        // the median of 300 seeds, 5.3 % in the worst.
+        assertThat(moved).isBetween(needed, needed + needed / 10);
     }
 
     private static void change(Topology t, Random random) {
@@ -368,31 +369,41 @@ class PgPlannerTest {
     void randomTopologiesHoldDeviceClasses() {
         System.out.println("cairn.test.seed=" + SEED);
         for (int i = 0; i < TOPOLOGIES; i++) {
-            Random random = new Random(SEED + i);
-            Topology t = random(random);
-            for (int d = 0; d < t.disks.size(); d++) {
-                setClass(t, d, random.nextBoolean() ? SSD : HDD);
-            }
-            int ssds = random.nextInt(t.pool.getSize() + 1);
-            for (int r = 0; r < t.pool.getSize(); r++) {
-                classes(t, r < ssds ? SSD : HDD);
-            }
-            for (int change = 0; change < 4; change++) {
-                if (PgPlanner.domainCount(t.map(), t.pool) < t.pool.getSize()) {
-                    Topology lacking = t;
-                    assertThatThrownBy(() -> PgPlanner.plan(lacking.map(), lacking.pool))
-                            .hasMessageContaining("with the device classes it asks for");
-                    break;
-                }
-                t.table = PgPlanner.plan(t.map(), t.pool);
-                checkClasses(t, t.table);
-                assertThat(PgPlanner.plan(t.map(), t.pool)).isEqualTo(t.table);
-                int disk = random.nextInt(t.disks.size());
-                t.disks.set(
-                        disk,
-                        t.disks.get(disk).toBuilder().setOut(!t.disks.get(disk).getOut()).build());
-            }
+            holdsDeviceClasses(SEED + i);
         }
+    }
+
+    private static void holdsDeviceClasses(long seed) {
+        Random random = new Random(seed);
+        Topology t = random(random);
+        for (int d = 0; d < t.disks.size(); d++) {
+            setClass(t, d, random.nextBoolean() ? SSD : HDD);
+        }
+        int ssds = random.nextInt(t.pool.getSize() + 1);
+        for (int r = 0; r < t.pool.getSize(); r++) {
+            classes(t, r < ssds ? SSD : HDD);
+        }
+        for (int change = 0; change < 4; change++) {
+            if (PgPlanner.domainCount(t.map(), t.pool) < t.pool.getSize()) {
+                Topology lacking = t;
+                assertThatThrownBy(() -> PgPlanner.plan(lacking.map(), lacking.pool))
+                        .hasMessageContaining("with the device classes it asks for");
+                break;
+            }
+            t.table = PgPlanner.plan(t.map(), t.pool);
+            checkClasses(t, t.table);
+            assertThat(PgPlanner.plan(t.map(), t.pool)).as("seed " + seed).isEqualTo(t.table);
+            int disk = random.nextInt(t.disks.size());
+            t.disks.set(
+                    disk,
+                    t.disks.get(disk).toBuilder().setOut(!t.disks.get(disk).getOut()).build());
+        }
+    }
+
+    /** Its quotas of the second class cannot be met: one table followed another without end. */
+    @Test
+    void whatCannotBeBalancedStaysWhereItIs() {
+        holdsDeviceClasses(55608047095988L);
     }
 
     @Test
