@@ -7,6 +7,7 @@ import io.cairn.common.metrics.Meters;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -164,11 +165,30 @@ class RocksMemoryTest {
         return ByteBuffer.allocate(4).putInt(number).array();
     }
 
+    /**
+     * What all had at one moment: a sum of what was read one after the other counts twice what one
+     * has flushed and another has written meanwhile.
+     */
     private static long memtables(List<RocksDatabase> databases) throws Exception {
-        long sum = 0;
-        for (RocksDatabase database : databases) {
-            sum += database.db().getLongProperty("rocksdb.cur-size-all-mem-tables");
+        long[] bytes = eachMemtables(databases);
+        while (true) {
+            long[] then = eachMemtables(databases);
+            boolean flushed = false;
+            for (int i = 0; i < bytes.length; i++) {
+                flushed |= then[i] < bytes[i];
+            }
+            if (!flushed) {
+                return Arrays.stream(bytes).sum();
+            }
+            bytes = then;
         }
-        return sum;
+    }
+
+    private static long[] eachMemtables(List<RocksDatabase> databases) throws Exception {
+        long[] bytes = new long[databases.size()];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = databases.get(i).db().getLongProperty("rocksdb.cur-size-all-mem-tables");
+        }
+        return bytes;
     }
 }
