@@ -94,7 +94,8 @@ final class CatchingUpTest {
         LogMember blank = run(group.getFirst(), StartWord.JOIN);
         EventLoopGroup threads = new NioEventLoopGroup(1);
         try {
-            RaftMessages.send(blank.config, RaftMessages.heartbeat(blank.config, 2), threads);
+            // Of term 0: whoever of the two is elected leads a later one.
+            RaftMessages.send(blank.config, RaftMessages.append(blank.config, 2), threads);
         } finally {
             threads.shutdownGracefully();
         }

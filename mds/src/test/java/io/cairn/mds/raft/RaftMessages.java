@@ -53,16 +53,12 @@ final class RaftMessages {
                 .build();
     }
 
+    /** Of a member that leads term 0. */
     static AppendEntriesRequestProto append(MetaLogConfig to, int from, LogEntryProto... entries) {
         return AppendEntriesRequestProto.newBuilder()
                 .setServerRequest(head(to, from))
                 .addAllEntries(List.of(entries))
                 .build();
-    }
-
-    /** Of a member that leads term 1. */
-    static AppendEntriesRequestProto heartbeat(MetaLogConfig to, int from) {
-        return append(to, from).toBuilder().setLeaderTerm(1).build();
     }
 
     /** Sends it as that member would over Netty, and waits for the answer. */
