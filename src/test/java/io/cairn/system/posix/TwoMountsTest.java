@@ -68,6 +68,43 @@ class TwoMountsTest {
         assertThat(cluster.status().path("mounts").size()).as("mounts").isEqualTo(1);
     }
 
+    /** Linux walks a path again once where the file that it found is gone. */
+    private static final String REPLACED =
+            """
+            import os, sys, threading
+            here, there = sys.argv[1:]
+            done = threading.Event()
+            def replace(me):
+                n = 0
+                while not done.is_set():
+                    new = f'{here}/new-{me}'
+                    with open(new, 'w') as f:
+                        f.write(f'{me} {n}')
+                    os.rename(new, here + '/always')
+                    n += 1
+            open(here + '/always', 'w').close()
+            threads = [threading.Thread(target=replace, args=(me,)) for me in range(3)]
+            for t in threads:
+                t.start()
+            try:
+                for i in range(1000):
+                    with open(there + '/always') as f:
+                        f.read()
+                    os.stat(there + '/always')
+                    os.utime(there + '/always')
+            finally:
+                done.set()
+                for t in threads:
+                    t.join()
+            """;
+
+    @Test
+    void aNameThatIsGivenOneFileAfterAnotherIsAlwaysThere() throws IOException {
+        try (Mount second = cluster.mount("replaced")) {
+            Shell.run("python3", "-c", REPLACED, "" + cluster.mnt(), "" + second.mnt()).ok();
+        }
+    }
+
     /** Removed or replaced, here or there; the attributes the kernel has stand for a second. */
     private static final String REMOVED =
             """

@@ -29,7 +29,7 @@ final class EntryOperations {
         CompletableFuture<Attr> found =
                 isDot(name) || isDotDot(name)
                         ? reconnect(parent, isDotDot(name))
-                        : mount.client().lookup(parent, name);
+                        : mount.walks().lookup(request.pid(), parent, name);
         mount.then(request, found, attr -> mount.replyEntry(request, attr));
     }
 

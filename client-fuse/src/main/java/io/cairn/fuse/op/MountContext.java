@@ -22,6 +22,7 @@ record MountContext(
         NodeIds nodes,
         KernelCache cache,
         OpenDirectories directories,
+        SecondWalks walks,
         Notifier notifier,
         RequestBuffers buffers,
         OperationOptions options) {
@@ -66,7 +67,7 @@ record MountContext(
         var _ =
                 result.whenComplete((value, failure) -> {
                     if (failure != null) {
-                        request.fail(failure);
+                        fail(request, failure);
                         return;
                     }
                     try {
@@ -83,9 +84,17 @@ record MountContext(
                     if (failure == null) {
                         request.replyEmpty();
                     } else {
-                        request.fail(failure);
+                        fail(request, failure);
                     }
                 });
+    }
+
+    /** After ESTALE the kernel walks the path again. */
+    private void fail(FuseRequest request, Throwable failure) {
+        if (Causes.is(failure, Errno.ESTALE)) {
+            walks.begin(request.pid());
+        }
+        request.fail(failure);
     }
 
     void replyEntry(FuseRequest request, Attr attr) {

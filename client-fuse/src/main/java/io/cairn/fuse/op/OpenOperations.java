@@ -81,6 +81,7 @@ final class OpenOperations {
                     if (failure == null) {
                         replyCreate(request, file, flags);
                     } else if ((flags & OpenFlag.O_EXCL) == 0 && Causes.is(failure, Errno.EEXIST)) {
+                        mount.walks().begin(request.pid());
                         request.fail(Errno.ESTALE);
                     } else {
                         request.fail(failure);

@@ -35,6 +35,7 @@ public final class Operations implements RequestHandler {
                         new NodeIds(rootInode),
                         new KernelCache(),
                         directories,
+                        new SecondWalks(client),
                         notifier,
                         buffers,
                         options);

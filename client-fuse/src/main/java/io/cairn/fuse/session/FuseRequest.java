@@ -80,7 +80,7 @@ public final class FuseRequest {
     }
 
     /** Thread id of the caller; 0 where it lives in another pid namespace or is the kernel. */
-    int pid() {
+    public int pid() {
         return pid;
     }
 
