@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 5;
+    public static final int CURRENT = 6;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -44,6 +44,12 @@ public final class Features {
 
     /** From this level on the members of the group change: every member takes such entries. */
     public static final int MEMBERSHIP = 5;
+
+    /**
+     * From this level on placement groups split and merge, files move between pools, data without a
+     * file is looked for, and clients have locks in common.
+     */
+    public static final int GROWTH = 6;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
