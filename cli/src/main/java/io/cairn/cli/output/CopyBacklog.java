@@ -11,15 +11,17 @@ import java.util.Map;
  *
  * @param moving placement groups that learn their new replicas, with nothing missing
  * @param replicas still to be copied
+ * @param bytes that these have as a whole, about: of those that were away less is copied
  * @param perSecond lately; 0: none yet
  * @param etaSeconds not above 0: cannot be said
  */
-record CopyBacklog(int moving, int replicas, double perSecond, double etaSeconds) {
+record CopyBacklog(int moving, int replicas, long bytes, double perSecond, double etaSeconds) {
     static CopyBacklog of(StatusReply status) {
         return new CopyBacklog(
                 InSyncCounts.of(status.getMap().getPgsList(), status.getMap().getPoolsList())
                         .moving(),
                 status.getReplicasToCopy(),
+                status.getBytesToCopy(),
                 status.getCopyRate(),
                 status.getCopyEtaSeconds());
     }
@@ -32,6 +34,7 @@ record CopyBacklog(int moving, int replicas, double perSecond, double etaSeconds
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("pgs", moving);
         json.put("replicas_to_copy", replicas);
+        json.put("bytes_to_copy", bytes);
         json.put("replicas_per_second", perSecond);
         if (etaSeconds > 0) {
             json.put("eta_seconds", etaSeconds);
@@ -42,9 +45,10 @@ record CopyBacklog(int moving, int replicas, double perSecond, double etaSeconds
     String text() {
         return String.format(
                 Locale.ROOT,
-                "%,d placement groups, %,d replicas still to be copied%s",
+                "%,d placement groups, %,d replicas still to be copied, at most about %s%s",
                 moving,
                 replicas,
+                Sizes.text(bytes),
                 etaSeconds <= 0
                         ? ""
                         : String.format(

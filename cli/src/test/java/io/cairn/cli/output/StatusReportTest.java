@@ -215,12 +215,13 @@ class StatusReportTest {
                 StatusReply.newBuilder()
                         .setMap(map)
                         .setReplicasToCopy(90)
+                        .setBytesToCopy(3L << 30)
                         .setCopyRate(1.5)
                         .setCopyEtaSeconds(60)
                         .build();
         assertThat(lines(status, "moving"))
                 .containsExactly(
-                        "moving    1 placement groups, 90 replicas still to be copied, 1.50 replicas/s, done in about 60 s");
+                        "moving    1 placement groups, 90 replicas still to be copied, at most about 3.00 GiB, 1.50 replicas/s, done in about 60 s");
         assertThat(lines(status, "pgs").getFirst()).contains("1 degraded, 1 moving");
         assertThat(StatusReport.of(status).asMap())
                 .containsEntry(
@@ -230,12 +231,15 @@ class StatusReportTest {
                                 1,
                                 "replicas_to_copy",
                                 90,
+                                "bytes_to_copy",
+                                3L << 30,
                                 "replicas_per_second",
                                 1.5,
                                 "eta_seconds",
                                 60.0));
         StatusReply unsaid = status.toBuilder().setCopyRate(0).setCopyEtaSeconds(-1).build();
-        assertThat(lines(unsaid, "moving").getFirst()).endsWith("still to be copied");
+        assertThat(lines(unsaid, "moving").getFirst())
+                .endsWith("still to be copied, at most about 3.00 GiB");
         assertThat(lines(StatusReply.getDefaultInstance(), "moving")).isEmpty();
     }
 

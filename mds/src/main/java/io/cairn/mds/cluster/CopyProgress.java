@@ -33,8 +33,12 @@ final class CopyProgress {
         }
     }
 
-    /** So many replicas are left. */
-    void left(int replicas, long nowNanos) {
+    /**
+     * So many replicas are left.
+     *
+     * @param bytes that they have, about
+     */
+    void left(int replicas, long bytes, long nowNanos) {
         if (replicas == 0) {
             begin();
             return;
@@ -48,7 +52,7 @@ final class CopyProgress {
         long span = Math.min(nowNanos - sinceNanos, WINDOW_NANOS);
         int copied = window.stream().mapToInt(Copied::replicas).sum();
         double perSecond = span < LEAST_NANOS ? 0 : copied * 1e9 / span;
-        latest = new Copies(replicas, perSecond, perSecond == 0 ? -1 : replicas / perSecond);
+        latest = new Copies(replicas, bytes, perSecond, perSecond == 0 ? -1 : replicas / perSecond);
     }
 
     /** Any thread. */

@@ -1,6 +1,7 @@
 package io.cairn.mds.cluster;
 
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MemberSilentRequest;
@@ -104,7 +105,8 @@ final class InSyncChanges {
         long now = clock.nanos();
         if (now - countedNanos >= COUNT_NANOS) {
             countedNanos = now;
-            progress.left(placement.toCopy(present, isPlacing.getAsBoolean(), now), now);
+            List<PlacementGroup> left = placement.toCopy(present, isPlacing.getAsBoolean(), now);
+            progress.left(left.size(), bytes(present, left), now);
         }
         if (atTick != null) {
             return;
@@ -118,6 +120,14 @@ final class InSyncChanges {
         } else if (isPlacing.getAsBoolean()) {
             place(present, now);
         }
+    }
+
+    private long bytes(ClusterMap present, List<PlacementGroup> replicas) {
+        if (replicas.isEmpty()) {
+            return 0;
+        }
+        ReplicaBytes bytes = new ReplicaBytes(DiskLoads.of(present.pgs()), servers.disks());
+        return (long) replicas.stream().mapToDouble(bytes::replicaOf).sum();
     }
 
     private void place(ClusterMap present, long now) {

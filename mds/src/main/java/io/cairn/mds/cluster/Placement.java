@@ -191,14 +191,17 @@ public final class Placement {
         return wanted == null ? group.getReplicasList() : wanted;
     }
 
-    /** Replicas on disks that serve which are not in sync, once all groups have moved. */
-    int toCopy(ClusterMap map, boolean isPlacing, long nowNanos) {
+    /**
+     * Replicas on disks that serve which are not in sync, once all groups have moved: of each its
+     * group, as often as that has such replicas.
+     */
+    List<PlacementGroup> toCopy(ClusterMap map, boolean isPlacing, long nowNanos) {
         boolean moves = isPlacing && isAnyAbleToMove(map);
-        int left = 0;
+        List<PlacementGroup> left = new ArrayList<>();
         for (PlacementGroup group : map.pgs()) {
             for (int disk : moves ? target(map, group) : group.getReplicasList()) {
                 if (!group.getInSyncList().contains(disk) && sets.serves(map, disk, nowNanos)) {
-                    left++;
+                    left.add(group);
                 }
             }
         }

@@ -187,6 +187,7 @@ final class Status {
                         .setDeletionLimit(reaper.limit())
                         .setSpace(space())
                         .setReplicasToCopy(copies.replicasLeft())
+                        .setBytesToCopy(copies.bytesLeft())
                         .setCopyRate(copies.perSecond())
                         .setCopyEtaSeconds(copies.etaSeconds());
         for (SessionRecord record : state.sessions()) {

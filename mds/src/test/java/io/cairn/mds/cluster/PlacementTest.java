@@ -280,7 +280,7 @@ class PlacementTest {
         change(MapUpdate.newBuilder().addServers(server(5)).addDisks(disk(5)));
         List<PlacementGroup> before = map.pgs();
         assertThat(step()).isFalse();
-        assertThat(placement.toCopy(map, true, now)).isZero();
+        assertThat(placement.toCopy(map, true, now)).isEmpty();
         change(MapUpdate.newBuilder().addDisks(disk(2).setOut(true)));
         settle(SIZE);
         assertThat(replicas()).containsOnlyKeys(10, 30, 40, 50);
@@ -292,8 +292,8 @@ class PlacementTest {
         change(MapUpdate.newBuilder().addDisks(disk(2)));
         assertThat(step()).isFalse();
         held = Held.NONE;
-        assertThat(placement.toCopy(map, true, now)).isPositive();
-        assertThat(placement.toCopy(map, false, now)).isZero();
+        assertThat(placement.toCopy(map, true, now)).isNotEmpty();
+        assertThat(placement.toCopy(map, false, now)).isEmpty();
         settle(SIZE);
         assertThat(replicas().values()).allMatch(n -> Math.abs(n - PGS * SIZE / 5) <= 1);
     }
