@@ -54,7 +54,9 @@ final class ClusterSim implements AutoCloseable {
         /** A learner does not tell of chunks that the primary may have deleted. */
         DELETED_CHUNK_KEPT,
         /** A learner that is started again has forgotten that it lacks content. */
-        INCOMPLETE_FORGOTTEN
+        INCOMPLETE_FORGOTTEN,
+        /** A learner takes all that it has for committed, and keeps what the others never had. */
+        TAIL_TAKEN_FOR_COMMITTED
     }
 
     static final int POOL = 1;

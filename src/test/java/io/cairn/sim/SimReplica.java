@@ -341,7 +341,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
-    public void sendAsk(int to, long epoch, long number) {
+    public void sendAsk(int to, long epoch, long number, long shared) {
         call(
                 to,
                 epoch,
@@ -349,15 +349,28 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                         other.replica.onAsk(
                                 epoch,
                                 number,
+                                shared,
                                 new PeerAnswer() {
                                     @Override
                                     public void history(long e, PgHistory h, DiskSpace free) {
-                                        reply.accept(me -> me.onLearnerHistory(to, e, number, h));
+                                        reply.accept(
+                                                me -> me.onLearnerHistory(to, e, number, told(h)));
                                     }
 
                                     @Override
                                     public void refuse(RpcStatus status) {}
                                 }));
+    }
+
+    private PgHistory told(PgHistory history) {
+        return cluster.fault == Fault.TAIL_TAKEN_FOR_COMMITTED
+                ? new PgHistory(
+                        history.lastEpoch(),
+                        history.lastSequence(),
+                        history.lastSequence(),
+                        history.epochStarts(),
+                        history.completeSequence())
+                : history;
     }
 
     @Override

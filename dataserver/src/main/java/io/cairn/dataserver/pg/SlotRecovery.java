@@ -87,7 +87,7 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
-    public void sendAsk(int to, long pgEpoch, long number) {
+    public void sendAsk(int to, long pgEpoch, long number, long shared) {
         if (!owner.isUp(to) || parts.holds().recoveryPaused()) {
             return; // it is asked again soon
         }
@@ -99,6 +99,7 @@ final class SlotRecovery implements RecoveryOutputs {
                         .setDisk(to)
                         .setPgEpoch(pgEpoch)
                         .setNumber(number)
+                        .setShared(shared)
                         .build(),
                 Heads.reply(
                         PgPeerQueryReply.parser(),

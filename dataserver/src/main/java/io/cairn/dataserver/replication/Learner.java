@@ -10,9 +10,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A learner's side: what it does besides following the primary as a backup does. It begins an epoch
- * by dropping what it does not know committed, so its history is the beginning of the primary's.
- * Where the primary's log does not reach back to its end, it begins anew at a later position, and
- * its content is copied to it, chunk by chunk, while new operations arrive.
+ * by telling what it has, and drops what the primary then says that it does not share, so its
+ * history is the beginning of the primary's. Where the primary's log does not reach back to its
+ * end, it begins anew at a later position, and its content is copied to it, chunk by chunk, while
+ * new operations arrive.
  *
  * <p>A copy has everything of its chunk up to a position, all of it committed. It is taken only
  * after the operations up to there, and before any later one on that chunk: so the chunk is, after
@@ -39,12 +40,7 @@ final class Learner {
 
     /** At the beginning of an epoch, and whenever a tail was dropped. */
     void begin() {
-        if (begun || log.dropping()) {
-            return;
-        }
-        if (log.lastSequence() > log.committed()) {
-            backup.dropTail(log.committed());
-        } else {
+        if (!begun && !log.dropping()) {
             begun = true;
             touches.restart(log.lastSequence());
         }
@@ -67,15 +63,24 @@ final class Learner {
         }
     }
 
-    /** Of several steps that are under way none that is older does anything from now on. */
-    void ask(long number, PeerAnswer answer) {
-        if (follows()) {
-            lastStep = Math.max(lastStep, number);
-            lastPiece = NO_MORE;
-            backup.query(answer);
-        } else {
+    /**
+     * Of several steps that are under way none that is older does anything from now on.
+     *
+     * @param shared operations after this one are dropped, but for those known committed here
+     */
+    void ask(long number, long shared, PeerAnswer answer) {
+        if (!follows() || number <= lastStep) {
             answer.refuse(later("a learner begins"));
+            return;
         }
+        lastStep = number;
+        lastPiece = NO_MORE;
+        long kept = Math.max(shared, log.committed());
+        if (log.lastSequence() > kept) {
+            begun = false;
+            backup.dropTail(kept);
+        }
+        backup.query(answer);
     }
 
     void reset(Reset reset, Step step) {

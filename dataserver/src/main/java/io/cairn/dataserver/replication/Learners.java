@@ -36,6 +36,9 @@ final class Learners {
 
     private static final long NOTHING = 0;
 
+    /** Nothing is dropped before it is known what a learner has. */
+    private static final long ALL = Long.MAX_VALUE;
+
     private final Primary primary;
     private final PgOutputs out;
     private final PgLog log;
@@ -113,15 +116,20 @@ final class Learners {
 
         // ---- beginning ------------------------------------------------------------------------
 
-        private void ask() {
+        private void ask(long shared) {
             askedNanos = primary.nowNanos();
             awaited = ++steps;
-            out.recovery().sendAsk(peer.disk, primary.epoch(), awaited);
+            out.recovery().sendAsk(peer.disk, primary.epoch(), awaited, shared);
         }
 
         void begins(long number, PgHistory history) {
             boolean wanted = stage == Stage.ASKED && number == awaited;
-            if (!wanted || history.lastSequence() > log.committed()) {
+            if (!wanted || history.committedSequence() > log.committed()) {
+                return;
+            }
+            long shared = Math.min(history.sharedWith(log.history()), log.committed());
+            if (shared < history.lastSequence()) {
+                ask(shared);
                 return;
             }
             awaited = NOTHING;
@@ -424,7 +432,7 @@ final class Learners {
             switch (stage) {
                 case ASKED -> {
                     if (due) {
-                        ask();
+                        ask(ALL);
                     }
                 }
                 case RESETTING -> {}

@@ -8,7 +8,8 @@ import java.util.List;
  * What a member says about its history of a PG: which epoch each uncommitted operation has.
  * Immutable.
  *
- * @param epochStarts where epochs began, oldest first; covers everything after committedSequence
+ * @param epochStarts where epochs began, oldest first; covers everything after committedSequence,
+ *     and some of what is before it
  * @param completeSequence see {@link PgLogState#completeSequence}
  */
 public record PgHistory(
@@ -86,5 +87,22 @@ public record PgHistory(
             }
         }
         return floor;
+    }
+
+    /**
+     * The last operation of this history that the other one has too, as far as that is known; at
+     * least what is known committed here. The other one may have committed far more.
+     */
+    public long sharedWith(PgHistory other) {
+        for (long s = Math.min(lastSequence, other.lastSequence); s > committedSequence; s--) {
+            long epoch = other.epochAt(s);
+            if (epoch == NONE) {
+                break;
+            }
+            if (epoch == epochAt(s)) {
+                return s;
+            }
+        }
+        return committedSequence;
     }
 }

@@ -11,6 +11,11 @@ import java.util.List;
  * only.
  */
 final class PgLog {
+    /**
+     * Of epochs before the last committed operation: learners that were away say what they have.
+     */
+    private static final int KEPT_STARTS = 64;
+
     private final List<EpochStart> starts;
     private long lastEpoch;
     private long lastSequence;
@@ -75,7 +80,7 @@ final class PgLog {
 
     void committedUpTo(long sequence) {
         committed = sequence;
-        while (starts.size() > 1 && starts.get(1).firstSequence() <= committed) {
+        while (starts.size() > KEPT_STARTS && starts.get(1).firstSequence() <= committed) {
             starts.removeFirst();
         }
     }

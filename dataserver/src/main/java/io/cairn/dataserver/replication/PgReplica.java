@@ -265,13 +265,17 @@ public final class PgReplica {
         return refusal;
     }
 
-    /** The primary asks this learner what it has. */
-    public void onAsk(long pgEpoch, long number, PeerAnswer answer) {
+    /**
+     * The primary asks this learner what it has.
+     *
+     * @param shared see {@link RecoveryOutputs#sendAsk}
+     */
+    public void onAsk(long pgEpoch, long number, long shared, PeerAnswer answer) {
         RpcStatus refusal = learnerRefusal(pgEpoch);
         if (refusal != null) {
             answer.refuse(refusal);
         } else if (learner != null) {
-            learner.ask(number, answer);
+            learner.ask(number, shared, answer);
         }
     }
 

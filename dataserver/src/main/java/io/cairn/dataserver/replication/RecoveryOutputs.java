@@ -60,8 +60,10 @@ public interface RecoveryOutputs {
      * {@link PgReplica#onLearnerHistory} follows, or nothing.
      *
      * @param number see {@link Copy}
+     * @param shared before it answers it drops the operations after this one that it does not know
+     *     committed
      */
-    void sendAsk(int disk, long pgEpoch, long number);
+    void sendAsk(int disk, long pgEpoch, long number, long shared);
 
     /** The learner is to begin anew: {@link PgReplica#onReset} there. */
     void sendReset(int disk, long pgEpoch, Reset reset, Step step);

@@ -43,7 +43,11 @@ final class LearnerService {
                 r.getDisk(),
                 slot ->
                         slot.replica()
-                                .onAsk(r.getPgEpoch(), r.getNumber(), new HistoryReply(request)));
+                                .onAsk(
+                                        r.getPgEpoch(),
+                                        r.getNumber(),
+                                        r.getShared(),
+                                        new HistoryReply(request)));
     }
 
     void reset(RpcRequest request) {

@@ -3,6 +3,7 @@ package io.cairn.dataserver.replication;
 import io.cairn.common.data.DataOp;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -122,9 +123,16 @@ final class RecordingOutputs implements PgOutputs {
         actions.add("commit %d to %d".formatted(committedSequence, disk));
     }
 
+    /** Nothing that is wanted of it is expected. */
     @Override
     public RecoveryOutputs recovery() {
-        throw new UnsupportedOperationException();
+        return (RecoveryOutputs)
+                Proxy.newProxyInstance(
+                        RecoveryOutputs.class.getClassLoader(),
+                        new Class<?>[] {RecoveryOutputs.class},
+                        (_, method, _) -> {
+                            throw new UnsupportedOperationException(method.getName());
+                        });
     }
 
     @Override
