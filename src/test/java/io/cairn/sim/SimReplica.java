@@ -379,12 +379,14 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
-    public void listContent(long number, Key after) {
+    public void listContent(long epoch, long number, Key after) {
         server.after(
                 sim.upTo(10 * MILLI),
                 () -> {
                     ContentPage page = disk.list(pg, number, after);
-                    loop.execute(() -> replica.onOwnContent(page));
+                    server.after(
+                            sim.chance(0.2) ? sim.upTo(3000 * MILLI) : 0, // it has much to do
+                            () -> loop.execute(() -> replica.onOwnContent(epoch, page)));
                 });
     }
 

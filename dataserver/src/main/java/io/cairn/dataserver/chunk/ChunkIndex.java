@@ -35,6 +35,11 @@ import org.rocksdb.WriteBatch;
  * IndexDamagedException when something cannot be read.
  */
 public final class ChunkIndex implements AutoCloseable {
+    /**
+     * Block groups of a small chunk are passed one by one, which costs less than looking past them.
+     */
+    private static final int FEW_GROUPS = 3;
+
     private final RocksDatabase database;
     private final RocksDB db;
     private final DiskCalls calls;
@@ -185,22 +190,27 @@ public final class ChunkIndex implements AutoCloseable {
                         ChunkKeys.pg(pg),
                         from,
                         e -> new IndexDamagedException("cannot read", e))) {
+            byte[] behind = from;
+            int passed = 0;
             while (it.isValid()) {
                 byte[] key = it.key();
+                if (ChunkKeys.isGroup(key)) {
+                    if (++passed < FEW_GROUPS) {
+                        it.next();
+                    } else {
+                        it.seek(behind);
+                    }
+                    continue;
+                }
                 boolean ofChunk = ChunkKeys.isChunkHead(key);
-                boolean more =
-                        ChunkKeys.isGroup(key)
-                                || heads.head(
-                                        ChunkKeys.inodeOf(key),
-                                        ofChunk ? ChunkKeys.chunkOf(key) : -1);
-                if (!more) {
+                if (!heads.head(ChunkKeys.inodeOf(key), ofChunk ? ChunkKeys.chunkOf(key) : -1)) {
                     return;
                 }
                 if (ofChunk) {
-                    it.seek(ChunkKeys.behindGroups(key));
-                } else {
-                    it.next();
+                    behind = ChunkKeys.behindGroups(key);
+                    passed = 0;
                 }
+                it.next();
             }
         }
     }

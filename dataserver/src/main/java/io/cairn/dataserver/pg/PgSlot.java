@@ -48,6 +48,7 @@ public final class PgSlot implements PgOutputs {
     private final int pg;
     private final PgReplica replica;
     private final SlotRecovery recovery;
+    private final ContentListing listing;
 
     /** Why it was damaged last. */
     private String damage = "";
@@ -59,6 +60,11 @@ public final class PgSlot implements PgOutputs {
         this.pg = pg;
         replica = new PgReplica(pg, disk.id(), parts.limits(), this, parts.ledger());
         recovery = new SlotRecovery(owner, parts, disk, replica);
+        listing =
+                new ContentListing(
+                        disk.calls(),
+                        owner::execute,
+                        after -> disk.store().heads(pg, after, RecoveryMessages.PAGE_HEADS));
     }
 
     /** To be called on the loop that owns the PG only. */
@@ -68,6 +74,11 @@ public final class PgSlot implements PgOutputs {
 
     public LocalDisk disk() {
         return disk;
+    }
+
+    /** What is here, for the primary of a learner. Likewise. */
+    public ContentListing listing() {
+        return listing;
     }
 
     // ---- own disk -----------------------------------------------------------------------------

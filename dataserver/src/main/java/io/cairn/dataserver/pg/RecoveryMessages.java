@@ -32,7 +32,7 @@ import java.util.List;
  */
 public final class RecoveryMessages {
     /** Heads of content in one page, about 30 bytes each. */
-    public static final int PAGE_HEADS = 4096;
+    public static final int PAGE_HEADS = 1024;
 
     private RecoveryMessages() {}
 

@@ -20,7 +20,9 @@ import io.cairn.dataserver.replication.RecoveryOutputs;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -43,6 +45,11 @@ final class SlotRecovery implements RecoveryOutputs {
     private final LocalDisk disk;
     private final int pg;
     private final PgReplica replica;
+
+    /** Pages that are being listed here: they are asked for again and again. */
+    private final Set<PageNumber> listing = new HashSet<>();
+
+    private record PageNumber(long pgEpoch, long number) {}
 
     SlotRecovery(PgLoop owner, ServerParts parts, LocalDisk disk, PgReplica replica) {
         this.owner = owner;
@@ -132,16 +139,34 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
-    public void listContent(long number, Key after) {
+    public void listContent(long pgEpoch, long number, Key after) {
+        PageNumber asked = new PageNumber(pgEpoch, number);
+        if (!listing.add(asked)) {
+            return;
+        }
         disk.calls()
                 .call(
                         () -> disk.store().heads(pg, after, RecoveryMessages.PAGE_HEADS),
-                        heads -> owner.execute(() -> replica.onOwnContent(page(number, heads))),
+                        heads ->
+                                listed(
+                                        asked,
+                                        () -> replica.onOwnContent(pgEpoch, page(number, heads))),
                         failure ->
-                                LOG.warn(
-                                        "{}: its content cannot be listed now, tried again",
-                                        this,
-                                        failure));
+                                listed(
+                                        asked,
+                                        () ->
+                                                LOG.warn(
+                                                        "{}: its content cannot be listed now,"
+                                                                + " tried again: {}",
+                                                        this,
+                                                        failure.toString())));
+    }
+
+    private void listed(PageNumber asked, Runnable then) {
+        owner.execute(() -> {
+            listing.remove(asked);
+            then.run();
+        });
     }
 
     private static ContentPage page(long number, List<ContentHead> heads) {

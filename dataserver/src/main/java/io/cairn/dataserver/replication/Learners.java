@@ -269,7 +269,7 @@ final class Learners {
         private void askAgain() {
             askedNanos = primary.nowNanos();
             if (own == null) {
-                out.recovery().listContent(awaited, after);
+                out.recovery().listContent(primary.epoch(), awaited, after);
             }
             if (theirs == null) {
                 out.recovery().sendListContent(peer.disk, primary.epoch(), awaited, after);

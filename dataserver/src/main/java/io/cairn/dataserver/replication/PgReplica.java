@@ -377,9 +377,9 @@ public final class PgReplica {
         }
     }
 
-    /** A part of the list of what is here. */
-    public void onOwnContent(ContentPage page) {
-        if (primary != null) {
+    /** A part of the list of what is here; numbers of an earlier epoch mean other parts. */
+    public void onOwnContent(long pgEpoch, ContentPage page) {
+        if (primary != null && pgEpoch == epoch) {
             primary.learners().onOwnContent(page);
         }
     }

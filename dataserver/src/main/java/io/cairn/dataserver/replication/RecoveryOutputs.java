@@ -73,7 +73,7 @@ public interface RecoveryOutputs {
      *
      * @param number of the page, see {@link Copy}
      */
-    void listContent(long number, Key after);
+    void listContent(long pgEpoch, long number, Key after);
 
     /** {@link PgReplica#onPeerContent} follows, or nothing. */
     void sendListContent(int disk, long pgEpoch, long number, Key after);

@@ -11,7 +11,6 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
-import io.cairn.dataserver.pg.PgSlot;
 import io.cairn.dataserver.pg.RecoveryMessages;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
@@ -41,13 +40,15 @@ final class LearnerService {
                 request,
                 r.getPg(),
                 r.getDisk(),
-                slot ->
-                        slot.replica()
-                                .onAsk(
-                                        r.getPgEpoch(),
-                                        r.getNumber(),
-                                        r.getShared(),
-                                        new HistoryReply(request)));
+                slot -> {
+                    slot.listing().changes();
+                    slot.replica()
+                            .onAsk(
+                                    r.getPgEpoch(),
+                                    r.getNumber(),
+                                    r.getShared(),
+                                    new HistoryReply(request));
+                });
     }
 
     void reset(RpcRequest request) {
@@ -57,7 +58,10 @@ final class LearnerService {
                 request,
                 r.getPg(),
                 r.getDisk(),
-                slot -> slot.replica().onReset(r.getPgEpoch(), reset, new StepReply(request)));
+                slot -> {
+                    slot.listing().changes();
+                    slot.replica().onReset(r.getPgEpoch(), reset, new StepReply(request));
+                });
     }
 
     void completed(RpcRequest request) {
@@ -67,10 +71,11 @@ final class LearnerService {
                 request,
                 r.getPg(),
                 r.getDisk(),
-                slot ->
-                        slot.replica()
-                                .onCompleted(
-                                        r.getPgEpoch(), r.getNumber(), new StepReply(request)));
+                slot -> {
+                    slot.listing().changes();
+                    slot.replica()
+                            .onCompleted(r.getPgEpoch(), r.getNumber(), new StepReply(request));
+                });
     }
 
     private record StepReply(RpcRequest request) implements Step {
@@ -98,25 +103,16 @@ final class LearnerService {
                         request.fail(refusal);
                         return;
                     }
-                    list(request, slot, after);
+                    slot.listing()
+                            .list(
+                                    after,
+                                    heads -> request.reply(RecoveryMessages.page(heads)),
+                                    failure -> {
+                                        LOG.debug(
+                                                "{}: not listed now: {}", slot, failure.toString());
+                                        request.fail(later("the content cannot be listed now"));
+                                    });
                 });
-    }
-
-    private static void list(RpcRequest request, PgSlot slot, Key after) {
-        int pg = slot.replica().pg();
-        slot.disk()
-                .calls()
-                .call(
-                        () ->
-                                RecoveryMessages.page(
-                                        slot.disk()
-                                                .store()
-                                                .heads(pg, after, RecoveryMessages.PAGE_HEADS)),
-                        request::reply,
-                        failure -> {
-                            LOG.warn("The content of group {} cannot be listed now", pg, failure);
-                            request.fail(later("the content cannot be listed now"));
-                        });
     }
 
     void copy(RpcRequest request) {
@@ -129,6 +125,7 @@ final class LearnerService {
                 r.getPg(),
                 r.getDisk(),
                 slot -> {
+                    slot.listing().changes();
                     RpcStatus refusal = slot.replica().onCopy(r.getPgEpoch(), copy);
                     if (refusal != null) {
                         request.fail(refusal);
