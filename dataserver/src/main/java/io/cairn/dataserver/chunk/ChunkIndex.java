@@ -190,12 +190,12 @@ public final class ChunkIndex implements AutoCloseable {
                         ChunkKeys.pg(pg),
                         from,
                         e -> new IndexDamagedException("cannot read", e))) {
-            byte[] behind = from;
+            byte @Nullable [] behind = null;
             int passed = 0;
             while (it.isValid()) {
                 byte[] key = it.key();
                 if (ChunkKeys.isGroup(key)) {
-                    if (++passed < FEW_GROUPS) {
+                    if (behind == null || ++passed < FEW_GROUPS) {
                         it.next();
                     } else {
                         it.seek(behind);
