@@ -7,9 +7,9 @@ import io.cairn.common.proto.OrphanId;
 import io.cairn.common.proto.OrphanState;
 import io.cairn.common.proto.OrphanSummary;
 import io.cairn.common.proto.Pool;
+import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.OrphanPolicy;
-import io.cairn.mds.leader.Control;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.OrphanedInode;
@@ -131,7 +131,8 @@ public final class OrphanRemoval implements StateListener {
             last = page.isEmpty() ? last : page.getLast();
         } while (page.size() == BATCH);
         Map<Integer, String> holds = holds(policy, count);
-        summary = count.summary(policy, policy.automatic() ? List.copyOf(holds.values()) : List.of());
+        summary =
+                count.summary(policy, policy.automatic() ? List.copyOf(holds.values()) : List.of());
         proven.removeIf(o -> holds.containsKey(o.pool()));
         if (policy.automatic()
                 && !proven.isEmpty()
@@ -274,8 +275,7 @@ public final class OrphanRemoval implements StateListener {
     private void remove(List<OrphanedInode> proven) {
         OrphansChangedEntry.Builder entry = OrphansChangedEntry.newBuilder().setRemove(true);
         for (OrphanedInode orphan : proven) {
-            entry.addOrphans(
-                    OrphanId.newBuilder().setPool(orphan.pool()).setInode(orphan.inode()));
+            entry.addOrphans(OrphanId.newBuilder().setPool(orphan.pool()).setInode(orphan.inode()));
         }
         removing = true;
         long mine = tenure;
@@ -289,7 +289,8 @@ public final class OrphanRemoval implements StateListener {
                                     removing = false;
                                     changed = true;
                                     if (failure != null || reply.getErrno() != 0) {
-                                        LOG.warn("proven orphaned data is not removed yet", failure);
+                                        LOG.warn(
+                                                "proven orphaned data is not removed yet", failure);
                                         return;
                                     }
                                     said(proven);

@@ -171,10 +171,7 @@ public final class OrphanRequests {
                 if (OrphanRemoval.stateOf(orphan, policy()) == OrphanState.ORPHAN_PROVEN
                         && proven.size() < OrphanRemoval.BATCH) {
                     proven.add(
-                            OrphanId.newBuilder()
-                                    .setPool(pool)
-                                    .setInode(orphan.inode())
-                                    .build());
+                            OrphanId.newBuilder().setPool(pool).setInode(orphan.inode()).build());
                 }
                 after = orphan.inode();
             }
@@ -213,8 +210,7 @@ public final class OrphanRequests {
     private static boolean isOtherwise(OrphanedInode orphan, boolean keep) {
         if (orphan.isRemoving()) {
             throw new FsException(
-                    Errno.EINVAL,
-                    "data of inode 0x%x is being removed".formatted(orphan.inode()));
+                    Errno.EINVAL, "data of inode 0x%x is being removed".formatted(orphan.inode()));
         }
         return orphan.record().getKept() != keep;
     }

@@ -276,8 +276,7 @@ public final class Reaper {
         }
         long mine = tenure;
         var _ =
-                entries.submit(
-LogEntry.newBuilder().setReaped(reaped))
+                entries.submit(LogEntry.newBuilder().setReaped(reaped))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (mine != tenure) {

@@ -27,7 +27,10 @@ public enum MdsMeter implements MeterSpec {
             "Inodes with data that belongs to no file, by state, as the leader has counted them last",
             "state"),
     ORPHAN_BYTES(
-            Kind.GAUGE, "bytes", "What those have, on one replica, as scrubs found it last", "state"),
+            Kind.GAUGE,
+            "bytes",
+            "What those have, on one replica, as scrubs found it last",
+            "state"),
     TRUNCATIONS(Kind.COUNTER, "", "Shrinks carried to all data servers, by this leader"),
     CONTROL_FAILURES(
             Kind.COUNTER, "", "Tasks of the control thread that threw: faults, see the log"),

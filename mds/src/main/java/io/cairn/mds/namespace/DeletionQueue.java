@@ -54,9 +54,7 @@ final class DeletionQueue {
 
     private static long put(StateTx tx, DeletionRecord.Builder deletion) {
         DeletionRecord record =
-                deletion.setSequence(tx.tally.nextDeletion++)
-                        .setMapEpoch(tx.map.epoch())
-                        .build();
+                deletion.setSequence(tx.tally.nextDeletion++).setMapEpoch(tx.map.epoch()).build();
         tx.put(MetaKeys.of(MetaKeys.DELETION, record.getSequence()), record.toByteArray());
         tx.tally.deletionInodes++;
         tx.tally.deletionBytes += record.getSize();

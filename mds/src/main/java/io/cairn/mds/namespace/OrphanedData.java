@@ -162,11 +162,7 @@ final class OrphanedData {
             if (entry.getRemove()) {
                 remove(tx, pool, id.getInode(), record);
             } else {
-                put(
-                        tx,
-                        pool,
-                        id.getInode(),
-                        record.toBuilder().setKept(entry.getKeep()).build());
+                put(tx, pool, id.getInode(), record.toBuilder().setKept(entry.getKeep()).build());
             }
         }
         tx.announce(StateListener::orphansChanged);

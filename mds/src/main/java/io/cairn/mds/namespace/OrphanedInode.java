@@ -23,9 +23,7 @@ public record OrphanedInode(int pool, long inode, OrphanRecord record, Ownership
         return record.getDeletion() != 0;
     }
 
-    /**
-     * Found again, by a later look, after so long at least.
-     */
+    /** Found again, by a later look, after so long at least. */
     public boolean isProven(long ageSeconds) {
         Timespec first = record.getFirstSeen();
         Timespec last = record.getLastSeen();

@@ -153,11 +153,9 @@ final class LeaderDuties implements Leadership.Duties {
         truncationWaits =
                 new TruncationWaits(
                         leadership, state, mutations.sessions(), truncator, control, metrics);
-        orphanLooks =
-                new OrphanLooks(leadership, map, state, mutations, entries, control, clock);
+        orphanLooks = new OrphanLooks(leadership, map, state, mutations, entries, control, clock);
         orphanRemoval = new OrphanRemoval(entries, state, control, orphanLooks::newerEpoch);
-        orphanRequests =
-                new OrphanRequests(leadership, entries, state, orphanRemoval, control);
+        orphanRequests = new OrphanRequests(leadership, entries, state, orphanRemoval, control);
         releases =
                 new MixedReleases(
                         () -> releases(reports),
