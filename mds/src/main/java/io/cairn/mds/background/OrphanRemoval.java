@@ -15,7 +15,7 @@ import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.OrphanedInode;
 import io.cairn.mds.namespace.Ownership;
 import io.cairn.mds.proto.LogEntry;
-import io.cairn.mds.proto.OrphanLook;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.OrphansChangedEntry;
 import io.cairn.mds.store.StateListener;
 import java.util.ArrayList;
@@ -202,7 +202,7 @@ public final class OrphanRemoval implements StateListener {
         private long orphans;
         private long orphanBytes;
 
-        void add(OrphanLook look) {
+        void add(OrphanLookRecord look) {
             inodes += look.getInodes();
             bytes += look.getBytes();
             orphans += look.getOrphans();

@@ -5,7 +5,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Attr;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
-import io.cairn.mds.proto.OrphanLook;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.StateListener;
 import java.util.List;
@@ -71,7 +71,7 @@ public interface ControlReader {
     @Nullable OrphanedInode orphanedInode(int pool, long inode);
 
     /** The last look for orphaned data at each placement group that was looked at. */
-    Map<Integer, OrphanLook> orphanLooks();
+    Map<Integer, OrphanLookRecord> orphanLooks();
 
     /** Called from the applying thread after an entry is committed; must not block. */
     void addListener(StateListener listener);

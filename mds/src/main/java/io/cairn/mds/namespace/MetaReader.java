@@ -7,7 +7,7 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.mds.proto.DeletionRecord;
-import io.cairn.mds.proto.OrphanLook;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.DirectoryListing;
 import io.cairn.mds.store.Inode;
@@ -225,14 +225,14 @@ final class MetaReader {
         }
     }
 
-    Map<Integer, OrphanLook> orphanLooks() {
-        Map<Integer, OrphanLook> looks = new HashMap<>();
+    Map<Integer, OrphanLookRecord> orphanLooks() {
+        Map<Integer, OrphanLookRecord> looks = new HashMap<>();
         try (MetaView view = store.view()) {
             byte[] prefix = MetaKeys.prefix(MetaKeys.ORPHAN_LOOK);
             for (KeyValue row : view.list(prefix, prefix, Integer.MAX_VALUE)) {
                 looks.put(
                         MetaKeys.intAt(row.key(), 1),
-                        MessageRows.parse(OrphanLook.parser(), row.value(), "a look for orphans"));
+                        MessageRows.parse(OrphanLookRecord.parser(), row.value(), "a look for orphans"));
             }
         }
         return looks;

@@ -13,7 +13,7 @@ import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
-import io.cairn.mds.proto.OrphanLook;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState;
 import io.cairn.mds.store.CorruptStateException;
@@ -393,7 +393,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     }
 
     @Override
-    public Map<Integer, OrphanLook> orphanLooks() {
+    public Map<Integer, OrphanLookRecord> orphanLooks() {
         return read(s -> new MetaReader(s).orphanLooks());
     }
 

@@ -6,7 +6,7 @@ import io.cairn.common.layout.PgHash;
 import io.cairn.common.proto.FoundOrphan;
 import io.cairn.common.proto.OrphanId;
 import io.cairn.mds.proto.ApplyReply;
-import io.cairn.mds.proto.OrphanLook;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.OrphanPlace;
 import io.cairn.mds.proto.OrphanRecord;
 import io.cairn.mds.proto.OrphansChangedEntry;
@@ -82,8 +82,8 @@ final class OrphanedData {
         }
         long last = entry.getFoundCount() == 0 ? 0 : lastOf(entry).getInode();
         vanished(tx, pg, found, entry.getUnlisted() == 0 ? -1 : last);
-        OrphanLook look =
-                OrphanLook.newBuilder()
+        OrphanLookRecord look =
+                OrphanLookRecord.newBuilder()
                         .setTime(tx.now.toProto())
                         .setInodes(entry.getInodes())
                         .setBytes(entry.getBytes())

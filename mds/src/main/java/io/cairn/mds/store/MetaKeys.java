@@ -21,7 +21,7 @@ import com.google.protobuf.ByteString;
  * 19 inode:8                      place in the deletion queue          sequence:8
  * 1a pool:4 inode:8                orphaned data                        OrphanRecord
  * 1b pg:4 inode:8                  a PG has some of it                  empty
- * 1c pg:4                          last look for such data              OrphanLook
+ * 1c pg:4                          last look for such data              OrphanLookRecord
  * 1d                               ids that were found, never given out first:8 last:8
  * 1e                               how many 1a-keys there are           count:8
  * 20 session:8                    session                              SessionRecord

@@ -16,7 +16,7 @@ import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.MapChangeEntry;
-import io.cairn.mds.proto.OrphanLook;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.OrphanPlace;
 import io.cairn.mds.proto.OrphansChangedEntry;
 import io.cairn.mds.proto.OrphansFoundEntry;
@@ -159,7 +159,7 @@ class OrphanedDataTest {
         return Objects.requireNonNull(rig.state.orphanedInode(pool, inode)).owner();
     }
 
-    private OrphanLook look(int index) {
+    private OrphanLookRecord look(int index) {
         return Objects.requireNonNull(rig.state.orphanLooks().get(pg(POOL, index)));
     }
 
@@ -206,7 +206,7 @@ class OrphanedDataTest {
         assertThat(noted.record().getPlacesList())
                 .extracting(OrphanPlace::getPg)
                 .containsExactly(pg(POOL, 3), pg(POOL, 5));
-        OrphanLook look = look(5);
+        OrphanLookRecord look = look(5);
         assertThat(look.getOrphans()).isEqualTo(1);
         assertThat(look.getOrphanBytes()).isEqualTo(7);
         assertThat(look.getInodes()).isEqualTo(100);
