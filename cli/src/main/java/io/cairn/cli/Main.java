@@ -30,6 +30,7 @@ import picocli.CommandLine.Command;
             PoolCommand.class,
             BalanceCommand.class,
             ScrubCommand.class,
+            OrphansCommand.class,
             SessionCommand.class,
             InfoCommand.class,
             SetCommand.class,

@@ -46,7 +46,10 @@ final class SetCommand extends ClusterCommand {
                             "norecover",
                             "pause",
                             "moves.per_disk",
-                            "noscrub")
+                            "noscrub",
+                            "orphans.age",
+                            "orphans.remove",
+                            "orphans.max_share")
                     .iterator();
         }
     }

@@ -2,9 +2,13 @@ package io.cairn.dataserver;
 
 import io.cairn.common.config.HostPort;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.CheckInodesReply;
+import io.cairn.common.proto.CheckInodesRequest;
 import io.cairn.common.proto.DataServerStatusReply;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.ReportOrphansReply;
+import io.cairn.common.proto.ReportOrphansRequest;
 import io.cairn.common.rocks.DatabaseService;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.common.rpc.HelloPolicy;
@@ -36,6 +40,7 @@ import io.cairn.dataserver.pg.RecoveryPace;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
+import io.cairn.dataserver.scrub.InodeOwners;
 import io.cairn.dataserver.scrub.Scrubs;
 import io.cairn.dataserver.service.DataService;
 import io.cairn.dataserver.service.Repairs;
@@ -116,7 +121,7 @@ public final class DataServer implements AutoCloseable {
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
         maps = new MapFollower(pgLoops, parts, memory);
-        scrubs = new Scrubs(pgLoops, disks.opened(), config.scrub(), recorded);
+        scrubs = new Scrubs(pgLoops, disks.opened(), config.scrub(), owners(), recorded);
         service =
                 new DataService(
                         pgLoops,
@@ -260,6 +265,25 @@ public final class DataServer implements AutoCloseable {
 
     private static List<RocksDatabase> databases(List<LocalDisk> disks) {
         return disks.stream().flatMap(disk -> disk.store().databases().stream()).toList();
+    }
+
+    private InodeOwners owners() {
+        return new InodeOwners() {
+            @Override
+            public CompletableFuture<CheckInodesReply> check(CheckInodesRequest request) {
+                return mds.question(Method.CHECK_INODES, request, CheckInodesReply.parser());
+            }
+
+            @Override
+            public CompletableFuture<ReportOrphansReply> report(ReportOrphansRequest request) {
+                return mds.question(Method.REPORT_ORPHANS, request, ReportOrphansReply.parser());
+            }
+
+            @Override
+            public long mapEpoch() {
+                return pgLoops.confirmedEpoch();
+            }
+        };
     }
 
     private void needMap() {

@@ -3,6 +3,8 @@ package io.cairn.dataserver;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.CheckInodesReply;
+import io.cairn.common.proto.CheckInodesRequest;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
@@ -19,6 +21,8 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
+import io.cairn.common.proto.ReportOrphansReply;
+import io.cairn.common.proto.ReportOrphansRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
@@ -40,6 +44,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,6 +72,8 @@ final class FakeMds implements AutoCloseable {
     private volatile boolean noScrub;
     private volatile boolean membersLeave;
     private volatile int leaseMillis = 10_000;
+    private volatile @Nullable LongPredicate owners;
+    private final List<ReportOrphansRequest> orphanReports = new CopyOnWriteArrayList<>();
 
     FakeMds(ByteString clusterId) throws IOException {
         this.clusterId = clusterId;
@@ -220,6 +228,7 @@ final class FakeMds implements AutoCloseable {
 
     private void handle(RpcRequest request) {
         String elsewhere = leader;
+        LongPredicate owners = this.owners;
         try {
             if (elsewhere != null) {
                 request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, elsewhere));
@@ -239,12 +248,38 @@ final class FakeMds implements AutoCloseable {
             } else if (request.method() == Method.MEMBER_SILENT_VALUE) {
                 leave(Heads.parse(MemberSilentRequest.parser(), request.head()));
                 request.reply(MemberSilentReply.getDefaultInstance());
+            } else if (request.method() == Method.CHECK_INODES_VALUE && owners != null) {
+                request.reply(
+                        check(Heads.parse(CheckInodesRequest.parser(), request.head()), owners));
+            } else if (request.method() == Method.REPORT_ORPHANS_VALUE && owners != null) {
+                orphanReports.add(Heads.parse(ReportOrphansRequest.parser(), request.head()));
+                request.reply(ReportOrphansReply.getDefaultInstance());
             } else {
                 request.fail(RpcStatus.fail(Errno.ENOSYS, "not in this test"));
             }
         } catch (RuntimeException e) {
             throw new IllegalStateException("fake MDS", e);
         }
+    }
+
+    /** Whether inodes are files'; null: that is not answered. What it does, it does before. */
+    void owners(@Nullable LongPredicate isFile) {
+        owners = isFile;
+    }
+
+    /** What servers have found of inodes that are not files', all of it. */
+    List<ReportOrphansRequest> orphanReports() {
+        return orphanReports;
+    }
+
+    private static CheckInodesReply check(CheckInodesRequest asked, LongPredicate isFile) {
+        CheckInodesReply.Builder reply = CheckInodesReply.newBuilder();
+        for (int i = 0; i < asked.getInodesCount(); i++) {
+            if (!isFile.test(asked.getInodes(i))) {
+                reply.addOrphans(i);
+            }
+        }
+        return reply.build();
     }
 
     private synchronized HeartbeatReply heartbeat(HeartbeatRequest r) {

@@ -5,7 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.FoundOrphan;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.ReportOrphansRequest;
 import io.cairn.common.proto.ScrubProgressReply;
 import io.cairn.common.proto.ScrubProgressRequest;
 import io.cairn.common.proto.ScrubReply;
@@ -24,12 +26,15 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,6 +54,9 @@ class ScrubTest {
     private final long seed = Long.getLong("cairn.test.seed", 1);
     private final Random random = new Random(seed);
     private long number;
+
+    /** Bytes of an inode in a group, by {@link #fill}. */
+    private final Map<List<Integer>, Long> written = new HashMap<>();
 
     /** A block on the disk of a server. */
     private record Place(int server, int pg, long inode, int chunk, int block) {}
@@ -307,6 +315,91 @@ class ScrubTest {
         return reports().stream().mapToInt(ScrubReport::getDifferences).sum();
     }
 
+    // ---- data that belongs to no file ---------------------------------------------------------
+
+    @Test
+    void whatBelongsToNoFileIsReportedWithWhatItHas() throws Exception {
+        fill();
+        cluster.mds.owners(inode -> inode != 3);
+        List<ScrubProgressReply> found = scrubAll(false);
+        assertClean(found);
+        assertThat(sum(found, ScrubProgressReply::getOrphans)).isEqualTo(FakeMds.PGS);
+        assertThat(sum(found, ScrubProgressReply::getNotLookedForOrphans)).isZero();
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            ReportOrphansRequest report = lastReport(TestCluster.pg(i));
+            assertThat(report.getInodes()).isEqualTo(INODES);
+            assertThat(report.getMapEpoch()).isEqualTo(cluster.map().epoch());
+            assertThat(report.getUnlisted()).isZero();
+            FoundOrphan orphan = report.getFound(0);
+            assertThat(report.getFoundCount()).isEqualTo(1);
+            assertThat(orphan.getInode()).isEqualTo(3);
+            assertThat(orphan.getChunks()).isEqualTo(CHUNKS);
+            assertThat(orphan.getBytes()).isEqualTo(written.get(List.of(i, 3)));
+            assertThat(report.getBytes())
+                    .isEqualTo(
+                            IntStream.rangeClosed(1, INODES)
+                                    .mapToLong(inode ->
+                                            written.getOrDefault(
+                                                    List.of(report.getPg() & 0xffff, inode), 0L))
+                                    .sum());
+        }
+        // Deleted, it is found no more; reports without it say so.
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            delete(TestCluster.pg(i), 3);
+        }
+        assertThat(sum(scrubAll(true), ScrubProgressReply::getOrphans)).isZero();
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            assertThat(lastReport(TestCluster.pg(i)).getFoundCount()).isZero();
+        }
+    }
+
+    /** The file is deleted, and all it had, when its inode is listed and not asked of yet. */
+    @Test
+    void whatIsDeletedWhileTheScrubLooksIsNotReported() throws Exception {
+        fill();
+        cluster.mds.owners(inode -> {
+            if (inode == 2) {
+                for (int i = 0; i < FakeMds.PGS; i++) {
+                    delete(TestCluster.pg(i), 2);
+                }
+            }
+            return inode != 2;
+        });
+        assertThat(sum(scrubAll(false), ScrubProgressReply::getOrphans)).isZero();
+        for (int i = 0; i < FakeMds.PGS; i++) {
+            assertThat(lastReport(TestCluster.pg(i)).getFoundCount()).isZero();
+        }
+    }
+
+    /** Its word is needed: without it nothing is said, and the scrub is one all the same. */
+    @Test
+    void withoutTheMetadataServiceNothingIsReported() throws Exception {
+        fill();
+        List<ScrubProgressReply> found = scrubAll(false);
+        assertClean(found);
+        assertThat(sum(found, ScrubProgressReply::getNotLookedForOrphans)).isEqualTo(FakeMds.PGS);
+        assertThat(cluster.mds.orphanReports()).isEmpty();
+    }
+
+    private ReportOrphansRequest lastReport(int pg) {
+        return cluster.mds.orphanReports().stream()
+                .filter(r -> r.getPg() == pg)
+                .reduce((_, later) -> later)
+                .orElseThrow();
+    }
+
+    private void delete(int pg, long inode) {
+        cluster.callUntilDone(
+                cluster.primary(pg),
+                Method.DELETE_INODES_VALUE,
+                DeleteInodesRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(cluster.map().epoch())
+                        .addInodes(inode)
+                        .setNumber(++number)
+                        .build());
+    }
+
     // ---- schedule -----------------------------------------------------------------------------
 
     /** Also where another server is primary after the restart: all members were told. */
@@ -351,6 +444,7 @@ class ScrubTest {
                     byte[] data = new byte[PAGE * (1 + random.nextInt(8)) - random.nextInt(2000)];
                     random.nextBytes(data);
                     write(TestCluster.pg(i), inode, chunk, 0, data);
+                    written.merge(List.of(i, inode), (long) data.length, Long::sum);
                 }
             }
         }
@@ -373,15 +467,7 @@ class ScrubTest {
         long inode = 1 + random.nextInt(100 * INODES);
         int what = random.nextInt(20);
         if (what == 0) {
-            cluster.callUntilDone(
-                    cluster.primary(pg),
-                    Method.DELETE_INODES_VALUE,
-                    DeleteInodesRequest.newBuilder()
-                            .setPg(pg)
-                            .setMapEpoch(cluster.map().epoch())
-                            .addInodes(inode)
-                            .setNumber(++number)
-                            .build());
+            delete(pg, inode);
         } else if (what <= 2) {
             cluster.callUntilDone(
                     cluster.primary(pg),

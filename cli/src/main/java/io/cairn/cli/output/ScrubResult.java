@@ -19,6 +19,8 @@ public final class ScrubResult {
     private long bytes;
     private long badBlocks;
     private long skipped;
+    private long orphans;
+    private int notLooked;
 
     /**
      * @param servers what each data server says
@@ -35,6 +37,8 @@ public final class ScrubResult {
             bytes += s.getBytes();
             badBlocks += s.getBadBlocks();
             skipped += s.getSkipped();
+            orphans += s.getOrphans();
+            notLooked += s.getNotLookedForOrphans();
             differences.addAll(s.getDifferencesList());
             failures.addAll(s.getFailuresList());
         }
@@ -69,6 +73,8 @@ public final class ScrubResult {
         json.put("bytes", bytes);
         json.put("bad_blocks", badBlocks);
         json.put("skipped_chunks", skipped);
+        json.put("orphans", orphans);
+        json.put("pgs_not_looked_at_for_orphans", notLooked);
         json.put("differences", differences);
         json.put("failures", failures);
         return json;
@@ -87,6 +93,16 @@ public final class ScrubResult {
             out.printf(
                     "damaged   %,d blocks: they are repaired from other replicas; 'cairn status' shows those that no replica has%n",
                     badBlocks);
+        }
+        if (orphans > 0) {
+            out.printf(
+                    "orphans   %,d times data of an inode that belongs to no file: see 'cairn orphans ls'%n",
+                    orphans);
+        }
+        if (notLooked > 0) {
+            out.printf(
+                    "unknown   whether all data of %d placement groups belongs to files: the metadata service did not say%n",
+                    notLooked);
         }
         differences.forEach(d -> out.printf("differs   %s%n", d));
         failures.forEach(f -> out.printf("failed    %s%n", f));

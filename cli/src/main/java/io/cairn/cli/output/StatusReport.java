@@ -68,6 +68,7 @@ public final class StatusReport {
         json.put("pgs", PgCounts.of(status).asMap());
         json.put("moving", CopyBacklog.of(status).asMap());
         json.put("scrub", ScrubStatus.of(status).asMap());
+        json.put("orphans", OrphanTable.asMap(status.getOrphans()));
         json.put("releases", releases.byRelease());
         List<Object> mds = new ArrayList<>();
         for (MdsMember member : status.getMembersList()) {
@@ -188,6 +189,10 @@ public final class StatusReport {
         }
         if (!ScrubStatus.of(status).isEmpty()) {
             out.printf("scrub     %s%n", ScrubStatus.of(status).text());
+        }
+        String orphans = OrphanTable.text(status.getOrphans());
+        if (!orphans.isEmpty()) {
+            out.printf("orphans   %s%n", orphans);
         }
         for (SessionStatus session : status.getSessionsList()) {
             out.printf(

@@ -23,6 +23,8 @@ import io.cairn.dataserver.pg.Lease;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,7 +32,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps this server registered with the leader of the metadata service and its lease renewed, and
  * finds the leader again when it changes. Everything on one loop, except {@link #start}, {@link
- * #needMap}, {@link #askToJoin}, {@link #memberSilent} and {@link #stop}.
+ * #needMap}, {@link #askToJoin}, {@link #memberSilent}, {@link #question} and {@link #stop}.
  */
 public final class MdsLink {
     private static final Logger LOG = LoggerFactory.getLogger(MdsLink.class);
@@ -158,6 +160,33 @@ public final class MdsLink {
                         .setDisk(disk)
                         .build(),
                 MemberSilentReply.parser());
+    }
+
+    /** Asks the leader, once. Any thread. */
+    public <T extends MessageLite> CompletableFuture<T> question(
+            Method method, MessageLite request, Parser<T> parser) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        loop.execute(() -> {
+            if (stopped) {
+                answer.completeExceptionally(new CancellationException("the data server stops"));
+                return;
+            }
+            ask(
+                    members.current(),
+                    method,
+                    request,
+                    CALL_NANOS,
+                    parser,
+                    (status, reply) -> {
+                        if (reply != null) {
+                            answer.complete(reply);
+                        } else {
+                            answer.completeExceptionally(status.toException());
+                        }
+                    },
+                    () -> answer.completeExceptionally(new CancellationException("not sent")));
+        });
+        return answer;
     }
 
     /** Once: the map shows what came of it. */

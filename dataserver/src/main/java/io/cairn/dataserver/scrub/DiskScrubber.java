@@ -47,6 +47,7 @@ final class DiskScrubber implements AutoCloseable {
     private final PgLoops loops;
     private final ChunkChecks checks;
     private final ScrubSchedule schedule;
+    private final InodeOwners owners;
     private final BooleanSupplier held;
     private final DataServerMeters meters;
     private final Thread thread;
@@ -94,12 +95,14 @@ final class DiskScrubber implements AutoCloseable {
             PgLoops loops,
             ChunkChecks checks,
             ScrubSchedule schedule,
+            InodeOwners owners,
             BooleanSupplier held,
             DataServerMeters meters) {
         this.disk = disk;
         this.loops = loops;
         this.checks = checks;
         this.schedule = schedule;
+        this.owners = owners;
         this.held = held;
         this.meters = meters;
         thread = Thread.ofPlatform().daemon().name("cairn-scrub").unstarted(this::work);
@@ -296,7 +299,8 @@ final class DiskScrubber implements AutoCloseable {
         try {
             ScrubGroup group = ScrubGroup.begin(loops.owner(w.pg), disk, checks, w.pg);
             BooleanSupplier goOn = () -> w.run != null || !held.getAsBoolean();
-            new GroupScrub(group, w.deep, tally, goOn).run();
+            OrphanLook orphans = new OrphanLook(group, owners);
+            new GroupScrub(group, w.deep, tally, orphans, goOn).run();
             ended(w, tally, group, began);
         } catch (ScrubStopped e) {
             failed(w, tally, String.valueOf(e.getMessage()));

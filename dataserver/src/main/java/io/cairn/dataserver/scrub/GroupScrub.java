@@ -31,23 +31,34 @@ final class GroupScrub {
     private final ScrubGroup group;
     private final boolean deep;
     private final ScrubTally tally;
+    private final OrphanLook orphans;
     private final BooleanSupplier goOn;
 
     /**
+     * @param orphans looks for data that belongs to no file meanwhile
      * @param goOn asked now and then: the scrub is stopped if not
      */
-    GroupScrub(ScrubGroup group, boolean deep, ScrubTally tally, BooleanSupplier goOn) {
+    GroupScrub(
+            ScrubGroup group,
+            boolean deep,
+            ScrubTally tally,
+            OrphanLook orphans,
+            BooleanSupplier goOn) {
         this.group = group;
         this.deep = deep;
         this.tally = tally;
+        this.orphans = orphans;
         this.goOn = goOn;
     }
 
     /** Throws ScrubStopped if it did not come to the end. */
     void run() throws ScrubStopped, InterruptedException {
-        Key after = Key.FIRST;
+        @Nullable Key after = Key.FIRST;
         while (after != null && tally.differences() < MAX_DIFFERENCES) {
             after = page(after);
+        }
+        if (after == null) { // else it was not seen to its end
+            tally.orphans(orphans.finish());
         }
     }
 
@@ -74,6 +85,7 @@ final class GroupScrub {
             }
         }
         tally.compared(chunks.size());
+        orphans.seen(lists.first());
         return lists.end();
     }
 

@@ -3,6 +3,7 @@ package io.cairn.dataserver.scrub;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.SortedMap;
@@ -44,6 +45,11 @@ final class HeadLists {
     /** Up to here they can be compared; null: to the end of the PG. */
     @Nullable Key end() {
         return end;
+    }
+
+    /** What the first of them has in the range, in order. */
+    Collection<ContentHead> first() {
+        return lists.getFirst().values();
     }
 
     /** What any of them has, in order. */

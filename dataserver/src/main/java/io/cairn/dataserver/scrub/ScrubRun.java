@@ -62,6 +62,8 @@ final class ScrubRun {
                 .setBytes(now.bytes())
                 .setBadBlocks(now.badBlocks())
                 .setSkipped(now.skipped())
+                .setOrphans(now.orphans())
+                .setNotLookedForOrphans(now.notLooked())
                 .addAllDifferences(
                         now.differences().stream()
                                 .limit(MAX_TEXTS)

@@ -10,9 +10,13 @@ final class ScrubTally {
     private long bytes;
     private int badBlocks;
     private int skipped;
+    private long orphans;
+    private int notLooked;
     private final List<ScrubDifference> differences = new ArrayList<>();
 
     /**
+     * @param orphans inodes with data and without a file, once for each group
+     * @param notLooked groups of which that is not known
      * @param differences a copy
      */
     record Counts(
@@ -20,6 +24,8 @@ final class ScrubTally {
             long bytes,
             int badBlocks,
             int skipped,
+            long orphans,
+            int notLooked,
             List<ScrubDifference> differences) {
         Counts plus(Counts o) {
             List<ScrubDifference> both = new ArrayList<>(differences);
@@ -29,11 +35,13 @@ final class ScrubTally {
                     bytes + o.bytes,
                     badBlocks + o.badBlocks,
                     skipped + o.skipped,
+                    orphans + o.orphans,
+                    notLooked + o.notLooked,
                     both);
         }
     }
 
-    static final Counts NOTHING = new Counts(0, 0, 0, 0, List.of());
+    static final Counts NOTHING = new Counts(0, 0, 0, 0, 0, 0, List.of());
 
     synchronized void compared(int number) {
         chunks += number;
@@ -52,6 +60,12 @@ final class ScrubTally {
         skipped++;
     }
 
+    /** Inodes with data and without a file in a group; below 0: that is not known. */
+    synchronized void orphans(long inodes) {
+        orphans += Math.max(0, inodes);
+        notLooked += inodes < 0 ? 1 : 0;
+    }
+
     synchronized void differs(ScrubDifference difference) {
         differences.add(difference);
     }
@@ -61,6 +75,7 @@ final class ScrubTally {
     }
 
     synchronized Counts counts() {
-        return new Counts(chunks, bytes, badBlocks, skipped, List.copyOf(differences));
+        return new Counts(
+                chunks, bytes, badBlocks, skipped, orphans, notLooked, List.copyOf(differences));
     }
 }

@@ -48,16 +48,23 @@ public final class Scrubs implements AutoCloseable {
 
     /**
      * @param disks that opened
+     * @param owners asked whose the data is
      */
     public Scrubs(
-            PgLoops loops, List<LocalDisk> disks, ScrubConfig config, DataServerMeters meters) {
+            PgLoops loops,
+            List<LocalDisk> disks,
+            ScrubConfig config,
+            InodeOwners owners,
+            DataServerMeters meters) {
         this.loops = loops;
         this.disks = List.copyOf(disks);
         ScrubSchedule schedule = new ScrubSchedule(config);
         for (LocalDisk disk : disks) {
             ChunkChecks reads = new ChunkChecks(disk, config.rate().bytes());
             checks.put(disk, reads);
-            scrubbers.put(disk, new DiskScrubber(disk, loops, reads, schedule, () -> held, meters));
+            scrubbers.put(
+                    disk,
+                    new DiskScrubber(disk, loops, reads, schedule, owners, () -> held, meters));
         }
     }
 

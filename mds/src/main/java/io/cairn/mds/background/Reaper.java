@@ -43,6 +43,12 @@ public final class Reaper {
     /** Inodes that may wait for answers. */
     static final int MAX_IN_FLIGHT = 4 * BATCH;
 
+    /**
+     * Answers that may be waited for: the data of a large file, and what is orphaned, is in all PGs
+     * of a pool.
+     */
+    static final long MAX_ANSWERS_DUE = 1 << 19;
+
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long RATE_WINDOW_NANOS = TimeUnit.SECONDS.toNanos(10);
 
@@ -57,11 +63,25 @@ public final class Reaper {
     private final LongSupplier limit;
     private final Pace pace = new Pace();
 
-    /** Inodes in flight: how many PGs are still to answer. */
-    private final Map<Long, Integer> open = new HashMap<>();
+    /** Records in flight by their places in the queue: how many PGs are still to answer. */
+    private final Map<Long, Deletion> open = new HashMap<>();
 
-    /** Inodes of which all PGs have answered, not yet in a log entry. */
-    private final List<Long> finished = new ArrayList<>();
+    /** Those of which all PGs have answered, not yet in a log entry. */
+    private final List<DeletionRecord> finished = new ArrayList<>();
+
+    /** Answers that are still to come, of all records in flight. */
+    private long answersDue;
+
+    /** Of a record, in flight. */
+    private static final class Deletion {
+        private final DeletionRecord record;
+        private int pgsLeft;
+
+        Deletion(DeletionRecord record, int pgs) {
+            this.record = record;
+            this.pgsLeft = pgs;
+        }
+    }
 
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -124,6 +144,7 @@ public final class Reaper {
         tenure++;
         open.clear();
         finished.clear();
+        answersDue = 0;
         rate = 0;
     }
 
@@ -149,18 +170,16 @@ public final class Reaper {
         int room = MAX_IN_FLIGHT - open.size() - finished.size();
         long inodesPerSecond = limit.getAsLong();
         int take = Math.min(Math.min(BATCH, room), pace.allowed(inodesPerSecond, clock.nanos()));
-        if (take <= 0 || map.get().pgs().isEmpty()) {
+        if (take <= 0 || answersDue >= MAX_ANSWERS_DUE || map.get().pgs().isEmpty()) {
             return;
         }
-        List<DeletionRecord> records = state.deletions(cursor, take);
-        if (records.isEmpty()) {
+        int sent = send(state.deletions(cursor, take));
+        if (sent == 0) {
             return;
         }
-        cursor = records.getLast().getSequence();
-        pace.took(records.size());
-        send(records);
+        pace.took(sent);
         remove();
-        if (records.size() == BATCH && inodesPerSecond == 0) {
+        if (sent == BATCH && inodesPerSecond == 0) {
             control.execute(this::again);
         }
     }
@@ -171,35 +190,49 @@ public final class Reaper {
         }
     }
 
-    private void send(List<DeletionRecord> records) {
-        Map<Integer, List<Long>> byPg = new HashMap<>();
+    /** The first of them, and the others if not too many answers are to be waited for then. */
+    private int send(List<DeletionRecord> records) {
+        Map<Integer, List<DeletionRecord>> byPg = new HashMap<>();
+        int sent = 0;
         for (DeletionRecord record : records) {
+            if (answersDue >= MAX_ANSWERS_DUE) {
+                break;
+            }
+            sent++;
+            cursor = record.getSequence();
             int[] pgs =
                     calls.pgs(record.getInode(), record.getLayout(), 0, record.getSizeCeiling())
                             .toArray();
             if (pgs.length == 0) {
-                finished.add(record.getInode());
+                finished.add(record);
                 continue;
             }
-            open.put(record.getInode(), pgs.length);
+            open.put(record.getSequence(), new Deletion(record, pgs.length));
+            answersDue += pgs.length;
             for (int pg : pgs) {
-                byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record.getInode());
+                byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record);
             }
         }
         long mine = tenure;
         long epoch = map.get().epoch();
-        byPg.forEach((pg, inodes) ->
+        byPg.forEach((pg, deleted) ->
                 calls.call(
                         pg,
                         Method.DELETE_INODES,
                         DeleteInodesRequest.newBuilder()
                                 .setPg(pg)
                                 .setMapEpoch(epoch)
-                                .addAllInodes(inodes)
+                                .addAllInodes(inodes(deleted))
                                 .setNumber(nextNumber())
                                 .build(),
                         () -> tenure == mine,
-                        reply -> answered(mine, inodes)));
+                        reply -> answered(mine, deleted)));
+        return sent;
+    }
+
+    /** Of a file that is queued, and orphaned besides in the same pool: once. */
+    private static List<Long> inodes(List<DeletionRecord> records) {
+        return records.stream().map(DeletionRecord::getInode).distinct().toList();
     }
 
     /** Larger than any of an earlier leader, so that no PG takes it for a repetition. */
@@ -207,15 +240,18 @@ public final class Reaper {
         return (termNumber << 32) + ++number;
     }
 
-    private void answered(long when, List<Long> inodes) {
+    private void answered(long when, List<DeletionRecord> deleted) {
         if (when != tenure) {
             return;
         }
-        for (long inode : inodes) {
-            @Nullable Integer left = open.computeIfPresent(inode, (i, n) -> n - 1);
-            if (left != null && left == 0) {
-                open.remove(inode);
-                finished.add(inode);
+        for (DeletionRecord record : deleted) {
+            @Nullable Deletion deletion = open.get(record.getSequence());
+            if (deletion != null) {
+                answersDue--;
+                if (--deletion.pgsLeft == 0) {
+                    open.remove(record.getSequence());
+                    finished.add(deletion.record);
+                }
             }
         }
         if (finished.size() >= BATCH || open.isEmpty()) {
@@ -229,12 +265,18 @@ public final class Reaper {
             return;
         }
         removing = true;
-        List<Long> inodes = new ArrayList<>(finished.subList(0, Math.min(BATCH, finished.size())));
+        int number = Math.min(BATCH, finished.size());
+        ReapedEntry.Builder reaped = ReapedEntry.newBuilder();
+        for (DeletionRecord record : finished.subList(0, number)) {
+            if (record.getOrphan()) {
+                reaped.addOrphans(record.getSequence());
+            } else {
+                reaped.addInodes(record.getInode());
+            }
+        }
         long mine = tenure;
         var _ =
-                entries.submit(
-                                LogEntry.newBuilder()
-                                        .setReaped(ReapedEntry.newBuilder().addAllInodes(inodes)))
+                entries.submit(LogEntry.newBuilder().setReaped(reaped))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (mine != tenure) {
@@ -245,9 +287,9 @@ public final class Reaper {
                                         LOG.warn("deleted inodes are still in the queue", failure);
                                         return;
                                     }
-                                    finished.subList(0, inodes.size()).clear();
-                                    metrics.deleted(inodes.size());
-                                    windowCount += inodes.size();
+                                    finished.subList(0, number).clear();
+                                    metrics.deleted(number);
+                                    windowCount += number;
                                     remove();
                                 },
                                 control);

@@ -1,9 +1,13 @@
 package io.cairn.mds.leader;
 
+import io.cairn.common.config.Durations;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.mds.proto.ClusterSettings;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** What {@code cairn set} can set: how a value is written, and what it does. */
@@ -39,11 +43,30 @@ enum LiveSetting {
     NO_SCRUB(
             "noscrub",
             LiveSetting.ON_OR_OFF,
-            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does.");
+            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does."),
+    ORPHAN_AGE(
+            "orphans.age",
+            "a time of whole seconds such as 7d, 12h or 30s, 1s to 3650d",
+            "How long after it was found first orphaned data has to be found again, to count as"
+                    + " proven and be removed."),
+    ORPHAN_REMOVAL(
+            "orphans.remove",
+            LiveSetting.ON_OR_OFF,
+            "While on, proven orphaned data is removed without being asked; else by 'cairn orphans"
+                    + " remove' only."),
+    ORPHAN_SHARE(
+            "orphans.max_share",
+            "a percentage such as 1% or 0.5%, 0% to 100%",
+            "Where more than this share of a pool's inodes or bytes is orphaned, nothing of it is"
+                    + " removed without being asked.");
 
     private static final int MAX_MOVES = 64;
 
     private static final long MAX_REAPER_RATE = 1_000_000;
+    private static final Duration MIN_AGE = Duration.ofSeconds(1);
+    private static final Duration MAX_AGE = Duration.ofDays(3650);
+    private static final Pattern PERCENT =
+            Pattern.compile("(?<whole>\\d{1,3})(\\.(?<tenth>\\d))?%");
     private static final String ON_OR_OFF = "on or off";
 
     private final String title;
@@ -101,6 +124,9 @@ enum LiveSetting {
             case PAUSE -> change.setPause(isOn(value)).build();
             case MOVES_PER_DISK -> change.setMovesPerDisk(moves(value)).build();
             case NO_SCRUB -> change.setNoScrub(isOn(value)).build();
+            case ORPHAN_AGE -> change.setOrphanAgeSeconds(seconds(value)).build();
+            case ORPHAN_REMOVAL -> change.setOrphanRemoval(isOn(value)).build();
+            case ORPHAN_SHARE -> change.setOrphanSharePermille(permille(value)).build();
         };
     }
 
@@ -114,6 +140,9 @@ enum LiveSetting {
             case PAUSE -> settings.hasPause();
             case MOVES_PER_DISK -> settings.hasMovesPerDisk();
             case NO_SCRUB -> settings.hasNoScrub();
+            case ORPHAN_AGE -> settings.hasOrphanAgeSeconds();
+            case ORPHAN_REMOVAL -> settings.hasOrphanRemoval();
+            case ORPHAN_SHARE -> settings.hasOrphanSharePermille();
         };
     }
 
@@ -132,6 +161,10 @@ enum LiveSetting {
             case NO_SCRUB -> onOrOff(settings.getNoScrub());
             case PAUSE -> onOrOff(settings.getPause());
             case MOVES_PER_DISK -> Integer.toString(Held.of(settings).movesPerDisk());
+            case ORPHAN_AGE ->
+                    Durations.format(Duration.ofSeconds(OrphanPolicy.of(settings).ageSeconds()));
+            case ORPHAN_REMOVAL -> onOrOff(settings.getOrphanRemoval());
+            case ORPHAN_SHARE -> OrphanPolicy.of(settings).share();
         };
     }
 
@@ -152,6 +185,34 @@ enum LiveSetting {
             throw new FsException(Errno.EINVAL, title + " is " + allowed);
         }
         return Integer.parseInt(value);
+    }
+
+    private long seconds(String value) {
+        try {
+            Duration time = Durations.parse(value);
+            if (time.compareTo(MIN_AGE) >= 0
+                    && time.compareTo(MAX_AGE) <= 0
+                    && time.getNano() == 0) {
+                return time.toSeconds();
+            }
+        } catch (IllegalArgumentException e) {
+            // said below
+        }
+        throw new FsException(Errno.EINVAL, title + " is " + allowed);
+    }
+
+    private int permille(String value) {
+        Matcher share = PERCENT.matcher(value);
+        if (share.matches()) {
+            String tenth = share.group("tenth");
+            int permille =
+                    10 * Integer.parseInt(share.group("whole"))
+                            + (tenth == null ? 0 : Integer.parseInt(tenth));
+            if (permille <= 1000) {
+                return permille;
+            }
+        }
+        throw new FsException(Errno.EINVAL, title + " is " + allowed);
     }
 
     private boolean isOn(String value) {

@@ -21,6 +21,16 @@ public enum MdsMeter implements MeterSpec {
     DELETIONS(Kind.COUNTER, "", "Inodes whose data was deleted, by this leader"),
     DELETION_RATE(Kind.RATE, "", "Inodes deleted per second, lately"),
     DELETION_ETA(Kind.GAUGE, "seconds", "Time until the backlog is gone at that rate; -1: unknown"),
+    ORPHANS(
+            Kind.GAUGE,
+            "",
+            "Inodes with data that belongs to no file, by state, as the leader has counted them last",
+            "state"),
+    ORPHAN_BYTES(
+            Kind.GAUGE,
+            "bytes",
+            "What those have, on one replica, as scrubs found it last",
+            "state"),
     TRUNCATIONS(Kind.COUNTER, "", "Shrinks carried to all data servers, by this leader"),
     CONTROL_FAILURES(
             Kind.COUNTER, "", "Tasks of the control thread that threw: faults, see the log"),

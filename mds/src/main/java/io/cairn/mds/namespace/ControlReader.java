@@ -5,9 +5,11 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Attr;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.StateListener;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +60,18 @@ public interface ControlReader {
 
     /** Inodes without a name that are still open, by id, after the given one. */
     List<Long> orphans(long afterInode, int max);
+
+    /** The places of those inodes of which no file has data in the pool, by one state. */
+    List<Integer> orphansAmong(int pool, List<Long> inodes);
+
+    /** What is noted of orphaned data, by pool and inode (unsigned), after the given one. */
+    List<OrphanedInode> orphanedData(int afterPool, long afterInode, int max);
+
+    /** Null if nothing is noted of it. */
+    @Nullable OrphanedInode orphanedInode(int pool, long inode);
+
+    /** The last look for orphaned data at each placement group that was looked at. */
+    Map<Integer, OrphanLookRecord> orphanLooks();
 
     /** Called from the applying thread after an entry is committed; must not block. */
     void addListener(StateListener listener);

@@ -1,13 +1,16 @@
 package io.cairn.mds.namespace;
 
+import io.cairn.common.layout.FileLayouts;
+import io.cairn.common.proto.FileLayout;
 import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.ReapedEntry;
 import io.cairn.mds.store.CorruptStateException;
 import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.MessageRows;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateListener;
 import io.cairn.mds.store.StateTx;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The queue of inodes whose chunks must be deleted, oldest first. The queue knows its head, so that
@@ -18,42 +21,80 @@ final class DeletionQueue {
     private DeletionQueue() {}
 
     static void add(StateTx tx, Inode inode) {
-        DeletionRecord record =
+        long place =
+                put(
+                        tx,
+                        DeletionRecord.newBuilder()
+                                .setInode(inode.id)
+                                .setLayout(inode.layout)
+                                .setSize(inode.size)
+                                .setSizeCeiling(inode.ceiling));
+        tx.put(MetaKeys.of(MetaKeys.DELETION_OF, inode.id), MetaKeys.longValue(place));
+    }
+
+    /**
+     * Whatever the pool has of the inode, in any of its placement groups: nobody knows how it was
+     * cut into chunks. There may be a file of that inode in another pool, which is queued by itself
+     * when it is deleted.
+     *
+     * @return its place in the queue
+     */
+    static long addOrphan(StateTx tx, int pool, long inode, long bytes) {
+        FileLayout layout = FileLayouts.standard(pool);
+        PoolUsers.more(tx, layout);
+        return put(
+                tx,
                 DeletionRecord.newBuilder()
-                        .setSequence(tx.tally.nextDeletion++)
-                        .setInode(inode.id)
-                        .setLayout(inode.layout)
-                        .setSize(inode.size)
-                        .setSizeCeiling(inode.ceiling)
-                        .setMapEpoch(tx.map.epoch())
-                        .build();
+                        .setInode(inode)
+                        .setLayout(layout)
+                        .setSize(bytes)
+                        .setSizeCeiling(Long.MAX_VALUE)
+                        .setOrphan(true));
+    }
+
+    private static long put(StateTx tx, DeletionRecord.Builder deletion) {
+        DeletionRecord record =
+                deletion.setSequence(tx.tally.nextDeletion++).setMapEpoch(tx.map.epoch()).build();
         tx.put(MetaKeys.of(MetaKeys.DELETION, record.getSequence()), record.toByteArray());
-        tx.put(
-                MetaKeys.of(MetaKeys.DELETION_OF, inode.id),
-                MetaKeys.longValue(record.getSequence()));
         tx.tally.deletionInodes++;
         tx.tally.deletionBytes += record.getSize();
         tx.announce(StateListener::deletionsQueued);
+        return record.getSequence();
     }
 
     /** All chunks of these are gone everywhere; one that is not queued was reported before. */
-    static void reaped(StateTx tx, List<Long> inodes) {
-        for (long inode : inodes) {
+    static void reaped(StateTx tx, ReapedEntry entry) {
+        for (long inode : entry.getInodesList()) {
             byte[] place = tx.get(MetaKeys.of(MetaKeys.DELETION_OF, inode));
             if (place != null) {
-                byte[] key = MetaKeys.of(MetaKeys.DELETION, MetaKeys.longAt(place, 0));
-                byte[] record = tx.get(key);
+                DeletionRecord record = record(tx, MetaKeys.longAt(place, 0));
                 if (record == null) {
                     throw new CorruptStateException("inode " + inode + " is queued nowhere");
                 }
-                tx.tally.deletionInodes--;
-                tx.tally.deletionBytes -= parse(record).getSize();
-                PoolUsers.fewer(tx, parse(record).getLayout());
-                tx.delete(key);
+                remove(tx, record);
                 tx.delete(MetaKeys.of(MetaKeys.DELETION_OF, inode));
             }
         }
+        for (long place : entry.getOrphansList()) {
+            DeletionRecord record = record(tx, place);
+            if (record != null && record.getOrphan()) {
+                remove(tx, record);
+                OrphanedData.reaped(tx, record.getLayout().getPool(), record.getInode());
+            }
+        }
         advanceHead(tx);
+    }
+
+    private static @Nullable DeletionRecord record(StateTx tx, long place) {
+        byte[] row = tx.get(MetaKeys.of(MetaKeys.DELETION, place));
+        return row == null ? null : parse(row);
+    }
+
+    private static void remove(StateTx tx, DeletionRecord record) {
+        tx.tally.deletionInodes--;
+        tx.tally.deletionBytes -= record.getSize();
+        PoolUsers.fewer(tx, record.getLayout());
+        tx.delete(MetaKeys.of(MetaKeys.DELETION, record.getSequence()));
     }
 
     /** What is reaped is mostly the head and what follows it: the database is asked behind that. */

@@ -72,7 +72,13 @@ public final class Features {
                     Map.entry("cairn.Disk.slow", ELASTIC),
                     Map.entry("cairn.Pool.replica_classes", ELASTIC),
                     Map.entry("cairn.Pool.removed", ELASTIC),
-                    Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC));
+                    Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC),
+                    Map.entry("cairn.ClusterSettings.orphan_age_seconds", GROWTH),
+                    Map.entry("cairn.ClusterSettings.orphan_removal", GROWTH),
+                    Map.entry("cairn.ClusterSettings.orphan_share_permille", GROWTH),
+                    Map.entry("cairn.LogEntry.orphans_found", GROWTH),
+                    Map.entry("cairn.LogEntry.orphans_changed", GROWTH),
+                    Map.entry("cairn.ReapedEntry.orphans", GROWTH));
 
     private final Map<String, Integer> since;
 

@@ -60,6 +60,7 @@ final class LayoutXattr {
         check(tx.map, layout);
         if (inode.isRegular()) {
             checkEmpty(inode);
+            OrphanedData.requireNotDeleted(tx, layout.getPool(), inode.id);
         }
         Inode changed = tx.edit(inode.id);
         PoolUsers.fewer(tx, changed.layout);

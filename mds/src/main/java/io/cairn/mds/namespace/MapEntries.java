@@ -106,6 +106,11 @@ final class MapEntries {
     static void change(StateTx tx, MapUpdate update) {
         MapUpdate increment = update.toBuilder().setClusterId(tx.map.clusterId()).build();
         MapRecords.store(tx, increment);
+        for (Pool pool : update.getPoolsList()) {
+            if (pool.getRemoved()) {
+                OrphanedData.poolRemoved(tx, pool.getId());
+            }
+        }
         tx.map = tx.map.with(increment);
         tx.tally.mapEpoch = tx.map.epoch();
         tx.announce(listener -> listener.mapChanged(increment));

@@ -7,16 +7,22 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.DirectoryListing;
 import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.InodeFormat;
+import io.cairn.mds.store.MessageRows;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStore;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
 import io.cairn.mds.store.MetaView;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Reads of one store, each of one state; any thread that has retained the store. */
@@ -157,6 +163,79 @@ final class MetaReader {
                     .map(row -> MetaKeys.longAt(row.key(), 1))
                     .toList();
         }
+    }
+
+    /** The places of those that are no file's in the pool, of one state. */
+    List<Integer> orphansAmong(int pool, List<Long> ids) {
+        List<Integer> places = new ArrayList<>();
+        try (MetaView view = store.view()) {
+            Ownership.View asked = owners(view);
+            for (int i = 0; i < ids.size(); i++) {
+                if (Ownership.of(asked, pool, ids.get(i)).isOrphan()) {
+                    places.add(i);
+                }
+            }
+        }
+        return places;
+    }
+
+    /** Past the caches: what is asked of is looked at once. */
+    private static Ownership.View owners(MetaView view) {
+        return new Ownership.View(
+                id -> {
+                    byte[] row = view.get(MetaKeys.of(MetaKeys.INODE, id));
+                    return row == null ? null : InodeFormat.decode(id, row);
+                },
+                view::get,
+                view.counters().maxInode());
+    }
+
+    List<OrphanedInode> orphanedData(int afterPool, long afterInode, int max) {
+        try (MetaView view = store.view()) {
+            Ownership.View asked = owners(view);
+            byte[] from = MetaKeys.ofMap(MetaKeys.ORPHANED, afterPool, afterInode);
+            List<KeyValue> rows = view.list(MetaKeys.prefix(MetaKeys.ORPHANED), from, max + 1);
+            List<OrphanedInode> found = new ArrayList<>();
+            for (KeyValue row : rows) {
+                if (!Arrays.equals(row.key(), from) && found.size() < max) {
+                    int pool = MetaKeys.intAt(row.key(), 1);
+                    long inode = MetaKeys.longAt(row.key(), 5);
+                    found.add(
+                            new OrphanedInode(
+                                    pool,
+                                    inode,
+                                    OrphanedData.parse(row.value()),
+                                    Ownership.of(asked, pool, inode)));
+                }
+            }
+            return found;
+        }
+    }
+
+    @Nullable OrphanedInode orphanedInode(int pool, long inode) {
+        try (MetaView view = store.view()) {
+            byte[] row = view.get(MetaKeys.ofMap(MetaKeys.ORPHANED, pool, inode));
+            return row == null
+                    ? null
+                    : new OrphanedInode(
+                            pool,
+                            inode,
+                            OrphanedData.parse(row),
+                            Ownership.of(owners(view), pool, inode));
+        }
+    }
+
+    Map<Integer, OrphanLookRecord> orphanLooks() {
+        Map<Integer, OrphanLookRecord> looks = new HashMap<>();
+        try (MetaView view = store.view()) {
+            byte[] prefix = MetaKeys.prefix(MetaKeys.ORPHAN_LOOK);
+            for (KeyValue row : view.list(prefix, prefix, Integer.MAX_VALUE)) {
+                looks.put(
+                        MetaKeys.intAt(row.key(), 1),
+                        MessageRows.parse(OrphanLookRecord.parser(), row.value(), "a look for orphans"));
+            }
+        }
+        return looks;
     }
 
     private Inode inode(long id) {

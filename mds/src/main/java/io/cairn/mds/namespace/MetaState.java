@@ -13,6 +13,7 @@ import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
+import io.cairn.mds.proto.OrphanLookRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState;
 import io.cairn.mds.store.CorruptStateException;
@@ -27,6 +28,7 @@ import io.cairn.mds.store.Time;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -134,7 +136,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                 case MUTATE -> MutationBatch.apply(tx, entry.getMutate());
                 case MAP_CHANGE -> MapEntries.change(tx, entry.getMapChange());
                 case REAPED -> {
-                    DeletionQueue.reaped(tx, entry.getReaped().getInodesList());
+                    DeletionQueue.reaped(tx, entry.getReaped());
                     yield ApplyReply.newBuilder();
                 }
                 case TRUNCATED -> {
@@ -145,6 +147,8 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                     yield ApplyReply.newBuilder();
                 }
                 case SETTINGS -> Settings.change(tx, entry.getSettings());
+                case ORPHANS_FOUND -> OrphanedData.found(tx, entry.getOrphansFound());
+                case ORPHANS_CHANGED -> OrphanedData.changed(tx, entry.getOrphansChanged());
                 case ENTRY_NOT_SET -> throw new CorruptStateException("the log has an empty entry");
             };
         } catch (FsException e) {
@@ -371,6 +375,26 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public List<Long> orphans(long afterInode, int max) {
         return read(s -> new MetaReader(s).ids(MetaKeys.ORPHAN, afterInode, max));
+    }
+
+    @Override
+    public List<Integer> orphansAmong(int pool, List<Long> inodes) {
+        return read(s -> new MetaReader(s).orphansAmong(pool, inodes));
+    }
+
+    @Override
+    public List<OrphanedInode> orphanedData(int afterPool, long afterInode, int max) {
+        return read(s -> new MetaReader(s).orphanedData(afterPool, afterInode, max));
+    }
+
+    @Override
+    public @Nullable OrphanedInode orphanedInode(int pool, long inode) {
+        return read(s -> new MetaReader(s).orphanedInode(pool, inode));
+    }
+
+    @Override
+    public Map<Integer, OrphanLookRecord> orphanLooks() {
+        return read(s -> new MetaReader(s).orphanLooks());
     }
 
     @Override

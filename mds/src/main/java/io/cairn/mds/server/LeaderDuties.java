@@ -5,6 +5,9 @@ import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.ForgottenSessions;
+import io.cairn.mds.background.OrphanLooks;
+import io.cairn.mds.background.OrphanRemoval;
+import io.cairn.mds.background.OrphanRequests;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.background.Truncator;
@@ -66,6 +69,9 @@ final class LeaderDuties implements Leadership.Duties {
     private final Reaper reaper;
     private final Truncator truncator;
     private final TruncationWaits truncationWaits;
+    private final OrphanLooks orphanLooks;
+    private final OrphanRemoval orphanRemoval;
+    private final OrphanRequests orphanRequests;
     private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -147,6 +153,9 @@ final class LeaderDuties implements Leadership.Duties {
         truncationWaits =
                 new TruncationWaits(
                         leadership, state, mutations.sessions(), truncator, control, metrics);
+        orphanLooks = new OrphanLooks(leadership, map, state, mutations, entries, control, clock);
+        orphanRemoval = new OrphanRemoval(entries, state, control, orphanLooks::newerEpoch);
+        orphanRequests = new OrphanRequests(leadership, entries, state, orphanRemoval, control);
         releases =
                 new MixedReleases(
                         () -> releases(reports),
@@ -157,6 +166,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.appendTurns());
         state.addListener(truncator);
         state.addListener(truncationWaits); // after the sessions
+        state.addListener(orphanRemoval);
     }
 
     // ---- on becoming leader, and when it is over ----------------------------
@@ -181,6 +191,7 @@ final class LeaderDuties implements Leadership.Duties {
         forgotten.begin();
         reaper.begin(term);
         truncator.begin();
+        orphanRemoval.begin();
         pgTables.begin();
         releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
@@ -200,6 +211,7 @@ final class LeaderDuties implements Leadership.Duties {
             sessions.tick();
             forgotten.tick();
             mutations.appendTurns().tick();
+            orphanRemoval.tick();
             releases.tick();
         }
     }
@@ -276,6 +288,18 @@ final class LeaderDuties implements Leadership.Duties {
 
     Reaper reaper() {
         return reaper;
+    }
+
+    OrphanLooks orphanLooks() {
+        return orphanLooks;
+    }
+
+    OrphanRemoval orphanRemoval() {
+        return orphanRemoval;
+    }
+
+    OrphanRequests orphanRequests() {
+        return orphanRequests;
     }
 
     MixedReleases releases() {

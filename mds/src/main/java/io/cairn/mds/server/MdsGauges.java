@@ -3,7 +3,10 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.InSyncCounts;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.OrphanCount;
+import io.cairn.common.proto.OrphanSummary;
 import io.cairn.common.proto.Server;
+import io.cairn.mds.background.OrphanRemoval;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.CurrentMap;
@@ -12,6 +15,7 @@ import io.cairn.mds.metrics.MdsMeter;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.session.Mutations;
+import java.util.function.Function;
 
 /** Publishes the current values. Any thread. */
 final class MdsGauges {
@@ -21,6 +25,7 @@ final class MdsGauges {
     private final CurrentMap map;
     private final Mutations mutations;
     private final Reaper reaper;
+    private final OrphanRemoval orphans;
     private final TruncationWaits truncationWaits;
     private final MetaLog log;
 
@@ -31,6 +36,7 @@ final class MdsGauges {
             CurrentMap map,
             Mutations mutations,
             Reaper reaper,
+            OrphanRemoval orphans,
             TruncationWaits truncationWaits,
             MetaLog log) {
         this.meters = meters;
@@ -39,6 +45,7 @@ final class MdsGauges {
         this.map = map;
         this.mutations = mutations;
         this.reaper = reaper;
+        this.orphans = orphans;
         this.truncationWaits = truncationWaits;
         this.log = log;
     }
@@ -51,6 +58,11 @@ final class MdsGauges {
         meters.gauge(MdsMeter.DELETION_BACKLOG_BYTES, () -> state.counters().deletionBytes());
         meters.gauge(MdsMeter.DELETION_RATE, reaper::rate);
         meters.gauge(MdsMeter.DELETION_ETA, reaper::etaSeconds);
+        orphans("suspected", OrphanSummary::getSuspected);
+        orphans("proven", OrphanSummary::getProven);
+        orphans("kept", OrphanSummary::getKept);
+        orphans("strange", OrphanSummary::getStrange);
+        orphans("removing", OrphanSummary::getRemoving);
         meters.gauge(MdsMeter.TRUNCATION_WAITS, truncationWaits::depth);
         meters.gauge(MdsMeter.MAP_EPOCH, () -> map.get().epoch());
         meters.counter(MdsMeter.MAP_PUSHED, map::pushedBytes);
@@ -78,6 +90,11 @@ final class MdsGauges {
                 });
         meters.gauge(MdsMeter.RAFT_DISK_FREE, () -> log.space().freeBytes());
         meters.gauge(MdsMeter.RAFT_REFUSED, () -> log.stats().refused());
+    }
+
+    private void orphans(String state, Function<OrphanSummary, OrphanCount> of) {
+        meters.gauge(MdsMeter.ORPHANS, () -> of.apply(orphans.summary()).getInodes(), state);
+        meters.gauge(MdsMeter.ORPHAN_BYTES, () -> of.apply(orphans.summary()).getBytes(), state);
     }
 
     private InSyncCounts inSync() {

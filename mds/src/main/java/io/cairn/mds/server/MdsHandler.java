@@ -11,6 +11,8 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.mds.background.OrphanLooks;
+import io.cairn.mds.background.OrphanRequests;
 import io.cairn.mds.background.TruncationWaits;
 import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.cluster.PlacementRequests;
@@ -28,7 +30,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Gives each request to the part that answers it. On event loops: what does not block is answered
- * there, heartbeats are handed to the thread of the leases, and the rest to the control thread.
+ * there, heartbeats are handed to the thread of the leases, what scrubs ask to one that reads for
+ * them, and the rest to the control thread.
  */
 final class MdsHandler implements RpcHandler {
     private final Leadership leadership;
@@ -39,11 +42,14 @@ final class MdsHandler implements RpcHandler {
     private final DataServers dataServers;
     private final PlacementRequests placement;
     private final PoolRequests pools;
+    private final OrphanLooks orphanLooks;
+    private final OrphanRequests orphans;
     private final GroupRequests group;
     private final LiveSettings settings;
     private final Status status;
     private final Control control;
     private final Control leaseThread;
+    private final Control lookups;
     private final LeaseGrants grants;
     private final DatabaseService databases;
     private final MdsMeters metrics;
@@ -55,11 +61,14 @@ final class MdsHandler implements RpcHandler {
             Mutations mutations,
             ClientSessions sessions,
             DataServers dataServers,
+            OrphanLooks orphanLooks,
+            OrphanRequests orphans,
             GroupRequests group,
             LiveSettings settings,
             Status status,
             Control control,
             Control leaseThread,
+            Control lookups,
             LeaseGrants grants,
             DatabaseService databases,
             MdsMeters metrics) {
@@ -71,11 +80,14 @@ final class MdsHandler implements RpcHandler {
         this.dataServers = dataServers;
         this.placement = dataServers.placementRequests();
         this.pools = dataServers.poolRequests();
+        this.orphanLooks = orphanLooks;
+        this.orphans = orphans;
         this.group = group;
         this.settings = settings;
         this.status = status;
         this.control = control;
         this.leaseThread = leaseThread;
+        this.lookups = lookups;
         this.grants = grants;
         this.databases = databases;
         this.metrics = metrics;
@@ -126,6 +138,16 @@ final class MdsHandler implements RpcHandler {
                 require(request, Role.ROLE_DATA_SERVER);
                 control(method, request, start, dataServers::memberSilent);
             }
+            case CHECK_INODES -> {
+                require(request, Role.ROLE_DATA_SERVER);
+                on(lookups, method, request, start, answering(orphanLooks::check));
+            }
+            case REPORT_ORPHANS -> {
+                require(request, Role.ROLE_DATA_SERVER);
+                control(method, request, start, answering(orphanLooks::report));
+            }
+            case LIST_ORPHANS -> control(method, request, start, orphans::list);
+            case CHANGE_ORPHANS -> control(method, request, start, orphans::change);
             case LEADER_LEASE -> {
                 require(request, Role.ROLE_MDS);
                 request.reply(
@@ -160,6 +182,17 @@ final class MdsHandler implements RpcHandler {
                                     Errno.EOPNOTSUPP,
                                     "a metadata server has no method " + request.method()));
         }
+    }
+
+    /** Says what the step throws. */
+    private static Step answering(Step step) {
+        return request -> {
+            try {
+                step.run(request);
+            } catch (FsException e) {
+                request.fail(RpcStatus.fail(e.errno(), e.detail()));
+            }
+        };
     }
 
     private interface Step {

@@ -62,6 +62,7 @@ public final class MdsServer implements AutoCloseable {
     private final RpcClient client;
     private final Control control;
     private final Control leaseThread;
+    private final Control lookups;
     private final EntryLog entries = new EntryLog();
     private final Leadership leadership;
     private final LeaderDuties duties;
@@ -138,6 +139,7 @@ public final class MdsServer implements AutoCloseable {
         MdsMeters metrics = new MdsMeters(meters);
         control = new Control("mds-" + config.memberId() + "-control", failure, metrics);
         leaseThread = new Control("mds-" + config.memberId() + "-leases", failure, metrics);
+        lookups = new Control("mds-" + config.memberId() + "-lookups", failure, metrics);
         loops =
                 new RpcLoops(
                         RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc", meters);
@@ -185,6 +187,7 @@ public final class MdsServer implements AutoCloseable {
                         duties.dataServers(),
                         duties::held,
                         duties.reaper(),
+                        duties.orphanRemoval(),
                         duties.releases(),
                         control,
                         clock,
@@ -208,12 +211,15 @@ public final class MdsServer implements AutoCloseable {
                                     duties.mutations(),
                                     duties.sessions(),
                                     duties.dataServers(),
+                                    duties.orphanLooks(),
+                                    duties.orphanRequests(),
                                     new GroupRequests(
                                             leadership, duties.groupChanges(), reports, entries),
                                     duties.liveSettings(),
                                     status,
                                     control,
                                     leaseThread,
+                                    lookups,
                                     new LeaseGrants(
                                             self(config), entries, reports.own(), this::remarks),
                                     new DatabaseService(state::databases),
@@ -222,6 +228,7 @@ public final class MdsServer implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             control.close();
             leaseThread.close();
+            lookups.close();
             if (started != null) {
                 started.close();
             }
@@ -237,6 +244,7 @@ public final class MdsServer implements AutoCloseable {
                         duties.map(),
                         duties.mutations(),
                         duties.reaper(),
+                        duties.orphanRemoval(),
                         duties.truncationWaits(),
                         log)
                 .register();
@@ -294,6 +302,7 @@ public final class MdsServer implements AutoCloseable {
         rpc.close();
         control.close();
         leaseThread.close();
+        lookups.close();
         try {
             log.close();
         } finally {

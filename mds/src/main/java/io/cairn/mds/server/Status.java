@@ -15,6 +15,7 @@ import io.cairn.common.proto.StatFsReply;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.background.OrphanRemoval;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.cluster.Copies;
 import io.cairn.mds.cluster.CurrentMap;
@@ -61,6 +62,7 @@ final class Status {
     private final DataServers dataServers;
     private final Supplier<Held> held;
     private final Reaper reaper;
+    private final OrphanRemoval orphans;
     private final MixedReleases releases;
     private final Control control;
     private final NanoClock clock;
@@ -83,6 +85,7 @@ final class Status {
             DataServers dataServers,
             Supplier<Held> held,
             Reaper reaper,
+            OrphanRemoval orphans,
             MixedReleases releases,
             Control control,
             NanoClock clock,
@@ -98,6 +101,7 @@ final class Status {
         this.dataServers = dataServers;
         this.held = held;
         this.reaper = reaper;
+        this.orphans = orphans;
         this.releases = releases;
         this.control = control;
         this.clock = clock;
@@ -186,6 +190,7 @@ final class Status {
                         .setDeletionEtaSeconds(reaper.etaSeconds())
                         .setDeletionLimit(reaper.limit())
                         .setSpace(space())
+                        .setOrphans(orphans.summary())
                         .setReplicasToCopy(copies.replicasLeft())
                         .setBytesToCopy(copies.bytesLeft())
                         .setCopyRate(copies.perSecond())
@@ -241,6 +246,7 @@ final class Status {
         List<String> notes = new ArrayList<>(group.notes());
         notes.addAll(DataServerRemarks.notes(map.get(), dataServers.all()));
         notes.addAll(PlacementRemarks.notes(map.get()));
+        notes.addAll(OrphanRemarks.notes(orphans.summary()));
         String self = group.name(leadership.self());
         own.get().notes().forEach(n -> notes.add(self + ": " + n));
         return notes;
@@ -289,6 +295,7 @@ final class Status {
         warnings.addAll(
                 DataServerRemarks.warnings(present, dataServers.all(), dataServers.slowDisks()));
         warnings.addAll(ScrubRemarks.warnings(present, dataServers.all(), held.get().noScrub()));
+        warnings.addAll(OrphanRemarks.warnings(orphans.summary(), orphans.older()));
         StatFsReply space = space();
         if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");

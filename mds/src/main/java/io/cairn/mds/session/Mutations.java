@@ -14,10 +14,12 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
+import io.cairn.mds.namespace.SkippedIds;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.SpaceWatch;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -159,6 +161,21 @@ public final class Mutations {
                         control.execute(() -> failed(call, failure));
                     }
                 });
+    }
+
+    /**
+     * Submits an entry that may use up inode ids, as data of them was found: none of them, and none
+     * below, is given out from now on.
+     */
+    public CompletableFuture<ApplyReply> submitWithIds(LogEntry.Builder entry, List<Long> ids) {
+        synchronized (submitting) {
+            for (long id : ids) {
+                if (SkippedIds.mayBeSkipped(id)) {
+                    nextInode = Math.max(nextInode, id + 1);
+                }
+            }
+            return entries.submit(entry);
+        }
     }
 
     private MutateRequest completed(MutateRequest batch) {

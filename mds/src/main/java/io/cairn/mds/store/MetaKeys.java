@@ -19,6 +19,11 @@ import com.google.protobuf.ByteString;
  * 15 inode:8                      has pending truncations              empty
  * 18 sequence:8                   deletion queue                       DeletionRecord
  * 19 inode:8                      place in the deletion queue          sequence:8
+ * 1a pool:4 inode:8                orphaned data                        OrphanRecord
+ * 1b pg:4 inode:8                  a PG has some of it                  empty
+ * 1c pg:4                          last look for such data              OrphanLookRecord
+ * 1d                               ids that were found, never given out first:8 last:8
+ * 1e                               how many 1a-keys there are           count:8
  * 20 session:8                    session                              SessionRecord
  * 21 uuid:16                      open session of a client             session:8
  * 22 session:8 number:8           answer to a mutation                 MutationResult
@@ -50,6 +55,11 @@ public final class MetaKeys {
     public static final byte TRUNCATING = 0x15;
     public static final byte DELETION = 0x18;
     public static final byte DELETION_OF = 0x19;
+    public static final byte ORPHANED = 0x1a;
+    public static final byte ORPHANED_IN = 0x1b;
+    public static final byte ORPHAN_LOOK = 0x1c;
+    public static final byte SKIPPED_IDS = 0x1d;
+    public static final byte ORPHANED_COUNT = 0x1e;
     public static final byte SESSION = 0x20;
     public static final byte SESSION_OF = 0x21;
     public static final byte ANSWER = 0x22;
@@ -117,6 +127,14 @@ public final class MetaKeys {
         return new byte[] {
             kind, (byte) (id >>> 24), (byte) (id >>> 16), (byte) (id >>> 8), (byte) id
         };
+    }
+
+    /** Of an inode in a pool or a placement group. */
+    public static byte[] ofMap(byte kind, int id, long inode) {
+        byte[] key = new byte[13];
+        System.arraycopy(ofMap(kind, id), 0, key, 0, 5);
+        putLong(key, 5, inode);
+        return key;
     }
 
     public static byte[] prefix(byte kind) {

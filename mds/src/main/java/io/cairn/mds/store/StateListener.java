@@ -24,6 +24,9 @@ public interface StateListener {
     /** Records were added to the deletion queue. */
     default void deletionsQueued() {}
 
+    /** What is known of orphaned data has changed. */
+    default void orphansChanged() {}
+
     /** The inode has got a pending truncation. */
     default void truncationPending(long inode) {}
 

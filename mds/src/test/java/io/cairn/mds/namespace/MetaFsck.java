@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.posix.Mode;
 import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.OrphanRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.Counters;
 import io.cairn.mds.store.Dentry;
@@ -75,6 +76,7 @@ final class MetaFsck {
         checkDeletions();
         checkCounters();
         checkPoolUsers();
+        checkOrphans();
         return faults;
     }
 
@@ -276,11 +278,21 @@ final class MetaFsck {
     private void checkDeletions() {
         Counters c = store.counters();
         long count = 0;
+        long orphans = 0;
         long bytes = 0;
         for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.DELETION))) {
             DeletionRecord record = parse(row.value());
             count++;
             bytes += record.getSize();
+            if (record.getSequence() < c.deletionHead()
+                    || record.getSequence() >= c.nextDeletion()) {
+                fault("queued inode " + record.getInode() + " is out of the queue's bounds");
+            }
+            if (record.getOrphan()) {
+                orphans++;
+                checkOrphanDeletion(record);
+                continue;
+            }
             byte[] place = store.get(MetaKeys.of(MetaKeys.DELETION_OF, record.getInode()));
             if (place == null || MetaKeys.longAt(place, 0) != MetaKeys.longAt(row.key(), 1)) {
                 fault("queued inode " + record.getInode() + " is not found by its id");
@@ -288,16 +300,53 @@ final class MetaFsck {
             if (inodes.containsKey(record.getInode())) {
                 fault("queued inode " + record.getInode() + " still exists");
             }
-            if (record.getSequence() < c.deletionHead()
-                    || record.getSequence() >= c.nextDeletion()) {
-                fault("queued inode " + record.getInode() + " is out of the queue's bounds");
-            }
         }
         if (count != c.deletionInodes() || bytes != c.deletionBytes()) {
             fault(count + " inodes, " + bytes + " bytes queued: " + c);
         }
-        if (store.list(MetaKeys.prefix(MetaKeys.DELETION_OF)).size() != count) {
+        if (store.list(MetaKeys.prefix(MetaKeys.DELETION_OF)).size() != count - orphans) {
             fault("places in the queue of inodes that are not in it");
+        }
+    }
+
+    private void checkOrphanDeletion(DeletionRecord record) {
+        int pool = record.getLayout().getPool();
+        byte[] row = store.get(MetaKeys.ofMap(MetaKeys.ORPHANED, pool, record.getInode()));
+        if (row == null || OrphanedData.parse(row).getDeletion() != record.getSequence()) {
+            fault("orphaned data of inode " + record.getInode() + " is queued and not noted so");
+        }
+        Inode inode = inodes.get(record.getInode());
+        if (inode != null && inode.layout.getPool() == pool) {
+            fault("data of inode " + record.getInode() + " is being removed as orphaned");
+        }
+    }
+
+    private void checkOrphans() {
+        Set<String> places = new TreeSet<>();
+        long count = 0;
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.ORPHANED))) {
+            count++;
+            long inode = MetaKeys.longAt(row.key(), 5);
+            OrphanRecord record = OrphanedData.parse(row.value());
+            record.getPlacesList().forEach(p -> places.add(p.getPg() + " " + inode));
+            if (record.getDeletion() == 0 ? record.getPlacesCount() == 0 : record.getKept()) {
+                fault("orphaned data of inode " + inode + " is nowhere, or kept and removed");
+            }
+            if (record.getDeletion() != 0
+                    && store.get(MetaKeys.of(MetaKeys.DELETION, record.getDeletion())) == null) {
+                fault("orphaned data of inode " + inode + " is queued nowhere");
+            }
+        }
+        Set<String> indexed = new TreeSet<>();
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.ORPHANED_IN))) {
+            indexed.add(MetaKeys.intAt(row.key(), 1) + " " + MetaKeys.longAt(row.key(), 5));
+        }
+        if (!places.equals(indexed)) {
+            fault("orphaned data is at " + places + ", found again are " + indexed);
+        }
+        byte[] counted = store.get(MetaKeys.prefix(MetaKeys.ORPHANED_COUNT));
+        if ((counted == null ? 0 : MetaKeys.longAt(counted, 0)) != count) {
+            fault(count + " records of orphaned data, counted are others");
         }
     }
 

@@ -1,6 +1,8 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import com.google.protobuf.Parser;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.DeleteInodesReply;
@@ -95,6 +97,17 @@ final class FakeDataServer implements AutoCloseable {
             }
             case null, default -> request.fail(RpcStatus.fail(Errno.EOPNOTSUPP, "fake"));
         }
+    }
+
+    <R extends MessageLite> TestGroup.Answer<R> ask(
+            Method method, MessageLite request, Parser<R> parser) {
+        return group.callAs(client, method, request, parser);
+    }
+
+    /** Of one member, whatever it answers. */
+    <R extends MessageLite> TestGroup.Answer<R> askOnce(
+            int member, Method method, MessageLite request, Parser<R> parser) {
+        return group.ask(client, member, method, request, parser);
     }
 
     RegisterServerReply register() {

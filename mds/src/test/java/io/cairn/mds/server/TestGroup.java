@@ -330,7 +330,7 @@ final class TestGroup implements AutoCloseable {
         return ask(client, member, method, request, parser);
     }
 
-    private <R extends MessageLite> Answer<R> ask(
+    <R extends MessageLite> Answer<R> ask(
             RpcClient from, int member, Method method, MessageLite request, Parser<R> parser) {
         try {
             return send(from, member, method, request, parser, PATIENCE).get(30, TimeUnit.SECONDS);

@@ -1,0 +1,67 @@
+package io.cairn.mds.namespace;
+
+import io.cairn.mds.store.Inode;
+import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.StateTx;
+import java.util.function.Function;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
+
+/** Whose the data of an inode in a pool is, by one state of the namespace. */
+public enum Ownership {
+    /** A file's, with a name or still open. */
+    OWNED,
+    /** A deleted file's: the reaper takes care of it. */
+    QUEUED,
+    /** Nobody's: the file is gone, and its id is never used again. */
+    NOBODY,
+    /** Nobody's: the data of the file is in another pool. */
+    OTHER_POOL,
+    /** Of what has no data, such as a directory. */
+    NO_REGULAR_FILE,
+    /** The id was never given out, as far as this state knows. */
+    NEVER_GIVEN_OUT;
+
+    /** Data may be removed of which this is said again after a while. */
+    public boolean isRemovable() {
+        return this == NOBODY || this == OTHER_POOL;
+    }
+
+    /** No file is known to have the data. */
+    public boolean isOrphan() {
+        return this != OWNED && this != QUEUED;
+    }
+
+    /** What is asked: an entry's view, or a reader's. */
+    record View(
+            LongFunction<@Nullable Inode> inodes,
+            Function<byte[], byte @Nullable []> rows,
+            long maxInode) {
+        static View of(StateTx tx) {
+            return new View(tx::inode, tx::get, tx.tally.maxInode);
+        }
+    }
+
+    /**
+     * A client learns the id of a file from the answer to its creation, which this state has then.
+     * So whoever is to give out ids before their files are made, must say so here: they are the
+     * session's until it ends.
+     */
+    static Ownership of(View view, int pool, long id) {
+        Inode inode = view.inodes.apply(id);
+        if (inode != null) {
+            return !inode.isRegular()
+                    ? NO_REGULAR_FILE
+                    : inode.layout.getPool() == pool ? OWNED : OTHER_POOL;
+        }
+        if (view.rows.apply(MetaKeys.of(MetaKeys.DELETION_OF, id)) != null) {
+            return QUEUED;
+        }
+        if (id == 0
+                || Long.compareUnsigned(id, view.maxInode) > 0
+                || SkippedIds.of(view.rows.apply(SkippedIds.KEY)).contains(id)) {
+            return NEVER_GIVEN_OUT;
+        }
+        return NOBODY;
+    }
+}
