@@ -116,7 +116,7 @@ final class ModelPg {
                         inodeSequences.remove(inode);
                     }
                 }
-                case NOOP, READ -> {}
+                case NOOP, SPLIT, READ -> {}
             }
         }
         return new State(chunks, inodeSequences);

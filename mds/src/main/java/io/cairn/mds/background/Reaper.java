@@ -16,11 +16,14 @@ import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -57,11 +60,27 @@ public final class Reaper {
     private final LongSupplier limit;
     private final Pace pace = new Pace();
 
-    /** Inodes in flight: how many PGs are still to answer. */
-    private final Map<Long, Integer> open = new HashMap<>();
+    private final Map<Long, Open> open = new HashMap<>();
 
     /** Inodes of which all PGs have answered, not yet in a log entry. */
     private final List<Long> finished = new ArrayList<>();
+
+    /** An inode in flight. */
+    private static final class Open {
+        final DeletionRecord record;
+
+        /** How many PGs its pool had when they were asked. */
+        final int pgCount;
+
+        /** How many PGs are still to answer. */
+        int left;
+
+        Open(DeletionRecord record, int pgCount, int left) {
+            this.record = record;
+            this.pgCount = pgCount;
+            this.left = left;
+        }
+    }
 
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -174,18 +193,26 @@ public final class Reaper {
     private void send(List<DeletionRecord> records) {
         Map<Integer, List<Long>> byPg = new HashMap<>();
         for (DeletionRecord record : records) {
-            int[] pgs =
-                    calls.pgs(record.getInode(), record.getLayout(), 0, record.getSizeCeiling())
-                            .toArray();
+            int pgCount = calls.pgCount(record.getLayout());
+            int[] pgs = pgs(record, pgCount).toArray();
             if (pgs.length == 0) {
                 finished.add(record.getInode());
                 continue;
             }
-            open.put(record.getInode(), pgs.length);
+            open.put(record.getInode(), new Open(record, pgCount, pgs.length));
             for (int pg : pgs) {
                 byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record.getInode());
             }
         }
+        send(byPg);
+    }
+
+    private IntStream pgs(DeletionRecord record, int pgCount) {
+        return calls.pgs(
+                record.getInode(), record.getLayout(), 0, record.getSizeCeiling(), pgCount);
+    }
+
+    private void send(Map<Integer, List<Long>> byPg) {
         long mine = tenure;
         long epoch = map.get().epoch();
         byPg.forEach((pg, inodes) ->
@@ -211,15 +238,40 @@ public final class Reaper {
         if (when != tenure) {
             return;
         }
+        Map<Integer, List<Long>> more = new HashMap<>();
         for (long inode : inodes) {
-            @Nullable Integer left = open.computeIfPresent(inode, (i, n) -> n - 1);
-            if (left != null && left == 0) {
+            @Nullable Open of = open.get(inode);
+            if (of != null && --of.left == 0) {
                 open.remove(inode);
-                finished.add(inode);
+                again(of, more);
             }
         }
+        send(more);
         if (finished.size() >= BATCH || open.isEmpty()) {
             remove();
+        }
+    }
+
+    /**
+     * All PGs have answered that there were. Those that were made of one of them meanwhile, perhaps
+     * before it had answered, are asked too.
+     */
+    private void again(Open done, Map<Integer, List<Long>> more) {
+        long inode = done.record.getInode();
+        int pgCount = calls.pgCount(done.record.getLayout());
+        int[] pgs = {};
+        if (pgCount != done.pgCount) {
+            Set<Integer> asked = new HashSet<>();
+            pgs(done.record, done.pgCount).forEach(asked::add);
+            pgs = pgs(done.record, pgCount).filter(pg -> !asked.contains(pg)).toArray();
+        }
+        if (pgs.length == 0) {
+            finished.add(inode);
+            return;
+        }
+        open.put(inode, new Open(done.record, pgCount, pgs.length));
+        for (int pg : pgs) {
+            more.computeIfAbsent(pg, p -> new ArrayList<>()).add(inode);
         }
     }
 

@@ -72,6 +72,11 @@ public final class Features {
                     Map.entry("cairn.Disk.slow", ELASTIC),
                     Map.entry("cairn.Pool.replica_classes", ELASTIC),
                     Map.entry("cairn.Pool.removed", ELASTIC),
+                    Map.entry("cairn.Pool.pg_base", GROWTH),
+                    Map.entry("cairn.Pool.pg_target", GROWTH),
+                    Map.entry("cairn.Pool.pg_auto", GROWTH),
+                    Map.entry("cairn.PlacementGroup.split_epoch", GROWTH),
+                    Map.entry("cairn.Server.splits", GROWTH),
                     Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC));
 
     private final Map<String, Integer> since;
