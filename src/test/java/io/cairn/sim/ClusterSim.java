@@ -249,6 +249,7 @@ final class ClusterSim implements AutoCloseable {
         int pg = group.getPg();
         long last = disk(group.getInSync(0)).last(pg);
         return group.getInSyncCount() == REPLICAS
+                && group.getInSyncList().containsAll(group.getReplicasList())
                 && group.getInSync(0) == group.getReplicas(0)
                 && group.getReplicasList().stream()
                         .map(this::disk)

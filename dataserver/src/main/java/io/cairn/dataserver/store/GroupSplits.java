@@ -27,27 +27,22 @@ final class GroupSplits {
     private final ChunkIndex index;
     private final Map<Integer, PgStore> pgs;
     private final SpaceAccount space;
-    private final int batchRows;
-    private final int roundBatches;
+    private int batchRows = BATCH_ROWS;
+    private int roundBatches = ROUND_BATCHES;
 
     /** By the group that is split. */
     private final Map<Integer, SplitRows> running = new HashMap<>();
 
     GroupSplits(ChunkIndex index, Map<Integer, PgStore> pgs, SpaceAccount space) {
-        this(index, pgs, space, BATCH_ROWS, ROUND_BATCHES);
-    }
-
-    GroupSplits(
-            ChunkIndex index,
-            Map<Integer, PgStore> pgs,
-            SpaceAccount space,
-            int batchRows,
-            int roundBatches) {
         this.index = index;
         this.pgs = pgs;
         this.space = space;
-        this.batchRows = batchRows;
-        this.roundBatches = roundBatches;
+    }
+
+    /** So small that a crash can come between any two. */
+    void inBatches(int rows, int perRound) {
+        batchRows = rows;
+        roundBatches = perRound;
     }
 
     /** See {@link DiskStore#begin}. Any thread. */

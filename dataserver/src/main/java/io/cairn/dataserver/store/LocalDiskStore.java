@@ -664,6 +664,10 @@ public final class LocalDiskStore implements DiskStore {
         return flushThread;
     }
 
+    GroupSplits splits() {
+        return splits;
+    }
+
     ChunkIndex index() {
         return index;
     }

@@ -2,6 +2,8 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.ChunkId;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -116,7 +118,11 @@ final class ModelPg {
                         inodeSequences.remove(inode);
                     }
                 }
-                case NOOP, SPLIT, READ -> {}
+                case SPLIT -> {
+                    Split split = SplitFormat.decode(op.entry().payload().duplicate());
+                    chunks.keySet().removeIf(k -> split.takes(k.inode(), k.chunk()));
+                }
+                case NOOP, READ -> {}
             }
         }
         return new State(chunks, inodeSequences);

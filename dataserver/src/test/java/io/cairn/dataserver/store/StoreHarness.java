@@ -184,6 +184,10 @@ final class StoreHarness implements AutoCloseable {
         return epoch;
     }
 
+    void newEpoch() {
+        epoch++;
+    }
+
     // ---- random work
 
     /** From now on all random work meets in two chunks of one inode, with many truncations. */
