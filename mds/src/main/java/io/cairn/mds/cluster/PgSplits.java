@@ -149,12 +149,16 @@ public final class PgSplits {
                         >= (long) disks * Pools.REPLICAS_PER_DISK) {
             return null;
         }
-        int target = Pools.pgCount(disks, size);
+        long target = ClusterMap.baseOf(pool);
+        while (target * size < (long) disks * Pools.REPLICAS_PER_DISK) {
+            target *= 2; // so that all groups have been divided as often
+        }
+        target = Math.min(target, PgHash.MAX_PGS);
         if (target <= ClusterMap.targetOf(pool)) {
             return null;
         }
         return new InSyncSets.Change(
-                Pools.update(Pools.withTarget(pool, target)),
+                Pools.update(Pools.withTarget(pool, (int) target)),
                 "pool %s is to have %d placement groups, for %d disks"
                         .formatted(pool.getName(), target, disks));
     }

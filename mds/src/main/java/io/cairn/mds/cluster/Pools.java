@@ -58,7 +58,7 @@ final class Pools {
     }
 
     /** A power of two with which each disk has at least fifty replicas. */
-    static int pgCount(int disks, int size) {
+    private static int pgCount(int disks, int size) {
         int least = Math.ceilDiv(disks * REPLICAS_PER_DISK, size);
         int power = Integer.highestOneBit(Math.max(1, least - 1)) << 1;
         return Math.clamp(power, LEAST_PGS, PgHash.MAX_PGS);
