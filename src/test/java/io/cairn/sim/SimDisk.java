@@ -242,8 +242,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     @Override
     public boolean begin(int pg, int parent, boolean parentIsHere) {
         @Nullable Pending split = splitOf(parent, pg);
-        boolean comes = split != null && !has(pg);
-        if (comes && (parentIsHere || split.sequence <= committed(parent))) {
+        boolean comes =
+                split != null && (parentIsHere || split.sequence <= committed(parent));
+        if (comes && !has(pg)) {
             return false;
         }
         group(pg);

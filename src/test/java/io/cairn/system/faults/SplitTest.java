@@ -26,7 +26,7 @@ import tools.jackson.databind.json.JsonMapper;
 class SplitTest {
     private static final int FILES = 12;
     private static final int BEFORE = 3;
-    private static final int AFTER = 16;
+    private static final int AFTER = 10;
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private static Shell.Result ask(Cluster cluster, String... words) {

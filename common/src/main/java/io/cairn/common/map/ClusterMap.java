@@ -57,9 +57,10 @@ public final class ClusterMap {
     private volatile @Nullable Map<Integer, PlacementGroup> splitting;
 
     /** PGs of one pool by index. */
-    private record PgTable(int pgBase, int pgCount, IdTable<PlacementGroup> pgs) {
+    private record PgTable(
+            boolean grows, int pgBase, int pgCount, IdTable<PlacementGroup> pgs) {
         PgTable(Pool pool, IdTable<PlacementGroup> pgs) {
-            this(baseOf(pool), pool.getPgCount(), pgs);
+            this(pool.getPgBase() != 0, baseOf(pool), pool.getPgCount(), pgs);
         }
 
         int pgOf(int pool, long inode, long chunk) {
@@ -119,7 +120,9 @@ public final class ClusterMap {
             @Nullable PgTable before = base.get(pool.getId());
             if (pool.getRemoved()) {
                 edit.put(pool.getId(), null);
-            } else if (before == null || before.pgCount != pool.getPgCount()) {
+            } else if (before == null
+                    || before.pgCount != pool.getPgCount()
+                    || before.grows != (pool.getPgBase() != 0)) {
                 edit.put(pool.getId(), new PgTable(pool, kept(before, pool)));
             }
         }
@@ -152,8 +155,8 @@ public final class ClusterMap {
             edit.put(index, pg);
         }
         return table == null
-                ? new PgTable(0, 0, edit.done())
-                : new PgTable(table.pgBase, table.pgCount, edit.done());
+                ? new PgTable(false, 0, 0, edit.done())
+                : new PgTable(table.grows, table.pgBase, table.pgCount, edit.done());
     }
 
     /** Those of disks that have changed, or whose server has, are made anew. */
@@ -297,10 +300,14 @@ public final class ClusterMap {
         return table.pgOf(pool, inode, chunk);
     }
 
-    /** Whether the chunk is in the PG, by what this map says of its pool. Allocates nothing. */
+    /**
+     * Whether the chunk is in the PG, by what this map says of its pool. Of a pool whose number of
+     * PGs was never to change, whoever asks knows that as well. Allocates nothing.
+     */
     public boolean isIn(int pg, long inode, long chunk) {
         @Nullable PgTable table = tables.get(PgHash.poolOf(pg));
-        return table != null && table.pgOf(PgHash.poolOf(pg), inode, chunk) == pg;
+        return table != null
+                && (!table.grows || table.pgOf(PgHash.poolOf(pg), inode, chunk) == pg);
     }
 
     /** The PG of which one was made; -1 if it was there from the beginning, or is not there. */

@@ -300,11 +300,8 @@ public final class PgLoop {
     /** What a client is told whose PG has no primary among the replicas here. */
     public RpcStatus noPrimary(int pg) {
         int[] members = members(pg);
-        if (members.length > 0 && waiting.contains(pg) && isHere(members[0])) {
-            return RpcStatus.fail(
-                    Errno.EAGAIN,
-                    Advice.RETRY,
-                    "placement group %x is being made of a part of another one".formatted(pg));
+        if (members.length > 0 && isWaiting(pg) && isHere(members[0])) {
+            return waitingStatus(pg);
         }
         return members.length > 0 && isOutHere(members[0])
                 ? LocalDisk.outStatus(members[0])
@@ -312,6 +309,19 @@ public final class PgLoop {
                         Errno.EAGAIN,
                         Advice.REFRESH_MAP,
                         "placement group %x has its primary elsewhere".formatted(pg));
+    }
+
+    /** Whether a replica is to begin here once a split is carried out. */
+    public boolean isWaiting(int pg) {
+        return waiting.contains(pg);
+    }
+
+    /** What is answered until it has begun. */
+    public static RpcStatus waitingStatus(int pg) {
+        return RpcStatus.fail(
+                Errno.EAGAIN,
+                Advice.RETRY,
+                "placement group %x is being made of a part of another one".formatted(pg));
     }
 
     private boolean isHere(int disk) {
@@ -394,6 +404,21 @@ public final class PgLoop {
                     && group.getSplitEpoch() > 0
                     && replica.state() == PgState.ACTIVE) {
                 watch.split(replica.pg());
+            }
+        }
+        for (int pg : waiting) {
+            int[] members = members(pg);
+            if (members.length > 0 && isHere(members[0])) {
+                watch.see(
+                        pg,
+                        PgState.IDLE,
+                        0,
+                        0,
+                        false,
+                        () ->
+                                "waits on disk %d for the split that makes it: for what was logged before,"
+                                                .formatted(members[0])
+                                        + " and perhaps for the repair of a damaged block");
             }
         }
         report = watch.end();
