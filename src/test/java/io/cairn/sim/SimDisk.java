@@ -131,9 +131,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             long known = complete == PgLogState.COMPLETE ? complete : 0;
             List<Answered> before = SimDisk.answered(this);
             return new Pending(
-                    split,
-                    sequence,
-                    new Beginning(split.epoch(), sequence, known, taken, before));
+                    split, sequence, new Beginning(split.epoch(), sequence, known, taken, before));
         }
 
         private void begin(Beginning made) {
@@ -242,8 +240,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     @Override
     public boolean begin(int pg, int parent, boolean parentIsHere) {
         @Nullable Pending split = splitOf(parent, pg);
-        boolean comes =
-                split != null && (parentIsHere || split.sequence <= committed(parent));
+        boolean comes = split != null && (parentIsHere || split.sequence <= committed(parent));
         if (comes && !has(pg)) {
             return false;
         }

@@ -151,8 +151,7 @@ final class SimHistory {
         for (Op op : ops) {
             if (place(op, positions)) {
                 registers
-                        .computeIfAbsent(
-                                op.inode + "/" + op.block, k -> new ArrayList<>())
+                        .computeIfAbsent(op.inode + "/" + op.block, k -> new ArrayList<>())
                         .add(op);
             }
         }
@@ -210,8 +209,7 @@ final class SimHistory {
     /** With that of the groups before the splits that made this one. */
     private List<PgLogEntry> wholeHistory(int pg, long upTo) {
         int parent = cluster.raft.map().parentOf(pg);
-        List<PgLogEntry> all =
-                parent < 0 ? new ArrayList<>() : wholeHistory(parent, beginning(pg));
+        List<PgLogEntry> all = parent < 0 ? new ArrayList<>() : wholeHistory(parent, beginning(pg));
         all.addAll(history(pg).headMap(upTo, true).values());
         return all;
     }

@@ -300,9 +300,7 @@ final class SimMdsMember extends SimMachine {
                     @Override
                     public void done() {
                         cluster.network.send(
-                                primary,
-                                SimMdsMember.this,
-                                () -> deleted(leading, inode, pg));
+                                primary, SimMdsMember.this, () -> deleted(leading, inode, pg));
                     }
 
                     @Override

@@ -202,7 +202,9 @@ final class StoreDisk extends SimDisk {
         } catch (CorruptBlockException e) {
             throw new AssertionError("disk %d, %x".formatted(id, pg), e);
         }
-        if (isComplete(pg) && !isTaken(pg, inode) && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
+        if (isComplete(pg)
+                && !isTaken(pg, inode)
+                && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
             throw new AssertionError(
                     "disk %d, %x: block %d of inode %d is not of %s but %s"
                             .formatted(

@@ -70,8 +70,7 @@ class SplitTest {
             if (!Files.exists(stop)) {
                 Files.createFile(stop);
             }
-            assertThat(job.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS))
-                    .isTrue();
+            assertThat(job.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
             assertThat(job.exitValue()).isZero();
         }
 
@@ -116,9 +115,7 @@ class SplitTest {
                 awaitGroups(cluster, AFTER);
                 checkAll(files);
                 writeAll(files);
-                Awaitility.await("all replicas are there")
-                        .atMost(PATIENCE)
-                        .until(cluster::isWhole);
+                Awaitility.await("all replicas are there").atMost(PATIENCE).until(cluster::isWhole);
                 a.awaitEnd();
                 b.awaitEnd();
                 List<String> lines = Files.readAllLines(second.mnt().resolve("log"));

@@ -1,7 +1,7 @@
 package io.cairn.cli.output;
 
-import io.cairn.common.map.Uuids;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;

@@ -47,9 +47,7 @@ public final class SplitFormat {
                         payload.getIntLE(at + CHILD_OFFSET),
                         payload.getIntLE(at + BASE_OFFSET),
                         payload.getLongLE(at + EPOCH_OFFSET));
-        if (split.base() < 1
-                || split.base() > PgHash.indexOf(split.child())
-                || split.epoch() < 1) {
+        if (split.base() < 1 || split.base() > PgHash.indexOf(split.child()) || split.epoch() < 1) {
             throw Malformed.of("split", split + " is out of range");
         }
         return split;

@@ -8,10 +8,11 @@ package io.cairn.common.layout;
  *
  * <p>A pool grows by linear hashing (Litwin, "Linear hashing: a new tool for file and table
  * addressing", VLDB 1980) over that. It keeps the number of PGs that it was made with, its
- * <i>base</i> B. The 128-bit product of hash and B has the index among B in its upper half; each bit
- * of the lower half, from the highest, divides a PG of the level before in two. So with B × 2^k PGs
- * the first k of them count. In between, those that were divided already count one bit more than the
- * others: PG N is made of PG N - B × 2^(k-1), of half of its chunks, and no other chunk moves.
+ * <i>base</i> B. The 128-bit product of hash and B has the index among B in its upper half; each
+ * bit of the lower half, from the highest, divides a PG of the level before in two. So with B × 2^k
+ * PGs the first k of them count. In between, those that were divided already count one bit more
+ * than the others: PG N is made of PG N - B × 2^(k-1), of half of its chunks, and no other chunk
+ * moves.
  */
 public final class PgHash {
     private static final long GOLDEN = 0x9E3779B97F4A7C15L;
@@ -39,7 +40,8 @@ public final class PgHash {
     /**
      * @param base PGs that the pool was made with, 1 to 65,536
      * @param pgCount PGs that it has, at least as many
-     * @return 0 to pgCount - 1; with as many as at the beginning, as {@link #index(long, long, int)}
+     * @return 0 to pgCount - 1; with as many as at the beginning, as {@link #index(long, long,
+     *     int)}
      */
     public static int index(long inode, long chunk, int base, int pgCount) {
         long hash = mix(mix(inode + GOLDEN) + chunk * GOLDEN);

@@ -57,8 +57,7 @@ public final class ClusterMap {
     private volatile @Nullable Map<Integer, PlacementGroup> splitting;
 
     /** PGs of one pool by index. */
-    private record PgTable(
-            boolean grows, int pgBase, int pgCount, IdTable<PlacementGroup> pgs) {
+    private record PgTable(boolean grows, int pgBase, int pgCount, IdTable<PlacementGroup> pgs) {
         PgTable(Pool pool, IdTable<PlacementGroup> pgs) {
             this(pool.getPgBase() != 0, baseOf(pool), pool.getPgCount(), pgs);
         }
@@ -306,8 +305,7 @@ public final class ClusterMap {
      */
     public boolean isIn(int pg, long inode, long chunk) {
         @Nullable PgTable table = tables.get(PgHash.poolOf(pg));
-        return table != null
-                && (!table.grows || table.pgOf(PgHash.poolOf(pg), inode, chunk) == pg);
+        return table != null && (!table.grows || table.pgOf(PgHash.poolOf(pg), inode, chunk) == pg);
     }
 
     /** The PG of which one was made; -1 if it was there from the beginning, or is not there. */

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Gives the rows of the chunks that a split takes to the group that it makes, a bounded number at a
  * time. What is in the data file stays where it is. Which rows are still to be moved is seen by
- * their keys alone: after a crash between two batches another one begins from the start, passes over
- * what is the parent's for good, and goes on. A batch has all rows of a chunk or none. For the
+ * their keys alone: after a crash between two batches another one begins from the start, passes
+ * over what is the parent's for good, and goes on. A batch has all rows of a chunk or none. For the
  * flusher.
  */
 public final class SplitRows {

@@ -375,10 +375,11 @@ public final class PgLoop {
         for (PgSlot slot : slots.values()) {
             slot.replica().tick(now);
         }
-        List.copyOf(waiting).forEach(pg -> {
-            waiting.remove(pg);
-            placeAgain(pg);
-        });
+        List.copyOf(waiting)
+                .forEach(pg -> {
+                    waiting.remove(pg);
+                    placeAgain(pg);
+                });
         strays.tick(now);
         count();
         if (map.epoch() > 0 && (report == null || now - lookedNanos >= LOOK_NANOS)) {
@@ -400,9 +401,7 @@ public final class PgLoop {
                     slot::problem);
             watch.recovering(replica.recovering());
             PlacementGroup group = map.pg(replica.pg());
-            if (group != null
-                    && group.getSplitEpoch() > 0
-                    && replica.state() == PgState.ACTIVE) {
+            if (group != null && group.getSplitEpoch() > 0 && replica.state() == PgState.ACTIVE) {
                 watch.split(replica.pg());
             }
         }

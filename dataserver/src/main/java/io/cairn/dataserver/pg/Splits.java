@@ -33,9 +33,9 @@ public final class Splits {
     }
 
     /**
-     * Whether a replica of the group can begin on the disk. Where a split makes the group, it begins
-     * when that is carried out. A replica of the other group that learns may still get the split,
-     * and much content with it, which would have to be copied else: it is waited for too.
+     * Whether a replica of the group can begin on the disk. Where a split makes the group, it
+     * begins when that is carried out. A replica of the other group that learns may still get the
+     * split, and much content with it, which would have to be copied else: it is waited for too.
      */
     public static boolean mayBegin(ClusterMap map, PlacementGroup group, int disk, OnDisk there) {
         int parent = map.parentOf(group.getPg());

@@ -43,8 +43,7 @@ final class ContentHeads {
 
     /** Whether it is another group's already, and perhaps not here any more in a moment. */
     private static boolean isTaken(Key key, List<Split> splits) {
-        return !key.isInode()
-                && splits.stream().anyMatch(s -> s.takes(key.inode(), key.chunk()));
+        return !key.isInode() && splits.stream().anyMatch(s -> s.takes(key.inode(), key.chunk()));
     }
 
     /** Those behind the end of a list that is cut short may not be the next ones. */

@@ -132,7 +132,7 @@ final class Flusher {
             s.pg().forgetDeferred(s);
             published.add(new Published(s, s.next()));
             report(s);
-            worked |= !s.next().isEmpty();
+            worked |= !s.next().isEmpty() || s.pg().splitDue(syncedLsn) != null;
         }
         return worked;
     }

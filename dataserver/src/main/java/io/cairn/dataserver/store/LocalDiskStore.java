@@ -378,7 +378,9 @@ public final class LocalDiskStore implements DiskStore {
                 () -> {
                     RepairOutcome known;
                     try {
-                        known = known(pg).repair(wal, r, () -> outcome.accept(RepairOutcome.LOGGED));
+                        known =
+                                known(pg)
+                                        .repair(wal, r, () -> outcome.accept(RepairOutcome.LOGGED));
                     } catch (Throwable e) { // without an outcome it would never be tried again
                         LOG.error("disk {}: repairing a block", uuid, e);
                         known = RepairOutcome.DIFFERENT;

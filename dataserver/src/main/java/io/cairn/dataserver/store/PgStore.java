@@ -89,6 +89,9 @@ final class PgStore {
     /** The overlay is filled when all of the log was told. */
     private boolean recovering;
 
+    /** Order of the newest repair behind a split that was tried. */
+    private long lastRepair = Long.MIN_VALUE;
+
     /** Whether there is a split among what is not flushed. */
     private volatile boolean splits;
 
@@ -542,7 +545,12 @@ final class PgStore {
             return new FlushShare(this, List.of(), next, Set.of());
         }
         if (splits && next.isEmpty()) {
-            return new FlushShare(this, withRepairs(), List.of(), Set.of());
+            List<LoggedOp> repairs = repairsBehind();
+            boolean some = retry || !repairs.isEmpty();
+            List<LoggedOp> all = new ArrayList<>(some ? deferred.ops() : List.of());
+            all.addAll(repairs);
+            return new FlushShare(
+                    this, all, List.of(), some ? Set.of() : Set.copyOf(deferred.inodes()));
         }
         boolean tried =
                 (retry || next.stream().anyMatch(deferred::mayBeCuredBy))
@@ -555,16 +563,19 @@ final class PgStore {
 
     /**
      * A split waits for what is deferred, and that perhaps for a repair, which is logged behind the
-     * split. It may be laid over its block twice.
+     * split. It may be laid over its block twice. None where no other was logged since.
      */
-    private List<LoggedOp> withRepairs() {
-        List<LoggedOp> ops = new ArrayList<>(deferred.ops());
+    private List<LoggedOp> repairsBehind() {
+        List<LoggedOp> repairs = new ArrayList<>(0);
         for (LoggedOp o : unflushed) {
             if (o.isRepair() && DeferredOps.touches(o, deferred.inodes())) {
-                ops.add(o);
+                repairs.add(o);
             }
         }
-        return ops;
+        long newest = repairs.isEmpty() ? lastRepair : repairs.getLast().order();
+        boolean tried = newest == lastRepair;
+        lastRepair = newest;
+        return tried ? List.of() : repairs;
     }
 
     private List<LoggedOp> flushable(long syncedLsn, int maxBlocks) {

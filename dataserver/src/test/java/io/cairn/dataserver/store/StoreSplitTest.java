@@ -172,9 +172,7 @@ class StoreSplitTest {
                 disk.store().flushThread().step();
             }
             disk.store()
-                    .append(
-                            Ops.noop(CHILD, disk.split.epoch() + 1, disk.sequence + 1),
-                            () -> {});
+                    .append(Ops.noop(CHILD, disk.split.epoch() + 1, disk.sequence + 1), () -> {});
             disk.harness.awaitDurable();
             disk.harness.crash(true);
             disk.harness.open();
@@ -228,7 +226,9 @@ class StoreSplitTest {
         return answers;
     }
 
-    /** A group that has begun otherwise keeps what it has; the rows are removed, their blocks free. */
+    /**
+     * A group that has begun otherwise keeps what it has; the rows are removed, their blocks free.
+     */
     @Test
     void removesWhatAGroupThatIsThereDoesNotNeed() throws Exception {
         long seed = seed();

@@ -247,10 +247,7 @@ public final class InSyncSets {
 
     /** Backups of which the primary, which serves, has told that they say nothing to it. */
     private List<Integer> silent(
-            ClusterMap base,
-            PlacementGroup group,
-            @Nullable PlacementGroup child,
-            long nowNanos) {
+            ClusterMap base, PlacementGroup group, @Nullable PlacementGroup child, long nowNanos) {
         List<Integer> silent = new ArrayList<>();
         if (noDown.getAsBoolean()
                 || told.isEmpty()

@@ -66,9 +66,10 @@ public final class PoolRequests {
                             Heads.parse(CreatePoolRequest.parser(), request.head());
                     String name = wanted.getPool().getName();
                     said(request, "makes", name);
-                    change(request, name, base ->
-                                    Pools.created(
-                                            base, wanted.getPool(), changes.isGrowing()));
+                    change(
+                            request,
+                            name,
+                            base -> Pools.created(base, wanted.getPool(), changes.isGrowing()));
                 });
     }
 

@@ -109,10 +109,7 @@ public final class MapChecks {
     }
 
     private static @Nullable PlacementGroup row(MapUpdate update, int pg) {
-        return update.getPgsList().stream()
-                .filter(g -> g.getPg() == pg)
-                .findFirst()
-                .orElse(null);
+        return update.getPgsList().stream().filter(g -> g.getPg() == pg).findFirst().orElse(null);
     }
 
     private static @Nullable String objection(ClusterMap base, MapUpdate update, Pool pool) {

@@ -92,8 +92,7 @@ class PgSplitsTest {
     }
 
     private void change(MapUpdate.Builder update) {
-        MapUpdate made =
-                update.setBaseEpoch(map.epoch()).setEpoch(map.epoch() + 1).build();
+        MapUpdate made = update.setBaseEpoch(map.epoch()).setEpoch(map.epoch() + 1).build();
         assertThat(MapChecks.objection(map, made)).isNull();
         map = map.with(made);
         heard();
@@ -185,7 +184,9 @@ class PgSplitsTest {
     @Test
     void allReplicasMustBeThere() {
         wanted(3);
-        change(MapUpdate.newBuilder().addPgs(pg(0).toBuilder().clearInSync().addInSync(10).addInSync(20)));
+        change(
+                MapUpdate.newBuilder()
+                        .addPgs(pg(0).toBuilder().clearInSync().addInSync(10).addInSync(20)));
         assertThat(step()).isFalse();
     }
 
@@ -205,8 +206,7 @@ class PgSplitsTest {
     void aBlockThatWaitsForItsRepairHoldsItBack() {
         wanted(3);
         DiskStatus waits = DiskStatus.newBuilder().setDisk(20).setWaitingForRepair(1).build();
-        servers.heard(
-                2, now, map.epoch(), new ServerLeases.Report(List.of(waits), null, null, ""));
+        servers.heard(2, now, map.epoch(), new ServerLeases.Report(List.of(waits), null, null, ""));
         assertThat(splits.isAny(map, now)).isFalse();
     }
 
@@ -299,15 +299,9 @@ class PgSplitsTest {
     void noMapAddsAGroupOtherwise() {
         Pool more = pool().toBuilder().setPgBase(2).setPgCount(3).build();
         assertThat(objection(MapUpdate.newBuilder().addPools(more))).contains("is not made of");
-        assertThat(
-                        objection(
-                                MapUpdate.newBuilder()
-                                        .addPools(more.toBuilder().setPgCount(4))))
+        assertThat(objection(MapUpdate.newBuilder().addPools(more.toBuilder().setPgCount(4))))
                 .contains("cannot become 4 at once");
-        assertThat(
-                        objection(
-                                MapUpdate.newBuilder()
-                                        .addPools(pool().toBuilder().setPgBase(1))))
+        assertThat(objection(MapUpdate.newBuilder().addPools(pool().toBuilder().setPgBase(1))))
                 .contains("cannot change");
         assertThat(
                         objection(
