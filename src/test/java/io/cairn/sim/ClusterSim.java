@@ -56,11 +56,18 @@ final class ClusterSim implements AutoCloseable {
         /** A learner that is started again has forgotten that it lacks content. */
         INCOMPLETE_FORGOTTEN,
         /** A learner takes all that it has for committed, and keeps what the others never had. */
-        TAIL_TAKEN_FOR_COMMITTED
+        TAIL_TAKEN_FOR_COMMITTED,
+        /** A group that is made by a split does not know what the other one has answered. */
+        SPLIT_FORGETS_ANSWERS,
+        /** A split is carried out before it is committed. */
+        SPLIT_UNCOMMITTED,
+        /** A group goes on with chunks that are another one's by the map. */
+        SPLIT_UNNOTICED
     }
 
     static final int POOL = 1;
-    static final int PGS = 8;
+    private static final int MAX_PGS = 8;
+    private static final int MAX_SPLITS = 8;
     static final long SERVER_LEASE = 3000 * MILLI;
     static final long LEADER_LEASE = 1000 * MILLI;
     private static final int REPLICAS = 3;
@@ -79,6 +86,8 @@ final class ClusterSim implements AutoCloseable {
     private final List<SimDataServer> servers = new ArrayList<>();
     private final List<SimDisk> disks = new ArrayList<>();
     private final List<SimClient> clients = new ArrayList<>();
+    private final int pgBase;
+    private final int pgTarget;
     private long lastSession;
     private long lastInode;
 
@@ -94,6 +103,8 @@ final class ClusterSim implements AutoCloseable {
         sim = new Simulation(seed);
         network = new SimNetwork(sim);
         history = new SimHistory(this);
+        pgBase = 1 + sim.random.nextInt(MAX_PGS);
+        pgTarget = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
         int count = REPLICAS + sim.random.nextInt(3);
         for (int i = 1; i <= count; i++) {
             SimDataServer server = new SimDataServer(this, i);
@@ -122,7 +133,9 @@ final class ClusterSim implements AutoCloseable {
                         .setName("data")
                         .setSize(REPLICAS)
                         .setMinSize(MIN_SIZE)
-                        .setPgCount(PGS)
+                        .setPgCount(pgBase)
+                        .setPgBase(pgBase)
+                        .setPgTarget(pgTarget)
                         .setFailureDomain(FailureDomain.FAILURE_DOMAIN_SERVER)
                         .build();
         MapUpdate.Builder map =
@@ -147,7 +160,7 @@ final class ClusterSim implements AutoCloseable {
             }
         }
         List<List<Integer>> table = PgPlanner.plan(ClusterMap.of(map.build()), pool);
-        for (int i = 0; i < PGS; i++) {
+        for (int i = 0; i < pgBase; i++) {
             map.addPgs(
                     PlacementGroup.newBuilder()
                             .setPg(PgHash.pg(POOL, i))
@@ -229,6 +242,8 @@ final class ClusterSim implements AutoCloseable {
                 && clients.stream().allMatch(SimClient::isFinished)
                 && raft.evictions().isEmpty()
                 && raft.deletions().isEmpty()
+                && raft.map().pgs().size() == pgTarget
+                && raft.map().splitting().isEmpty()
                 && raft.map().pgs().stream().allMatch(this::isAtRest);
     }
 
@@ -236,6 +251,7 @@ final class ClusterSim implements AutoCloseable {
         int pg = group.getPg();
         long last = disk(group.getInSync(0)).last(pg);
         return group.getInSyncCount() == REPLICAS
+                && group.getInSyncList().containsAll(group.getReplicasList())
                 && group.getInSync(0) == group.getReplicas(0)
                 && group.getReplicasList().stream()
                         .map(this::disk)
@@ -312,7 +328,7 @@ final class ClusterSim implements AutoCloseable {
     /** A group gets another disk for one of its replicas, as when one is drained. */
     private void move() {
         @Nullable SimMdsMember leader = raft.leader();
-        int pg = PgHash.pg(POOL, sim.random.nextInt(PGS));
+        int pg = PgHash.pg(POOL, sim.random.nextInt(raft.map().pgs().size()));
         PlacementGroup group = group(pg);
         List<Integer> replicas = new ArrayList<>(group.getReplicasList());
         SimDisk to = disks.get(sim.random.nextInt(disks.size()));

@@ -5,7 +5,6 @@ import static io.cairn.sim.Simulation.MILLI;
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.rpc.Advice;
@@ -109,7 +108,7 @@ final class SimClient extends SimMachine {
         while (finished + open.size() < goal && open.size() < 3) {
             boolean passing = sim.random.nextInt(8) == 0;
             long inode = passing ? cluster.newInode() : 1 + sim.random.nextInt(INODES);
-            int pg = PgHash.pg(ClusterSim.POOL, inode, 0, ClusterSim.PGS);
+            int pg = map.pgOf(ClusterSim.POOL, inode, 0);
             long number = passing || sim.random.nextInt(3) != 0 ? ++lastNumber : 0;
             int block = sim.random.nextInt(BLOCKS);
             SimHistory.Op op = cluster.history.begin(session, number, pg, inode, block, sim.now());
@@ -136,15 +135,16 @@ final class SimClient extends SimMachine {
         DataOp.Range range = new DataOp.Range(op.inode, 0, op.block * BLOCK, WRITE_BYTES);
         DataOp.Caller caller = new DataOp.Caller(session, number, ackedBelow());
         DataOp.Known known = DataOp.Known.map(map.epoch());
-        SimDataServer server = cluster.serverOf(cluster.group(map, op.pg).getInSync(0));
+        int pg = map.pgOf(ClusterSim.POOL, op.inode, 0);
+        SimDataServer server = cluster.serverOf(cluster.group(map, pg).getInSync(0));
         Answer answer = new Answer(op, server);
         if (op.isWrite()) {
             ByteBuf bytes = content(session, number);
             int[] crcs = BlockCrc.compute(bytes, range.offset());
-            DataOp request = DataOp.write(op.pg, range, caller, known, crcs);
+            DataOp request = DataOp.write(pg, range, caller, known, crcs);
             cluster.network.send(this, server, () -> server.mutate(request, bytes, answer));
         } else {
-            DataOp request = DataOp.read(op.pg, range, caller, known);
+            DataOp request = DataOp.read(pg, range, caller, known);
             cluster.network.send(this, server, () -> server.read(request, new Answer(op, server)));
         }
     }
@@ -188,7 +188,7 @@ final class SimClient extends SimMachine {
             open.remove(op);
             finished++;
             if (op.inode > INODES) {
-                cluster.raft.delete(op.inode, op.pg);
+                cluster.raft.delete(op.inode);
             }
             issueSoon();
         }

@@ -10,6 +10,7 @@ import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
@@ -18,9 +19,11 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.pg.EpochGate;
 import io.cairn.dataserver.pg.Lease;
+import io.cairn.dataserver.pg.Splits;
 import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.dataserver.replication.PgReplica;
+import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
@@ -28,6 +31,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +62,7 @@ final class SimDataServer extends SimMachine {
         final Map<Integer, SimReplica> replicas = new HashMap<>();
         final EpochGate gate = new EpochGate();
         ClusterMap applied = ClusterMap.EMPTY;
+        private final Set<Integer> waiting = new TreeSet<>();
         private long busyUntil;
 
         /** In order with everything else that the loop is to do. */
@@ -74,12 +80,20 @@ final class SimDataServer extends SimMachine {
                 return;
             }
             applied = newer;
+            waiting.clear();
             gate.advance(newer.epoch(), newer::refused);
             for (PlacementGroup group : newer.pgs()) {
                 if (loopOf(group.getPg()) == this) {
                     place(group);
                 }
             }
+        }
+
+        /** Replicas that could not begin when the map came. */
+        private void placeAgain() {
+            List<Integer> again = List.copyOf(waiting);
+            waiting.clear();
+            again.forEach(pg -> place(cluster.group(applied, pg)));
         }
 
         private void place(PlacementGroup group) {
@@ -89,7 +103,9 @@ final class SimDataServer extends SimMachine {
                 boolean has =
                         group.getReplicasList().contains(disk.id)
                                 || group.getInSyncList().contains(disk.id);
-                if (present == null && has) {
+                if (present == null && has && !Splits.mayBegin(applied, group, disk.id, disk)) {
+                    waiting.add(group.getPg());
+                } else if (present == null && has) {
                     present = new SimReplica(SimDataServer.this, this, disk, group.getPg(), ledger);
                     replicas.put(group.getPg(), present);
                 }
@@ -190,7 +206,17 @@ final class SimDataServer extends SimMachine {
 
     private void tick() {
         for (SimLoop loop : loops) {
-            loop.execute(() -> loop.replicas.values().forEach(r -> r.replica.tick(clock())));
+            loop.execute(() -> {
+                loop.placeAgain();
+                loop.replicas.values().forEach(r -> r.replica.tick(clock()));
+            });
+        }
+        for (SimDisk disk : disks) {
+            for (int pg : disk.groups()) {
+                if (!disk.splitsDue(pg).isEmpty() && sim.random.nextInt(8) == 0) {
+                    disk.flush(pg, sim.random);
+                }
+            }
         }
         after(MILLI * (10 + sim.random.nextInt(20)), this::tick);
     }
@@ -208,7 +234,8 @@ final class SimDataServer extends SimMachine {
                         .setIncarnation(incarnation)
                         .setAddress("127.0.0.1:" + (1000 + number))
                         .setHost("host" + number)
-                        .setRecovers(true);
+                        .setRecovers(true)
+                        .setSplits(true);
         for (SimDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder().setUuid(diskUuid(disk.id)).setCapacityBytes(1 << 30));
@@ -250,6 +277,7 @@ final class SimDataServer extends SimMachine {
                             .setServer(id)
                             .setIncarnation(incarnation)
                             .setMapEpoch(confirmedEpoch())
+                            .setPgs(PgReport.newBuilder().addAllSplit(splitOff()))
                             .build();
             boolean[] answered = {false};
             Runnable silent =
@@ -276,6 +304,20 @@ final class SimDataServer extends SimMachine {
             after(HEARTBEAT - 1, silent);
         }
         after(HEARTBEAT, this::heartbeat);
+    }
+
+    /** Groups that are made by a split and serve here. */
+    private List<Integer> splitOff() {
+        List<Integer> pgs = new ArrayList<>();
+        for (SimLoop loop : loops) {
+            for (PlacementGroup child : loop.applied.splitting().values()) {
+                @Nullable SimReplica replica = loop.replicas.get(child.getPg());
+                if (replica != null && replica.replica.state() == PgState.ACTIVE) {
+                    pgs.add(child.getPg());
+                }
+            }
+        }
+        return pgs;
     }
 
     private void answered(long sent, HeartbeatReply reply) {
@@ -385,7 +427,11 @@ final class SimDataServer extends SimMachine {
             answer.fail(RpcStatus.fail(Errno.EIO, Advice.FENCED, "evicted"));
             return null;
         }
-        @Nullable SimReplica replica = loop.replicas.get(op.pg());
+        boolean elsewhere =
+                op.session() != 0
+                        && cluster.fault != ClusterSim.Fault.SPLIT_UNNOTICED
+                        && !loop.applied.isIn(op.pg(), op.inode(), op.chunk());
+        @Nullable SimReplica replica = elsewhere ? null : loop.replicas.get(op.pg());
         if (replica == null) {
             answer.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "elsewhere"));
         }

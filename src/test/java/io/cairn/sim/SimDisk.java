@@ -2,10 +2,13 @@ package io.cairn.sim;
 
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.pg.Splits;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.RecoveryOutputs.Base;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
@@ -18,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -28,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * for all of them, and a crash leaves any prefix of what was not. What a group has follows from its
  * records in their order. Flushed operations cannot be read from the log any more.
  */
-class SimDisk implements AutoCloseable {
+class SimDisk implements AutoCloseable, Splits.OnDisk {
     static final int PAGE = 3;
 
     final int id;
@@ -42,6 +46,9 @@ class SimDisk implements AutoCloseable {
     private final Map<Integer, Long> flushed = new HashMap<>();
     private int synced;
 
+    /** What stands before is durable, told or not. */
+    private int divided;
+
     /** What a record does. */
     private sealed interface Change {}
 
@@ -54,6 +61,19 @@ class SimDisk implements AutoCloseable {
     private record Copied(long after, long inode, @Nullable Chunk chunk) implements Change {}
 
     private record Completed(long after) implements Change {}
+
+    /** A split was carried out, which makes a group unless that is there already. */
+    private record Divided(Pending split, boolean makes) implements Change {}
+
+    /** A split that is logged, and what the group begins with that it makes. */
+    private record Pending(Split split, long sequence, Beginning made) {}
+
+    private record Beginning(
+            long epoch,
+            long sequence,
+            long complete,
+            Map<Long, Chunk> chunks,
+            List<Answered> answered) {}
 
     /** A record, and what is to happen once it is durable. */
     private record Logged(int pg, Change change, Runnable durable) {}
@@ -79,6 +99,7 @@ class SimDisk implements AutoCloseable {
         final List<PgLogEntry> entries = new ArrayList<>();
         final List<EpochStart> starts = new ArrayList<>();
         final TreeMap<Long, Chunk> chunks = new TreeMap<>();
+        final List<Pending> splits = new ArrayList<>();
         List<Answered> answered = List.of();
         long begin;
         long complete = PgLogState.COMPLETE;
@@ -98,7 +119,27 @@ class SimDisk implements AutoCloseable {
                 case Begun begun -> begin(begun.reset);
                 case Copied copied -> copy(copied);
                 case Completed completed -> complete = PgLogState.COMPLETE;
+                case Divided divided -> {}
             }
+        }
+
+        /** From now on what it takes is not the group's any more, wherever it lies. */
+        private Pending divide(Split split, long sequence) {
+            Map<Long, Chunk> taken = new TreeMap<>(chunks);
+            taken.keySet().removeIf(inode -> !split.takes(inode, 0));
+            chunks.keySet().removeAll(taken.keySet());
+            long known = complete == PgLogState.COMPLETE ? complete : 0;
+            List<Answered> before = SimDisk.answered(this);
+            return new Pending(
+                    split, sequence, new Beginning(split.epoch(), sequence, known, taken, before));
+        }
+
+        private void begin(Beginning made) {
+            begin = made.sequence;
+            starts.add(new EpochStart(made.epoch, made.sequence));
+            complete = made.complete;
+            chunks.putAll(made.chunks);
+            answered = made.answered;
         }
 
         private void add(PgLogEntry e) {
@@ -110,6 +151,8 @@ class SimDisk implements AutoCloseable {
                 for (long inode : DeleteInodesFormat.decode(e.payload())) {
                     chunks.remove(inode);
                 }
+            } else if (e.op().type() == DataOpType.SPLIT) {
+                splits.add(divide(SplitFormat.decode(e.payload()), e.sequence()));
             } else if (e.op().session() != 0) {
                 Chunk before = chunks.get(e.op().inode());
                 Map<Integer, PgLogEntry> blocks =
@@ -144,6 +187,12 @@ class SimDisk implements AutoCloseable {
 
     private Group group(int pg) {
         return groups.computeIfAbsent(pg, g -> new Group());
+    }
+
+    /** One that is not here has nothing, and is not made by being asked. */
+    private Group look(int pg) {
+        @Nullable Group group = groups.get(pg);
+        return group == null ? new Group() : group;
     }
 
     // ---- logging ------------------------------------------------------------------------------
@@ -181,6 +230,74 @@ class SimDisk implements AutoCloseable {
         group(pg).add(change);
     }
 
+    // ---- splits -------------------------------------------------------------------------------
+
+    @Override
+    public boolean has(int pg) {
+        return groups.containsKey(pg);
+    }
+
+    @Override
+    public boolean begin(int pg, int parent, boolean parentIsHere) {
+        @Nullable Pending split = splitOf(parent, pg);
+        boolean comes = split != null && (parentIsHere || split.sequence <= committed(parent));
+        if (comes && !has(pg)) {
+            return false;
+        }
+        group(pg);
+        return true;
+    }
+
+    boolean hasSplit(int parent, int child) {
+        return has(child) || splitOf(parent, child) != null;
+    }
+
+    private @Nullable Pending splitOf(int parent, int child) {
+        return look(parent).splits.stream()
+                .filter(p -> p.split.child() == child)
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Whether the chunk was the group's, and a split has given it away. */
+    final boolean isTaken(int pg, long inode) {
+        return look(pg).splits.stream().anyMatch(p -> p.split.takes(inode, 0));
+    }
+
+    /** Splits that are committed and not carried out, oldest first. */
+    final List<Integer> splitsDue(int pg) {
+        return look(pg).splits.stream()
+                .filter(p -> p.sequence <= committed(pg) || fault == Fault.SPLIT_UNCOMMITTED)
+                .filter(p -> log.stream().noneMatch(l -> isOf(l.change, p)))
+                .map(p -> p.split.child())
+                .toList();
+    }
+
+    private static boolean isOf(Change change, Pending split) {
+        return change instanceof Divided d && d.split.split.equals(split.split);
+    }
+
+    /** The split is carried out, which is durable at once, and all before it with it. */
+    final void divide(int pg, int child) {
+        Pending split = Objects.requireNonNull(splitOf(pg, child));
+        boolean makes = !has(child);
+        log(pg, new Divided(split, makes), () -> {});
+        divided = log.size();
+        if (makes) {
+            group(child).begin(beginning(split));
+            committed.put(child, split.sequence);
+            flushed.put(child, split.sequence);
+        }
+        flushed.merge(pg, split.sequence, Math::max);
+    }
+
+    private Beginning beginning(Pending split) {
+        Beginning made = split.made;
+        return fault == Fault.SPLIT_FORGETS_ANSWERS
+                ? new Beginning(made.epoch, made.sequence, made.complete, made.chunks, List.of())
+                : made;
+    }
+
     int end() {
         return log.size();
     }
@@ -204,6 +321,7 @@ class SimDisk implements AutoCloseable {
 
     /** What is committed leaves the log. */
     void flush(int pg, Random random) {
+        splitsDue(pg).forEach(split -> divide(pg, split));
         flushed.put(pg, committed(pg));
     }
 
@@ -218,12 +336,13 @@ class SimDisk implements AutoCloseable {
     }
 
     void crash(Random random) {
-        keep(synced + random.nextInt(log.size() - synced + 1));
+        int least = Math.max(synced, divided);
+        keep(least + random.nextInt(log.size() - least + 1));
         // What was committed is told by later records, so the last word of it may be missing.
         for (int pg : groups()) {
             long told = Math.min(committed(pg), last(pg));
-            long least = leastCommitted(pg);
-            found(pg, random.nextBoolean() ? told : random.nextLong(least, told + 1));
+            long lowest = leastCommitted(pg);
+            found(pg, random.nextBoolean() ? told : random.nextLong(lowest, told + 1));
         }
     }
 
@@ -231,7 +350,16 @@ class SimDisk implements AutoCloseable {
     final void keep(int survives) {
         log.subList(survives, log.size()).clear();
         synced = survives;
+        divided = Math.min(divided, survives);
+        groups.keySet().removeIf(pg -> log.stream().noneMatch(l -> concerns(l, pg)));
+        committed.keySet().retainAll(groups.keySet());
+        flushed.keySet().retainAll(groups.keySet());
         groups().forEach(this::rebuild);
+    }
+
+    private static boolean concerns(Logged logged, int pg) {
+        return logged.pg == pg
+                || (logged.change instanceof Divided d && d.split.split.child() == pg && d.makes);
     }
 
     /** What is known as committed after a crash. */
@@ -241,7 +369,7 @@ class SimDisk implements AutoCloseable {
 
     final long leastCommitted(int pg) {
         long told = Math.min(committed(pg), last(pg));
-        return Math.min(told, Math.max(group(pg).begin, flushed.getOrDefault(pg, 0L)));
+        return Math.min(told, Math.max(look(pg).begin, flushed.getOrDefault(pg, 0L)));
     }
 
     final List<Integer> groups() {
@@ -258,7 +386,11 @@ class SimDisk implements AutoCloseable {
     /** A drop makes operations void, and what a learner did after them. */
     private void rebuild(int pg) {
         List<Logged> records = new ArrayList<>();
+        Group group = new Group();
         for (Logged logged : log) {
+            if (logged.change instanceof Divided d && d.makes && d.split.split.child() == pg) {
+                group.begin(beginning(d.split));
+            }
             if (logged.pg == pg) {
                 if (logged.change instanceof Dropped dropped) {
                     records.removeIf(r -> place(r.change) > dropped.kept);
@@ -267,7 +399,6 @@ class SimDisk implements AutoCloseable {
                 }
             }
         }
-        Group group = new Group();
         records.forEach(r -> group.add(r.change));
         groups.put(pg, group);
     }
@@ -279,13 +410,14 @@ class SimDisk implements AutoCloseable {
             case Begun begun -> begun.reset.sequence();
             case Copied copied -> copied.after;
             case Completed completed -> completed.after;
+            case Divided divided -> divided.split.sequence;
         };
     }
 
     // ---- questions ----------------------------------------------------------------------------
 
     long last(int pg) {
-        return group(pg).last();
+        return look(pg).last();
     }
 
     long committed(int pg) {
@@ -293,12 +425,12 @@ class SimDisk implements AutoCloseable {
     }
 
     boolean isComplete(int pg) {
-        return group(pg).complete == PgLogState.COMPLETE;
+        return look(pg).complete == PgLogState.COMPLETE;
     }
 
     /** Of an operation that was not overtaken by a new beginning. */
     PgLogEntry get(int pg, long sequence) {
-        Group group = group(pg);
+        Group group = look(pg);
         return group.entries.get((int) (sequence - group.begin) - 1);
     }
 
@@ -307,7 +439,7 @@ class SimDisk implements AutoCloseable {
      * behind it, its content tells.
      */
     boolean isDurable(int pg, long sequence, String identity) {
-        if (sequence <= group(pg).begin) {
+        if (sequence <= look(pg).begin) {
             return isComplete(pg);
         }
         if (sequence > last(pg) || !identity(get(pg, sequence)).equals(identity)) {
@@ -320,7 +452,7 @@ class SimDisk implements AutoCloseable {
 
     /** Operations after the sequence; null if the log begins later. */
     @Nullable List<PgLogEntry> after(int pg, long sequence) {
-        Group group = group(pg);
+        Group group = look(pg);
         if (sequence < Math.max(group.begin, flushed.getOrDefault(pg, 0L))) {
             return null;
         }
@@ -330,7 +462,7 @@ class SimDisk implements AutoCloseable {
 
     /** What there is of a chunk; null if there is none. */
     @Nullable Chunk chunk(int pg, long inode) {
-        return group(pg).chunks.get(inode);
+        return look(pg).chunks.get(inode);
     }
 
     CopyRead readCopy(int pg, Copy copy, Base base) {
@@ -346,7 +478,7 @@ class SimDisk implements AutoCloseable {
     ContentPage list(int pg, long number, Key after) {
         List<ContentHead> heads = new ArrayList<>();
         boolean last = true;
-        for (var e : group(pg).chunks.entrySet()) {
+        for (var e : look(pg).chunks.entrySet()) {
             Key key = new Key(e.getKey(), 0);
             if (key.compareTo(after) > 0) {
                 if (heads.size() == PAGE) {
@@ -360,7 +492,21 @@ class SimDisk implements AutoCloseable {
     }
 
     PgLogState state(int pg) {
-        Group group = group(pg);
+        Group group = look(pg);
+        return new PgLogState(
+                pg,
+                group.lastEpoch(),
+                last(pg),
+                committed(pg),
+                0,
+                group.starts,
+                answered(group),
+                List.of(),
+                fault == Fault.INCOMPLETE_FORGOTTEN ? PgLogState.COMPLETE : group.complete,
+                0);
+    }
+
+    private static List<Answered> answered(Group group) {
         Map<Long, TreeSet<Long>> numbers = new TreeMap<>();
         Map<Long, Long> marks = new TreeMap<>();
         for (Answered a : group.answered) {
@@ -383,17 +529,7 @@ class SimDisk implements AutoCloseable {
             long[] open = all.tailSet(mark).stream().mapToLong(n -> n).toArray();
             answered.add(new Answered(session, mark, open));
         });
-        return new PgLogState(
-                pg,
-                group.lastEpoch(),
-                last(pg),
-                committed(pg),
-                0,
-                group.starts,
-                answered,
-                List.of(),
-                fault == Fault.INCOMPLETE_FORGOTTEN ? PgLogState.COMPLETE : group.complete,
-                0);
+        return answered;
     }
 
     /** Names an operation and its place, the same on every disk. */

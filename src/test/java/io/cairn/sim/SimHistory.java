@@ -2,6 +2,7 @@ package io.cairn.sim;
 
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
@@ -150,8 +151,7 @@ final class SimHistory {
         for (Op op : ops) {
             if (place(op, positions)) {
                 registers
-                        .computeIfAbsent(
-                                op.pg + "/" + op.inode + "/" + op.block, k -> new ArrayList<>())
+                        .computeIfAbsent(op.inode + "/" + op.block, k -> new ArrayList<>())
                         .add(op);
             }
         }
@@ -169,34 +169,68 @@ final class SimHistory {
 
     private void positionsOf(
             int pg, TreeMap<Long, PgLogEntry> history, Map<String, Long> positions) {
-        if (history.lastKey() != history.size()) {
+        long before = beginning(pg);
+        if (history.lastKey() != before + history.size()) {
             throw new AssertionError(
                     "%x: %d of %d operations are known to be committed"
-                            .formatted(pg, history.size(), history.lastKey()));
+                            .formatted(pg, history.size(), history.lastKey() - before));
         }
         history.forEach((sequence, entry) -> {
             if (entry.op().session() != 0) {
                 String name = entry.op().session() + "/" + entry.op().number() % SimClient.RENUMBER;
-                @Nullable Long before = positions.put(name, sequence);
-                if (before != null) {
+                @Nullable Long other = positions.put(name, sequence);
+                if (other != null) {
                     throw new AssertionError(
-                            name + " executed at " + before + " and at " + sequence);
+                            name + " executed at " + other + " and at " + sequence);
                 }
             }
         });
+    }
+
+    /** The sequence of the split that made the group; 0 if none did. */
+    private long beginning(int pg) {
+        int parent = cluster.raft.map().parentOf(pg);
+        if (parent < 0) {
+            return 0;
+        }
+        for (PgLogEntry e : history(parent).values()) {
+            if (e.op().type() == DataOpType.SPLIT
+                    && SplitFormat.decode(e.payload()).child() == pg) {
+                return e.sequence();
+            }
+        }
+        throw new AssertionError("%x was made by no split".formatted(pg));
+    }
+
+    private TreeMap<Long, PgLogEntry> history(int pg) {
+        return committed.getOrDefault(pg, new TreeMap<>());
+    }
+
+    /** With that of the groups before the splits that made this one. */
+    private List<PgLogEntry> wholeHistory(int pg, long upTo) {
+        int parent = cluster.raft.map().parentOf(pg);
+        List<PgLogEntry> all = parent < 0 ? new ArrayList<>() : wholeHistory(parent, beginning(pg));
+        all.addAll(history(pg).headMap(upTo, true).values());
+        return all;
+    }
+
+    private boolean isIn(int pg, long inode) {
+        return cluster.raft.map().isIn(pg, inode, 0);
     }
 
     /** Every replica has what the history comes to. */
     private void checkContent(PlacementGroup group) {
         int pg = group.getPg();
         Map<String, PgLogEntry> expected = new TreeMap<>();
-        for (PgLogEntry e : committed.getOrDefault(pg, new TreeMap<>()).values()) {
+        for (PgLogEntry e : wholeHistory(pg, Long.MAX_VALUE)) {
             if (e.op().type() == DataOpType.DELETE_INODES) {
                 for (long inode : DeleteInodesFormat.decode(e.payload())) {
                     expected.keySet().removeIf(k -> k.startsWith(inode + "/"));
-                    checkDeleted(group, inode);
+                    if (isIn(pg, inode)) {
+                        checkDeleted(group, inode);
+                    }
                 }
-            } else if (e.op().session() != 0) {
+            } else if (e.op().session() != 0 && isIn(pg, e.op().inode())) {
                 expected.put(e.op().inode() + "/" + e.op().offset() / SimClient.BLOCK, e);
             }
         }
@@ -239,9 +273,11 @@ final class SimHistory {
             return false;
         }
         if (op.position != 0) {
-            @Nullable PgLogEntry write =
-                    committed.getOrDefault(op.pg, new TreeMap<>()).get(op.position);
-            if (write == null || !SimDisk.identity(write).equals(op.value)) {
+            boolean kept =
+                    committed.values().stream()
+                            .map(history -> history.get(op.position))
+                            .anyMatch(w -> w != null && SimDisk.identity(w).equals(op.value));
+            if (!kept) {
                 throw new AssertionError("read of a write that was lost: " + op);
             }
         }

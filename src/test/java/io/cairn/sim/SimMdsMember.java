@@ -16,11 +16,15 @@ import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.mds.cluster.InSyncSets;
+import io.cairn.mds.cluster.PgSplits;
+import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.Registration;
 import io.cairn.mds.cluster.ServerLeases;
+import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.LeaderLease;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,6 +57,15 @@ final class SimMdsMember extends SimMachine {
         final LeaderLease lease;
         final ServerLeases servers = new ServerLeases(ClusterSim.SERVER_LEASE);
         final InSyncSets inSync = new InSyncSets(servers, () -> false);
+        final PgSplits splits =
+                new PgSplits(
+                        inSync,
+                        new Placement(
+                                inSync,
+                                new Placement.Times(Duration.ofHours(1), Duration.ofHours(1)),
+                                () -> Held.NONE),
+                        servers,
+                        () -> Held.NONE);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
 
         Office(long term) {
@@ -158,7 +171,7 @@ final class SimMdsMember extends SimMachine {
         @Nullable Server before = Registration.find(raft.map(), wanted.getServerUuid());
         boolean anew = before != null && !before.getIncarnation().equals(wanted.getIncarnation());
         leading.change(
-                base -> new Registration(base, wanted, lease, true, true).update(),
+                base -> new Registration(base, wanted, lease, true, true, true).update(),
                 () -> {
                     @Nullable Server server = Registration.find(raft.map(), wanted.getServerUuid());
                     if (server == null || !leading.serves()) {
@@ -194,7 +207,10 @@ final class SimMdsMember extends SimMachine {
                         && server.getIncarnation().equals(beat.getIncarnation());
         if (known) {
             leading.servers.heard(
-                    beat.getServer(), clock(), beat.getMapEpoch(), ServerLeases.Report.NONE);
+                    beat.getServer(),
+                    clock(),
+                    beat.getMapEpoch(),
+                    new ServerLeases.Report(List.of(), beat.getPgs(), null, ""));
             leading.followers.put(beat.getServer(), push);
         }
         reply.accept(
@@ -226,7 +242,7 @@ final class SimMdsMember extends SimMachine {
                     raft.release(this, leading.term, eviction.getKey());
                 }
             }
-            new TreeMap<>(raft.deletions()).forEach((inode, pg) -> delete(leading, inode, pg));
+            List.copyOf(raft.deletions()).forEach(inode -> delete(leading, inode));
         }
         after(TICK, this::tick);
     }
@@ -254,6 +270,9 @@ final class SimMdsMember extends SimMachine {
         if (cluster.fault == ClusterSim.Fault.LEARNER_JOINS_TOO_SOON) {
             raft.map().pgs().forEach(g -> joinAny(g));
         }
+        if (leading.splits.isAny(raft.map(), now)) {
+            leading.change(base -> update(leading.splits.change(base, clock())), () -> {});
+        }
         if (leading.inSync.isSettling(raft.map(), now)) {
             leading.change(base -> update(leading.inSync.settling(base, clock())), () -> {});
         }
@@ -270,7 +289,8 @@ final class SimMdsMember extends SimMachine {
     }
 
     /** The reaper, which goes on until the primary has answered. */
-    private void delete(Office leading, long inode, int pg) {
+    private void delete(Office leading, long inode) {
+        int pg = raft.map().pgOf(ClusterSim.POOL, inode, 0);
         ByteBuf payload = Unpooled.buffer();
         DeleteInodesFormat.encode(new long[] {inode}, payload);
         DataOp op = DataOp.deleteInodes(pg, inode, 1, raft.map().epoch());
@@ -280,9 +300,7 @@ final class SimMdsMember extends SimMachine {
                     @Override
                     public void done() {
                         cluster.network.send(
-                                primary,
-                                SimMdsMember.this,
-                                () -> raft.deleted(SimMdsMember.this, leading.term, inode));
+                                primary, SimMdsMember.this, () -> deleted(leading, inode, pg));
                     }
 
                     @Override
@@ -292,6 +310,13 @@ final class SimMdsMember extends SimMachine {
                 this,
                 primary,
                 () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
+    }
+
+    /** The group has no more of it; if that is another one since, it is asked at the next tick. */
+    private void deleted(Office leading, long inode, int pg) {
+        if (raft.map().pgOf(ClusterSim.POOL, inode, 0) == pg) {
+            raft.deleted(this, leading.term, inode);
+        }
     }
 
     /** A primary waits for a member that says nothing. */
@@ -309,7 +334,7 @@ final class SimMdsMember extends SimMachine {
             leading.change(
                     base -> {
                         PlacementGroup group = cluster.group(base, pg);
-                        return group.getEpoch() != pgEpoch
+                        return group.getEpoch() != pgEpoch || base.isSplitting(group)
                                 ? null
                                 : MapUpdate.newBuilder()
                                         .addPgs(

@@ -8,7 +8,9 @@ import io.cairn.mds.map.MapChecks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +26,7 @@ final class SimRaft {
 
     private final ClusterSim cluster;
     private final Map<Long, Long> evictions = new TreeMap<>();
-    private final Map<Long, Integer> deletions = new TreeMap<>();
+    private final Set<Long> deletions = new TreeSet<>();
     private final List<Entry> pending = new ArrayList<>();
     private ClusterMap map;
     private long term;
@@ -57,13 +59,13 @@ final class SimRaft {
         return evictions;
     }
 
-    /** Inodes that nobody uses any more, with their placement groups. */
-    Map<Long, Integer> deletions() {
+    /** Inodes that nobody uses any more. */
+    Set<Long> deletions() {
         return deletions;
     }
 
-    void delete(long inode, int pg) {
-        deletions.put(inode, pg);
+    void delete(long inode) {
+        deletions.add(inode);
     }
 
     void deleted(SimMdsMember by, long inTerm, long inode) {

@@ -3,10 +3,13 @@ package io.cairn.sim;
 import static io.cairn.sim.Simulation.MILLI;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.pg.Splits;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.DiskSpace;
 import io.cairn.dataserver.replication.PeerAnswer;
@@ -22,6 +25,7 @@ import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.sim.ClusterSim.Fault;
+import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -82,13 +86,25 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     // ---- own disk -----------------------------------------------------------------------------
 
     @Override
-    public void append(PgLogEntry entry) {
+    public void append(PgLogEntry appended) {
+        PgLogEntry entry = kept(appended);
         disk.append(pg, entry, () -> durable(entry));
         server.appended();
         if (cluster.fault == Fault.DURABLE_AT_APPEND) {
             durable(entry);
         }
         syncSoon();
+    }
+
+    /** What a primary makes itself it releases; what comes from clients here is never released. */
+    private static PgLogEntry kept(PgLogEntry e) {
+        return e.op().type() == DataOpType.SPLIT
+                ? new PgLogEntry(
+                        e.epoch(),
+                        e.sequence(),
+                        e.op(),
+                        Unpooled.unreleasableBuffer(Unpooled.copiedBuffer(e.payload())))
+                : e;
     }
 
     private void durable(PgLogEntry entry) {
@@ -133,6 +149,17 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         if (sim.random.nextInt(8) == 0) {
             disk.flush(pg, sim.random);
         }
+    }
+
+    @Override
+    public @Nullable Split splitDue() {
+        @Nullable Split split = Splits.of(loop.applied, pg);
+        return split == null || disk.hasSplit(pg, split.child()) ? null : split;
+    }
+
+    @Override
+    public boolean mayJoin() {
+        return !loop.applied.isSplitting(cluster.group(loop.applied, pg));
     }
 
     @Override
@@ -212,7 +239,14 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
-    public void sendPrepare(Prepare p) {
+    public void sendPrepare(Prepare sent) {
+        Prepare p =
+                new Prepare(
+                        sent.targetDisk(),
+                        sent.pgEpoch(),
+                        sent.previousEpoch(),
+                        sent.committedSequence(),
+                        kept(sent.entry()));
         int to = p.targetDisk();
         if (cluster.fault == Fault.ACKNOWLEDGED_WHEN_SENT) {
             long sequence = p.entry().sequence();

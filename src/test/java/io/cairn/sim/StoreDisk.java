@@ -39,6 +39,7 @@ final class StoreDisk extends SimDisk {
     void append(int pg, PgLogEntry entry, Runnable durable) {
         super.append(pg, entry, durable);
         store.append(entry);
+        noteSplits();
     }
 
     @Override
@@ -68,6 +69,28 @@ final class StoreDisk extends SimDisk {
     @Override
     void flush(int pg, Random random) {
         store.flushSome(random);
+        noteSplits();
+    }
+
+    /** The store decides when a split is carried out. */
+    private void noteSplits() {
+        for (int pg : groups()) {
+            for (int child : splitsDue(pg)) {
+                if (!store.splits(pg, child)) {
+                    divide(pg, child);
+                }
+            }
+        }
+    }
+
+    @Override
+    public boolean begin(int pg, int parent, boolean parentIsHere) {
+        boolean begins = super.begin(pg, parent, parentIsHere);
+        if (store.begin(pg, parent, parentIsHere) != begins) {
+            throw new AssertionError(
+                    "disk %d: %x begins in the model: %s".formatted(id, pg, begins));
+        }
+        return begins;
     }
 
     @Override
@@ -179,7 +202,9 @@ final class StoreDisk extends SimDisk {
         } catch (CorruptBlockException e) {
             throw new AssertionError("disk %d, %x".formatted(id, pg), e);
         }
-        if (isComplete(pg) && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
+        if (isComplete(pg)
+                && !isTaken(pg, inode)
+                && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
             throw new AssertionError(
                     "disk %d, %x: block %d of inode %d is not of %s but %s"
                             .formatted(

@@ -135,8 +135,8 @@ final class PoolCommand extends CommandGroup {
                 names = "--pgs",
                 paramLabel = "N",
                 description = {
-                    "Placement groups, for good: they are not split or merged. If not given: so many that",
-                    "each disk has at least 50 replicas."
+                    "Placement groups to begin with. If not given: so many that each disk has at least 50",
+                    "replicas, and more as disks come (see 'cairn pool set --pgs auto')."
                 })
         private int pgs;
 
@@ -213,8 +213,15 @@ final class PoolCommand extends CommandGroup {
                 description = "With fewer in sync nothing is written.")
         private @Nullable Integer minSize;
 
-        @Option(names = "--pgs", paramLabel = "N", description = "Refused: they stay as they are.")
-        private @Nullable Integer pgs;
+        @Option(
+                names = "--pgs",
+                paramLabel = "N|auto",
+                description = {
+                    "How many placement groups it is to have: they are split one by one, while clients go",
+                    "on. Not fewer than it has. auto: more whenever its disks have fewer than 50 replicas",
+                    "each."
+                })
+        private @Nullable String pgs;
 
         @Option(
                 names = "--failure-domain",
@@ -230,12 +237,10 @@ final class PoolCommand extends CommandGroup {
 
         @Override
         public ExitCode call() throws IOException {
-            if (pgs != null) {
-                throw usage(
-                        "the number of placement groups cannot be changed: make another pool, and copy"
-                                + " the files into a directory whose layout names it");
-            }
             SetPoolRequest.Builder request = SetPoolRequest.newBuilder().setName(name);
+            if (pgs != null) {
+                setPgs(request, pgs);
+            }
             if (size != null) {
                 request.setSize(size);
             }
@@ -252,6 +257,18 @@ final class PoolCommand extends CommandGroup {
                     Method.SET_POOL,
                     request.build(),
                     "is changed: 'cairn balance --plan' says what moves");
+        }
+
+        private void setPgs(SetPoolRequest.Builder request, String wanted) {
+            if (wanted.equals("auto")) {
+                request.setPgAuto(true);
+                return;
+            }
+            try {
+                request.setPgCount(Integer.parseInt(wanted));
+            } catch (NumberFormatException e) {
+                throw usage("--pgs is a number of placement groups or auto, and not " + wanted);
+            }
         }
     }
 

@@ -69,7 +69,9 @@ final class PoolCommandTest {
                                                                 .setName("default")
                                                                 .setSize(3)
                                                                 .setMinSize(2)
-                                                                .setPgCount(128)))
+                                                                .setPgBase(128)
+                                                                .setPgCount(130)
+                                                                .setPgTarget(256)))
                                 .addPools(
                                         PoolStatus.newBuilder()
                                                 .setPool(FAST)
@@ -107,12 +109,16 @@ final class PoolCommandTest {
         assertThat(run("pool", "ls")).isZero();
         assertThat(lines())
                 .containsExactly(
-                        "ID   POOL                 SIZE  MIN     PGS  PLACED DOMAIN  CLASSES               USERS",
-                        "1    default                 3    2     128       0 disk    any                       -",
-                        "2    fast                    3    2      64      64 host    ssd,hdd,hdd              12");
+                        "ID   POOL                 SIZE  MIN          PGS  PLACED DOMAIN  CLASSES               USERS",
+                        "1    default                 3    2      130/256       0 disk    any                       -",
+                        "2    fast                    3    2           64      64 host    ssd,hdd,hdd              12");
         assertThat(run("pool", "ls", "--json")).isZero();
         JsonNode json = JsonMapper.shared().readTree(String.join("\n", lines()));
         assertThat(json.at("/1/users").asInt()).isEqualTo(12);
+        assertThat(json.at("/0/pg_count").asInt()).isEqualTo(130);
+        assertThat(json.at("/0/pg_target").asInt()).isEqualTo(256);
+        assertThat(json.at("/0/pg_base").asInt()).isEqualTo(128);
+        assertThat(json.at("/1/pg_target").asInt()).isEqualTo(64);
         assertThat(json.at("/0/users").isMissingNode()).isTrue();
         assertThat(json.at("/1/device_classes").stringValue()).isEqualTo("ssd,hdd,hdd");
     }
@@ -156,6 +162,12 @@ final class PoolCommandTest {
                                 .setMinSize(1)
                                 .setSetClasses(true)
                                 .build());
+        assertThat(run("pool", "set", "fast", "--pgs", "256")).isZero();
+        assertThat(asked.getLast())
+                .isEqualTo(SetPoolRequest.newBuilder().setName("fast").setPgCount(256).build());
+        assertThat(run("pool", "set", "fast", "--pgs", "auto")).isZero();
+        assertThat(asked.getLast())
+                .isEqualTo(SetPoolRequest.newBuilder().setName("fast").setPgAuto(true).build());
         assertThat(run("pool", "rename", "slow", "fast")).isZero();
         assertThat(asked.getLast())
                 .isEqualTo(SetPoolRequest.newBuilder().setName("slow").setNewName("fast").build());
@@ -165,15 +177,17 @@ final class PoolCommandTest {
         assertThat(lines())
                 .containsExactly(
                         "pool fast is changed: 'cairn balance --plan' says what moves",
+                        "pool fast is changed: 'cairn balance --plan' says what moves",
+                        "pool fast is changed: 'cairn balance --plan' says what moves",
                         "pool fast is called so now",
                         "pool fast is removed");
     }
 
     @Test
     void whatCannotBeIsRefused() {
-        assertThat(run("pool", "set", "fast", "--pgs", "256")).isEqualTo(2);
+        assertThat(run("pool", "set", "fast", "--pgs", "many")).isEqualTo(2);
         assertThat(server.err.toString())
-                .contains("the number of placement groups cannot be changed: make another pool");
+                .contains("--pgs is a number of placement groups or auto, and not many");
         assertThat(run("pool", "create", "fast", "--device-class", "nvme")).isEqualTo(2);
         assertThat(run("pool", "create", "fast", "--failure-domain", "room")).isEqualTo(2);
         assertThat(run("pool", "create")).isEqualTo(2);

@@ -312,7 +312,7 @@ final class MemoryDisk {
                         bytes = gone == inode ? new byte[0] : bytes;
                     }
                 }
-                case NOOP, READ -> {}
+                case NOOP, SPLIT, READ -> {}
             }
         }
         return bytes;

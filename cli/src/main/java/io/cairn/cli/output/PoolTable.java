@@ -1,5 +1,6 @@
 package io.cairn.cli.output;
 
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.PoolStatus;
 import java.io.PrintWriter;
@@ -10,7 +11,7 @@ import java.util.Map;
 
 /** What {@code cairn pool} shows of pools, as text or as JSON. */
 public final class PoolTable {
-    private static final String ROW = "%-4s %-20s %4s %4s %7s %7s %-7s %-16s %10s%n";
+    private static final String ROW = "%-4s %-20s %4s %4s %12s %7s %-7s %-16s %10s%n";
 
     private PoolTable() {}
 
@@ -24,7 +25,7 @@ public final class PoolTable {
                     pool.getName(),
                     pool.getSize(),
                     pool.getMinSize(),
-                    pool.getPgCount(),
+                    pgs(pool),
                     status.getPlaced(),
                     domain(pool),
                     DeviceClassNames.text(pool.getReplicaClassesList()),
@@ -49,9 +50,20 @@ public final class PoolTable {
         json.put("size", pool.getSize());
         json.put("min_size", pool.getMinSize());
         json.put("pg_count", pool.getPgCount());
+        json.put("pg_target", ClusterMap.targetOf(pool));
+        json.put("pg_base", ClusterMap.baseOf(pool));
+        json.put("pg_auto", pool.getPgAuto());
         json.put("failure_domain", domain(pool));
         json.put("device_classes", DeviceClassNames.text(pool.getReplicaClassesList()));
         return json;
+    }
+
+    /** {@code 128}, or {@code 130/256} of which it is to have 256. */
+    private static String pgs(Pool pool) {
+        int target = ClusterMap.targetOf(pool);
+        return pool.getPgCount() == target
+                ? Integer.toString(target)
+                : pool.getPgCount() + "/" + target;
     }
 
     private static String domain(Pool pool) {

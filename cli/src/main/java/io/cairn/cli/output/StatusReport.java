@@ -1,5 +1,6 @@
 package io.cairn.cli.output;
 
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
@@ -112,6 +113,7 @@ public final class StatusReport {
             p.put("size", pool.getSize());
             p.put("min_size", pool.getMinSize());
             p.put("pg_count", pool.getPgCount());
+            p.put("pg_target", ClusterMap.targetOf(pool));
             p.put("placed_pgs", placedPgs(pool));
             pools.add(p);
         }
@@ -178,8 +180,12 @@ public final class StatusReport {
         }
         for (Pool pool : map.getPoolsList()) {
             out.printf(
-                    "pool      %s  %d replicas, %d of %d placement groups placed%n",
-                    pool.getName(), pool.getSize(), placedPgs(pool), pool.getPgCount());
+                    "pool      %s  %d replicas, %d of %d placement groups placed%s%n",
+                    pool.getName(),
+                    pool.getSize(),
+                    placedPgs(pool),
+                    pool.getPgCount(),
+                    splitting(pool));
         }
         if (map.getPgsCount() > 0) {
             out.printf("pgs       %s%n", PgCounts.of(status).text());
@@ -246,6 +252,14 @@ public final class StatusReport {
 
     private long usedBytes() {
         return Math.max(0, status.getSpace().getCapacityBytes() - status.getSpace().getFreeBytes());
+    }
+
+    /** What is still to be split; empty if nothing is. */
+    private static String splitting(Pool pool) {
+        int target = ClusterMap.targetOf(pool);
+        return pool.getPgCount() == target
+                ? ""
+                : ", %d more are split off".formatted(target - pool.getPgCount());
     }
 
     private long placedPgs(Pool pool) {

@@ -115,6 +115,17 @@ public record DataOp(
                 NO_CRCS);
     }
 
+    /** Makes another PG of a part of this one; the payload says which. */
+    public static DataOp split(int pg, long mapEpoch) {
+        return of(
+                DataOpType.SPLIT,
+                pg,
+                new Range(0, 0, 0, SplitFormat.LENGTH),
+                Caller.NONE,
+                Known.map(mapEpoch),
+                NO_CRCS);
+    }
+
     private static DataOp of(
             DataOpType type, int pg, Range range, Caller caller, Known known, int[] blockCrcs) {
         return new DataOp(

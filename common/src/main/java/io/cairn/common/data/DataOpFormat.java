@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * Payloads: WRITE the bytes; TRUNCATE_INODE see {@link TruncateInodeFormat}; DELETE_INODES see
- * {@link DeleteInodesFormat}; others none. Stateless.
+ * {@link DeleteInodesFormat}; SPLIT see {@link SplitFormat}; others none. Stateless.
  */
 public final class DataOpFormat {
     public static final int VERSION = 1;
@@ -226,6 +226,7 @@ public final class DataOpFormat {
             case TRUNCATE_INODE -> payloadProblem(op, op.length() == TruncateInodeFormat.LENGTH);
             case DELETE_INODES -> payloadProblem(op, DeleteInodesFormat.validLength(op.length()));
             case NOOP -> payloadProblem(op, op.length() == 0);
+            case SPLIT -> payloadProblem(op, op.length() == SplitFormat.LENGTH);
         };
     }
 

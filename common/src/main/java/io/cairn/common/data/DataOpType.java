@@ -12,6 +12,11 @@ public enum DataOpType {
     DELETE_INODES(3),
     /** Changes nothing; opens a PG epoch in the log. */
     NOOP(4),
+    /**
+     * Makes another PG of half of this one; opens a PG epoch in the log. Payload: see {@link
+     * SplitFormat}.
+     */
+    SPLIT(5),
     /** Reads bytes of one chunk; never logged. */
     READ(16);
 

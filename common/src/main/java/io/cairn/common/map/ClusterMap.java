@@ -53,8 +53,19 @@ public final class ClusterMap {
     /** Made when it is first asked for. */
     private volatile @Nullable List<PlacementGroup> allPgs;
 
+    /** Likewise. */
+    private volatile @Nullable Map<Integer, PlacementGroup> splitting;
+
     /** PGs of one pool by index. */
-    private record PgTable(int pgCount, IdTable<PlacementGroup> pgs) {}
+    private record PgTable(boolean grows, int pgBase, int pgCount, IdTable<PlacementGroup> pgs) {
+        PgTable(Pool pool, IdTable<PlacementGroup> pgs) {
+            this(pool.getPgBase() != 0, baseOf(pool), pool.getPgCount(), pgs);
+        }
+
+        int pgOf(int pool, long inode, long chunk) {
+            return PgHash.pg(pool, inode, chunk, pgBase, pgCount);
+        }
+    }
 
     private ClusterMap() {
         clusterId = ByteString.EMPTY;
@@ -95,6 +106,10 @@ public final class ClusterMap {
         if (pool.getPgCount() < 1 || pool.getPgCount() > PgHash.MAX_PGS) {
             throw new IllegalArgumentException("pool of " + pool.getPgCount() + " PGs");
         }
+        if (baseOf(pool) > pool.getPgCount()) {
+            throw new IllegalArgumentException(
+                    "pool of %d PGs, made with %d".formatted(pool.getPgCount(), baseOf(pool)));
+        }
         return pool;
     }
 
@@ -104,8 +119,10 @@ public final class ClusterMap {
             @Nullable PgTable before = base.get(pool.getId());
             if (pool.getRemoved()) {
                 edit.put(pool.getId(), null);
-            } else if (before == null || before.pgCount != pool.getPgCount()) {
-                edit.put(pool.getId(), new PgTable(pool.getPgCount(), kept(before, pool)));
+            } else if (before == null
+                    || before.pgCount != pool.getPgCount()
+                    || before.grows != (pool.getPgBase() != 0)) {
+                edit.put(pool.getId(), new PgTable(pool, kept(before, pool)));
             }
         }
         Map<Integer, List<PlacementGroup>> byPool = new TreeMap<>();
@@ -122,7 +139,7 @@ public final class ClusterMap {
     private static IdTable<PlacementGroup> kept(@Nullable PgTable before, Pool pool) {
         return before == null
                 ? IdTable.empty()
-                : filled(new PgTable(pool.getPgCount(), IdTable.empty()), before.pgs.values()).pgs;
+                : filled(new PgTable(pool, IdTable.empty()), before.pgs.values()).pgs;
     }
 
     private static PgTable filled(@Nullable PgTable table, List<PlacementGroup> pgs) {
@@ -136,7 +153,9 @@ public final class ClusterMap {
             }
             edit.put(index, pg);
         }
-        return new PgTable(table == null ? 0 : table.pgCount, edit.done());
+        return table == null
+                ? new PgTable(false, 0, 0, edit.done())
+                : new PgTable(table.grows, table.pgBase, table.pgCount, edit.done());
     }
 
     /** Those of disks that have changed, or whose server has, are made anew. */
@@ -277,7 +296,33 @@ public final class ClusterMap {
         if (table == null) {
             throw new IllegalArgumentException("pool " + pool + " is not in the map");
         }
-        return PgHash.pg(pool, inode, chunk, table.pgCount);
+        return table.pgOf(pool, inode, chunk);
+    }
+
+    /**
+     * Whether the chunk is in the PG, by what this map says of its pool. Of a pool whose number of
+     * PGs was never to change, whoever asks knows that as well. Allocates nothing.
+     */
+    public boolean isIn(int pg, long inode, long chunk) {
+        @Nullable PgTable table = tables.get(PgHash.poolOf(pg));
+        return table != null && (!table.grows || table.pgOf(PgHash.poolOf(pg), inode, chunk) == pg);
+    }
+
+    /** The PG of which one was made; -1 if it was there from the beginning, or is not there. */
+    public int parentOf(int pg) {
+        @Nullable PgTable table = tables.get(PgHash.poolOf(pg));
+        int parent = table == null ? -1 : PgHash.parent(PgHash.indexOf(pg), table.pgBase);
+        return parent < 0 ? -1 : PgHash.pg(PgHash.poolOf(pg), parent);
+    }
+
+    /** How many PGs a pool was made with. */
+    public static int baseOf(Pool pool) {
+        return pool.getPgBase() == 0 ? pool.getPgCount() : pool.getPgBase();
+    }
+
+    /** How many PGs a pool is to have. */
+    public static int targetOf(Pool pool) {
+        return Math.max(pool.getPgCount(), pool.getPgTarget());
     }
 
     public @Nullable Pool pool(int id) {
@@ -371,6 +416,27 @@ public final class ClusterMap {
             allPgs = known;
         }
         return known;
+    }
+
+    /** The PGs that are being made of a part of another one, by that one. */
+    public Map<Integer, PlacementGroup> splitting() {
+        @Nullable Map<Integer, PlacementGroup> known = splitting;
+        if (known == null) {
+            Map<Integer, PlacementGroup> children = new TreeMap<>();
+            for (PlacementGroup pg : pgs()) {
+                if (pg.getSplitEpoch() != 0) {
+                    children.put(parentOf(pg.getPg()), pg);
+                }
+            }
+            known = Collections.unmodifiableMap(children);
+            splitting = known;
+        }
+        return known;
+    }
+
+    /** Whether a PG is being made of a part of another one, or another one of a part of it. */
+    public boolean isSplitting(PlacementGroup pg) {
+        return pg.getSplitEpoch() != 0 || splitting().containsKey(pg.getPg());
     }
 
     // ---- as messages

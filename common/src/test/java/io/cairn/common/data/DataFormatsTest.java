@@ -72,6 +72,25 @@ class DataFormatsTest {
     }
 
     @Test
+    void split() {
+        var split = new Split(0x00010083, 128, 0x1234567890L);
+        assertThat(split.parent()).isEqualTo(0x00010003);
+        ByteBuf payload = Unpooled.buffer();
+        SplitFormat.encode(split, payload);
+        assertThat(ByteBufUtil.hexDump(payload))
+                .isEqualTo("83000100" + "80000000" + "9078563412000000");
+        assertThat(SplitFormat.decode(payload)).isEqualTo(split);
+        for (int length = 0; length < SplitFormat.LENGTH; length++) {
+            ByteBuf cut = payload.copy(0, length);
+            assertThatThrownBy(() -> SplitFormat.decode(cut)).isInstanceOf(FsException.class);
+        }
+        for (int[] bad : new int[][] {{0, 0x00010003}, {4, 0}, {4, -1}, {4, 0x84}, {12, -1}}) {
+            ByteBuf broken = payload.copy().setIntLE(bad[0], bad[1]);
+            assertThatThrownBy(() -> SplitFormat.decode(broken)).isInstanceOf(FsException.class);
+        }
+    }
+
+    @Test
     void deleteInodes() {
         ByteBuf payload = Unpooled.buffer();
         DeleteInodesFormat.encode(new long[] {1, -2}, payload);

@@ -235,6 +235,10 @@ public final class ChunkIndex implements AutoCloseable {
         return value == null ? null : DiskStateFormat.decode(value);
     }
 
+    boolean hasPgState(int pg) {
+        return get(ChunkKeys.pgState(pg)) != null;
+    }
+
     public List<PgLogState> pgStates() {
         List<PgLogState> states = new ArrayList<>();
         try (PrefixIterator it = rows(ChunkKeys.pgStates())) {
@@ -513,7 +517,11 @@ public final class ChunkIndex implements AutoCloseable {
     }
 
     PrefixIterator rows(byte[] prefix) {
-        return database.rows(
-                null, prefix, prefix, e -> new IndexDamagedException("cannot read", e));
+        return rows(prefix, prefix);
+    }
+
+    /** Beginning with the first row at or above the key. */
+    PrefixIterator rows(byte[] prefix, byte[] from) {
+        return database.rows(null, prefix, from, e -> new IndexDamagedException("cannot read", e));
     }
 }

@@ -163,6 +163,13 @@ public final class ChunkKeys {
         return ByteBuffer.allocate(GROUP_BYTES).put(chunkHead).putInt(-1).array();
     }
 
+    /** The key of the same content in another PG. */
+    static byte[] of(int pg, byte[] content) {
+        byte[] key = content.clone();
+        ByteBuffer.wrap(key).putInt(PG_OFFSET, pg);
+        return key;
+    }
+
     static byte[] inodeHead(int pg, long inode) {
         return inode(pg, inode, INODE_HEAD_BYTES).put(KIND_OFFSET, INODE_HEAD).array();
     }

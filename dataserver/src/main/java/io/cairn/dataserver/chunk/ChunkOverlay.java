@@ -207,6 +207,7 @@ public final class ChunkOverlay {
                     c.clears()
                             ? new Judged(logged, c.cut(chunk), c.truncateSequence(), false)
                             : judge(logged, List.of());
+            case InodeChange.Divided _ -> judge(logged, List.of());
         };
     }
 

@@ -2,13 +2,15 @@ package io.cairn.dataserver.chunk;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.common.data.TruncateInode;
 import io.cairn.common.data.TruncateInodeFormat;
 import io.cairn.common.layout.Striping;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
 
-/** What an operation on whole inodes does to each of their chunks. Immutable. */
+/** What an operation on whole inodes, or on all of a PG, does to their chunks. Immutable. */
 public sealed interface InodeChange {
     /** The inodes it concerns. */
     long[] inodes();
@@ -39,6 +41,7 @@ public sealed interface InodeChange {
                         new Striping(t.stripeUnit(), t.stripeCount(), t.chunkSize()));
             }
             case DELETE_INODES -> new Delete(DeleteInodesFormat.decode(payload));
+            case SPLIT -> new Divided(SplitFormat.decode(payload));
         };
     }
 
@@ -86,6 +89,24 @@ public sealed interface InodeChange {
         /** Its record says everything. */
         @Override
         public void encode(ByteBuf to) {}
+    }
+
+    /** Makes another PG of a part of what is there; no inode changes by it. */
+    record Divided(Split split) implements InodeChange {
+        @Override
+        public long[] inodes() {
+            return new long[0];
+        }
+
+        @Override
+        public int cut(int chunk) {
+            return NO_CUT;
+        }
+
+        @Override
+        public void encode(ByteBuf to) {
+            SplitFormat.encode(split, to);
+        }
     }
 
     /** Removes everything. */

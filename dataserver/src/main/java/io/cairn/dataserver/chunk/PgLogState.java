@@ -56,6 +56,11 @@ public record PgLogState(
                 0);
     }
 
+    /** Of a PG of which nothing is known. */
+    public static PgLogState empty(int pg) {
+        return new PgLogState(pg, 0, 0, 0, 0, List.of(), List.of());
+    }
+
     /** Whether the content is what the position says. */
     public boolean isComplete() {
         return completeSequence == COMPLETE;

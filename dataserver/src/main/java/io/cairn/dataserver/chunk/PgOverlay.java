@@ -50,7 +50,7 @@ public final class PgOverlay {
                     }
                 }
             }
-            case NOOP, READ -> {}
+            case NOOP, SPLIT, READ -> {}
         }
     }
 
@@ -97,6 +97,7 @@ public final class PgOverlay {
                         case InodeChange.Truncate t -> Math.max(newest, t.sequence());
                         case InodeChange.Copied c -> c.truncateSequence();
                         case InodeChange.Delete _ -> 0;
+                        case InodeChange.Divided _ -> newest;
                     };
         }
         return newest;

@@ -76,7 +76,7 @@ public final class PgStateFormat {
     }
 
     private static int version(PgLogState s) {
-        if (s.steps() > 0) {
+        if (s.steps() > 0 || !s.isComplete()) {
             return VERSION_WITH_STEPS;
         }
         return s.deferred().isEmpty() ? VERSION : VERSION_WITH_DEFERRED;

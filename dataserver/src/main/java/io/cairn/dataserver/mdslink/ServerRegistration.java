@@ -122,7 +122,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setAddress(config.advertise().orElseGet(address).toString())
                         .setHost(config.host())
                         .setRack(config.rack())
-                        .setRecovers(true);
+                        .setRecovers(true)
+                        .setSplits(true);
         for (LocalDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder()

@@ -167,6 +167,7 @@ public final class LocalDisk implements AutoCloseable {
                         .setWalCapacityBytes(usage.walCapacityBytes())
                         .setOldestCallMillis(TimeUnit.NANOSECONDS.toMillis(waitedNanos));
         int waiting = store.waitingForRepair();
+        status.setWaitingForRepair(waiting);
         if (waiting > 0) {
             status.addWarnings(
                     waiting

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
@@ -16,11 +17,14 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
+import io.cairn.dataserver.store.DiskStore;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -49,6 +53,10 @@ public final class PgLoop {
     private final Map<Long, PgSlot> slots = new HashMap<>();
     private final Map<Integer, PgSlot> primaries = new HashMap<>();
     private final Map<Integer, RpcChannel> channels = new HashMap<>();
+
+    /** Replicas that the map says are here, and that cannot begin yet. */
+    private final Set<Integer> waiting = new HashSet<>();
+
     private ClusterMap map = ClusterMap.EMPTY;
     private boolean closed;
     private final PgWatch watch = new PgWatch();
@@ -149,6 +157,7 @@ public final class PgLoop {
             return;
         }
         map = newer;
+        waiting.clear();
         gate.advance(newer.epoch(), newer::refused);
         channels.clear();
         primaries.clear();
@@ -169,6 +178,17 @@ public final class PgLoop {
         count();
     }
 
+    /** The split of the group that is not carried out everywhere; null if there is none. */
+    @Nullable Split splitOf(int pg) {
+        return Splits.of(map, pg);
+    }
+
+    /** Whether the group is being split, or made by a split. */
+    boolean isSplitting(int pg) {
+        PlacementGroup group = map.pg(pg);
+        return group != null && map.isSplitting(group);
+    }
+
     private void place(PlacementGroup group) {
         PgMembers members = membersOf(group);
         for (LocalDisk disk : parts.disks().values()) {
@@ -178,7 +198,9 @@ public final class PgLoop {
                                     || members.learners().contains(disk.id()));
             long key = key(group.getPg(), disk.id());
             PgSlot slot = slots.get(key);
-            if (slot == null && has && !strays.isDropping(group.getPg(), disk.id())) {
+            if (slot == null && has && !mayBegin(group, disk)) {
+                waiting.add(group.getPg());
+            } else if (slot == null && has && !strays.isDropping(group.getPg(), disk.id())) {
                 strays.begins(group.getPg(), disk.id());
                 slot = new PgSlot(this, parts, disk, group.getPg());
                 slots.put(key, slot);
@@ -190,6 +212,23 @@ public final class PgLoop {
                 }
             }
         }
+    }
+
+    private boolean mayBegin(PlacementGroup group, LocalDisk disk) {
+        DiskStore store = disk.store();
+        Splits.OnDisk there =
+                new Splits.OnDisk() {
+                    @Override
+                    public boolean has(int pg) {
+                        return store.pgs().contains(pg);
+                    }
+
+                    @Override
+                    public boolean begin(int pg, int parent, boolean parentIsHere) {
+                        return store.begin(pg, parent, parentIsHere);
+                    }
+                };
+        return Splits.mayBegin(map, group, disk.id(), there);
     }
 
     /** A replica that could not begin with the last map perhaps can now. */
@@ -261,12 +300,32 @@ public final class PgLoop {
     /** What a client is told whose PG has no primary among the replicas here. */
     public RpcStatus noPrimary(int pg) {
         int[] members = members(pg);
+        if (members.length > 0 && isWaiting(pg) && isHere(members[0])) {
+            return waitingStatus(pg);
+        }
         return members.length > 0 && isOutHere(members[0])
                 ? LocalDisk.outStatus(members[0])
                 : RpcStatus.fail(
                         Errno.EAGAIN,
                         Advice.REFRESH_MAP,
                         "placement group %x has its primary elsewhere".formatted(pg));
+    }
+
+    /** Whether a replica is to begin here once a split is carried out. */
+    public boolean isWaiting(int pg) {
+        return waiting.contains(pg);
+    }
+
+    /** What is answered until it has begun. */
+    public static RpcStatus waitingStatus(int pg) {
+        return RpcStatus.fail(
+                Errno.EAGAIN,
+                Advice.RETRY,
+                "placement group %x is being made of a part of another one".formatted(pg));
+    }
+
+    private boolean isHere(int disk) {
+        return parts.disks().containsKey(disk);
     }
 
     /** Whether the disk is one of this server, but cannot serve. */
@@ -316,6 +375,11 @@ public final class PgLoop {
         for (PgSlot slot : slots.values()) {
             slot.replica().tick(now);
         }
+        List.copyOf(waiting)
+                .forEach(pg -> {
+                    waiting.remove(pg);
+                    placeAgain(pg);
+                });
         strays.tick(now);
         count();
         if (map.epoch() > 0 && (report == null || now - lookedNanos >= LOOK_NANOS)) {
@@ -336,6 +400,25 @@ public final class PgLoop {
                     replica.belowMinimum() || isMemberDown(replica.pg()),
                     slot::problem);
             watch.recovering(replica.recovering());
+            PlacementGroup group = map.pg(replica.pg());
+            if (group != null && group.getSplitEpoch() > 0 && replica.state() == PgState.ACTIVE) {
+                watch.split(replica.pg());
+            }
+        }
+        for (int pg : waiting) {
+            int[] members = members(pg);
+            if (members.length > 0 && isHere(members[0])) {
+                watch.see(
+                        pg,
+                        PgState.IDLE,
+                        0,
+                        0,
+                        false,
+                        () ->
+                                "waits on disk %d for the split that makes it: for what was logged before,"
+                                                .formatted(members[0])
+                                        + " and perhaps for the repair of a damaged block");
+            }
         }
         report = watch.end();
     }

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.pg;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Method;
@@ -29,6 +30,7 @@ import io.netty.buffer.PooledByteBufAllocator;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -122,6 +124,12 @@ public final class PgSlot implements PgOutputs {
     @Override
     public void commit(long sequence) {
         disk.store().commit(pg, sequence);
+    }
+
+    @Override
+    public @Nullable Split splitDue() {
+        Split split = owner.splitOf(pg);
+        return split == null || disk.store().hasSplit(pg, split.child()) ? null : split;
     }
 
     @Override

@@ -104,6 +104,11 @@ final class PgWatch {
         }
     }
 
+    /** The map says that the PG is being made of a part of another one, and it serves. */
+    void split(int pg) {
+        report.addSplit(pg);
+    }
+
     /** So many replicas of a PG whose primary is here are brought up to date. */
     void recovering(int replicas) {
         report.setRecovering(report.getRecovering() + replicas);
@@ -125,6 +130,7 @@ final class PgWatch {
                     .setDamaged(all.getDamaged() + r.getDamaged())
                     .setStalled(all.getStalled() + r.getStalled())
                     .setRecovering(all.getRecovering() + r.getRecovering());
+            all.addAllSplit(r.getSplitList());
             problems.addAll(r.getProblemsList());
         }
         return all.addAllProblems(worst(problems)).build();

@@ -198,6 +198,11 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
+    public boolean mayJoin() {
+        return !owner.isSplitting(replica.pg());
+    }
+
+    @Override
     public boolean mayCopy() {
         return !parts.holds().recoveryPaused() && parts.pace().allows();
     }

@@ -397,7 +397,7 @@ final class Learners {
                                                 || head.chunk() == Key.INODE);
                         case TRUNCATE_INODE -> op.inode() == head.inode();
                         case DELETE_INODES -> true;
-                        case NOOP, READ -> false;
+                        case NOOP, SPLIT, READ -> false;
                     };
         }
 
@@ -406,7 +406,8 @@ final class Learners {
         void join() {
             if (stage == Stage.FOLLOWS
                     && !peer.lost
-                    && log.lastSequence() - peer.durable < WINDOW) {
+                    && log.lastSequence() - peer.durable < WINDOW
+                    && out.recovery().mayJoin()) {
                 stage = Stage.COUNTS;
                 askedNanos = primary.nowNanos();
             }

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * From a new PG epoch to serving in it: every member is asked for its history, the longest wins,
- * the primary takes over what it lacks, sends each backup what that lacks, and logs a NOOP whose
- * commit proves that all members share one history. Histories are asked only of durable operations,
- * and members refuse older epochs from the moment they answer, so what was answered stays true.
- * Owner's thread only.
+ * the primary takes over what it lacks, sends each backup what that lacks, and logs a NOOP, or a
+ * SPLIT, whose commit proves that all members share one history. Histories are asked only of
+ * durable operations, and members refuse older epochs from the moment they answer, so what was
+ * answered stays true. Owner's thread only.
  *
  * <p>Without an answer of each in-sync member the PG waits: the metadata service takes those out
  * that do not answer.
@@ -185,7 +185,7 @@ final class Peering {
             primary.settle(peer);
         }
         primary.become(PgState.RESENDING, "members answered");
-        primary.appendNoop();
+        primary.appendFirst();
         noopSequence = log.lastSequence();
         for (PeerProgress peer : primary.peers()) {
             primary.pump(peer);

@@ -1,8 +1,10 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The actions of a {@link PgReplica}. Called by the PG's owner, from inside an input; none may call
@@ -23,6 +25,14 @@ public interface PgOutputs {
 
     /** See {@link io.cairn.dataserver.store.DiskStore#commit}. */
     void commit(long sequence);
+
+    /**
+     * The split with which this epoch begins: the map says that another group was made of a part of
+     * this one, and the history here does not say so yet. Null if there is none.
+     */
+    default @Nullable Split splitDue() {
+        return null;
+    }
 
     /** Drops the uncommitted tail; {@link PgReplica#onTailDropped} follows. */
     void dropTail(long lastSequenceKept);

@@ -2,6 +2,8 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
@@ -338,13 +340,24 @@ final class Primary {
         }
     }
 
+    /** The first operation of an epoch: a split that is due, else one that changes nothing. */
+    void appendFirst() {
+        Split split = out.splitDue();
+        if (split == null) {
+            appendNoop();
+        } else {
+            ByteBuf payload = Unpooled.buffer(SplitFormat.LENGTH);
+            SplitFormat.encode(split, payload);
+            append(DataOp.split(pg, mapEpoch), payload);
+        }
+    }
+
     void appendNoop() {
-        PgLogEntry entry =
-                new PgLogEntry(
-                        epoch,
-                        log.lastSequence() + 1,
-                        DataOp.noop(pg, mapEpoch),
-                        Unpooled.EMPTY_BUFFER);
+        append(DataOp.noop(pg, mapEpoch), Unpooled.EMPTY_BUFFER);
+    }
+
+    private void append(DataOp op, ByteBuf payload) {
+        PgLogEntry entry = new PgLogEntry(epoch, log.lastSequence() + 1, op, payload);
         out.append(entry);
         appended(InFlight.resent(entry, space));
     }

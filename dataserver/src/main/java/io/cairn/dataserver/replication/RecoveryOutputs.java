@@ -84,6 +84,11 @@ public interface RecoveryOutputs {
      */
     boolean mayCopy();
 
+    /** Whether a learner may be asked to join now. If not, it follows meanwhile. */
+    default boolean mayJoin() {
+        return true;
+    }
+
     /**
      * Reads what there is here, which may be nothing, and sends it: {@link PgReplica#onCopy}. The
      * step has to end within a second or two, for operations on the chunk wait for it.

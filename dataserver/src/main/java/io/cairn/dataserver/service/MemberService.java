@@ -7,6 +7,8 @@ import io.cairn.common.data.ReadReply;
 import io.cairn.common.data.ReadReplyFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.PgCommitReply;
 import io.cairn.common.proto.PgCommitRequest;
 import io.cairn.common.proto.PgFetchOpsRequest;
@@ -254,12 +256,23 @@ final class MemberService {
                     slot.disk()
                             .store()
                             .readBlock(
-                                    b.pg(),
+                                    holderOf(b, slot),
                                     b.inode(),
                                     b.chunk(),
                                     b.block(),
                                     (block, failure) -> reply(request, b, block, failure));
                 });
+    }
+
+    /**
+     * A member that has not carried out a split may need a block for that, and here another group
+     * has it already. Its version says whether it is of use.
+     */
+    private int holderOf(PgBlockFormat.PgBlock b, PgSlot slot) {
+        ClusterMap map = loops.owner(b.pg()).map();
+        int pool = PgHash.poolOf(b.pg());
+        int now = map.pool(pool) == null ? b.pg() : map.pgOf(pool, b.inode(), b.chunk());
+        return slot.disk().store().pgs().contains(now) ? now : b.pg();
     }
 
     private void reply(

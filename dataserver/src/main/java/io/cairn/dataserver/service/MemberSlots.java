@@ -22,6 +22,10 @@ record MemberSlots(PgLoops loops, ServerParts parts) {
                 action.accept(slot);
                 return;
             }
+            if (owner.isWaiting(pg)) {
+                request.fail(PgLoop.waitingStatus(pg));
+                return;
+            }
             if (owner.isOutHere(disk)) {
                 request.fail(LocalDisk.outStatus(disk));
                 return;

@@ -68,6 +68,15 @@ abstract class OpCall extends EpochGate.Entry implements OpAnswer, Runnable {
                                     .formatted(op.mapEpoch(), owner.map().sessionFloor())));
             return;
         }
+        if (op.session() != 0 && !owner.map().isIn(op.pg(), op.inode(), op.chunk())) {
+            fail(
+                    RpcStatus.fail(
+                            Errno.EAGAIN,
+                            Advice.REFRESH_MAP,
+                            "chunk %d of inode %d is not in placement group %x"
+                                    .formatted(op.chunk(), op.inode(), op.pg())));
+            return;
+        }
         PgSlot slot = owner.primary(op.pg());
         if (slot == null) {
             fail(owner.noPrimary(op.pg()));

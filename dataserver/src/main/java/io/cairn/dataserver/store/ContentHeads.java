@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.ArrayList;
@@ -21,6 +22,7 @@ final class ContentHeads {
     /** See {@link LearnerStore#heads}. */
     List<ContentHead> after(PgStore store, Key after, int max) {
         List<ContentHead> heads = new ArrayList<>();
+        List<Split> splits = store.splitsLogged();
         Key last = after;
         boolean more = true;
         while (more && heads.size() < max) {
@@ -30,13 +32,18 @@ final class ContentHeads {
             NavigableSet<Key> known = known(keys, stored, max);
             for (Key key : known) {
                 ContentHead head = store.content().head(key);
-                if (heads.size() < max && exists(head)) {
+                if (heads.size() < max && exists(head) && !isTaken(key, splits)) {
                     heads.add(head);
                 }
             }
             last = known.isEmpty() ? last : known.last();
         }
         return heads;
+    }
+
+    /** Whether it is another group's already, and perhaps not here any more in a moment. */
+    private static boolean isTaken(Key key, List<Split> splits) {
+        return !key.isInode() && splits.stream().anyMatch(s -> s.takes(key.inode(), key.chunk()));
     }
 
     /** Those behind the end of a list that is cut short may not be the next ones. */

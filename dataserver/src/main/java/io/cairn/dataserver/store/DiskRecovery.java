@@ -170,6 +170,7 @@ final class DiskRecovery {
                 allocator.freeBlocks() + allocator.unbackedBlocks(),
                 allocator.blocks(),
                 pgs.size());
+        GroupSplits splits = new GroupSplits(index, pgs, space);
         Flusher flusher =
                 new Flusher(
                         superblock.disk(),
@@ -178,10 +179,20 @@ final class DiskRecovery {
                         allocator,
                         wal,
                         pgs.values(),
+                        splits,
                         state.trimLsn());
         OpenedDisk disk =
                 new OpenedDisk(
-                        superblock.disk(), wal, data, index, content, space, keeper, pgs, mark);
+                        superblock.disk(),
+                        wal,
+                        data,
+                        index,
+                        content,
+                        space,
+                        keeper,
+                        pgs,
+                        splits,
+                        mark);
         return new LocalDiskStore(config, disk, flusher, runtime.with(failed));
     }
 
@@ -227,7 +238,7 @@ final class DiskRecovery {
         private static @Nullable InodeChange change(WalRecord record) throws IOException {
             return switch (record.op().type()) {
                 case WRITE, NOOP, READ -> null;
-                case TRUNCATE_INODE, DELETE_INODES ->
+                case TRUNCATE_INODE, DELETE_INODES, SPLIT ->
                         InodeChange.of(record.op(), Unpooled.wrappedBuffer(payload(record)));
             };
         }

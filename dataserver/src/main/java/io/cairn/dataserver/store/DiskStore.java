@@ -71,6 +71,24 @@ public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
     void commit(int pg, long sequence);
 
     /**
+     * A replica of the PG begins here. From now on it has a history of its own, if only of nothing:
+     * what a split of another PG would give to it on this disk is removed instead.
+     *
+     * @param parent the PG of which it was made
+     * @param parentIsHere whether the parent has a replica on this disk, so that a split that is
+     *     logged may yet be committed
+     * @return false if it cannot begin yet: a split that makes it is to be carried out first
+     */
+    default boolean begin(int pg, int parent, boolean parentIsHere) {
+        return true;
+    }
+
+    /** Whether the history of the parent here has the split that makes the child. */
+    default boolean hasSplit(int parent, int child) {
+        return true;
+    }
+
+    /**
      * Removes the uncommitted operations after the sequence, durably; {@code done} is called then.
      * Throws IllegalArgumentException if one of them was committed.
      */

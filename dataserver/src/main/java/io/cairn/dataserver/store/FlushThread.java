@@ -43,6 +43,7 @@ final class FlushThread {
     private volatile boolean stopping;
     private volatile boolean failed;
     private volatile boolean pausing;
+    private volatile boolean hurried;
     private long lastIndexFlushNanos = System.nanoTime();
     private long lastRetryNanos = System.nanoTime();
     private boolean wasShort;
@@ -69,12 +70,22 @@ final class FlushThread {
     /** Something became flushable. */
     void committed() {
         if (pausing && (wal.fillRatio() > BUSY_FILL || space.isShort())) {
-            lock.lock();
-            try {
-                wake.signal();
-            } finally {
-                lock.unlock();
-            }
+            wake();
+        }
+    }
+
+    /** Somebody waits for what became flushable. */
+    void hurry() {
+        hurried = true;
+        wake();
+    }
+
+    private void wake() {
+        lock.lock();
+        try {
+            wake.signal();
+        } finally {
+            lock.unlock();
         }
     }
 
@@ -89,12 +100,7 @@ final class FlushThread {
      */
     void stop(boolean flush) {
         stopping = true;
-        lock.lock();
-        try {
-            wake.signal();
-        } finally {
-            lock.unlock();
-        }
+        wake();
         boolean interrupted = false;
         while (thread.isAlive()) {
             try {
@@ -145,8 +151,9 @@ final class FlushThread {
                 lastRetryNanos = System.nanoTime();
                 flusher.retryDeferred();
             }
+            hurried = false;
             boolean worked = step();
-            if (!worked || wal.fillRatio() < BUSY_FILL) {
+            if (!flusher.isSplitting() && (!worked || wal.fillRatio() < BUSY_FILL)) {
                 pause();
             }
         }
@@ -175,7 +182,7 @@ final class FlushThread {
             pausing = true;
             long left = TimeUnit.MILLISECONDS.toNanos(config.flushIntervalMillis());
             boolean woken = false;
-            while (!stopping && !woken && left > 0) {
+            while (!stopping && !woken && !hurried && left > 0) {
                 long slice = Math.min(left, IDLE_CHECK_NANOS);
                 woken = wake.awaitNanos(slice) > 0;
                 left -= slice;

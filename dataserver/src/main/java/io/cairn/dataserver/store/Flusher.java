@@ -15,6 +15,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
 /**
@@ -42,6 +43,7 @@ final class Flusher {
     private final BlockAllocator allocator;
     private final Wal wal;
     private final Collection<PgStore> pgs;
+    private final GroupSplits splits;
     private final StagedBlocks staged = new StagedBlocks();
     private final PayloadReader payloads = new PayloadReader();
     private final FreshBlocks fresh = new FreshBlocks();
@@ -51,6 +53,7 @@ final class Flusher {
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
+    private boolean splitting;
     private volatile DiskStore.DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
     /** Also what was deferred before is tried again: at the start, and when told. */
@@ -65,6 +68,7 @@ final class Flusher {
             BlockAllocator allocator,
             Wal wal,
             Collection<PgStore> pgs,
+            GroupSplits splits,
             long trimLsn) {
         this.disk = disk;
         this.index = index;
@@ -72,6 +76,7 @@ final class Flusher {
         this.allocator = allocator;
         this.wal = wal;
         this.pgs = pgs;
+        this.splits = splits;
         this.carryForward = new CarryForward(wal, pgs);
         this.appliedTrimLsn = trimLsn;
         this.durableTrimLsn = trimLsn;
@@ -100,13 +105,17 @@ final class Flusher {
         long syncedLsn = wal.syncedLsn();
         List<FlushShare> shares = collect(syncedLsn);
         if (shares.isEmpty() && trimLsn(shares, syncedLsn) == appliedTrimLsn) {
-            return false;
+            return splitting;
         }
         long trimLsn;
         try (FlushRound round = new FlushRound(index, data, allocator, fresh, staged, payloads)) {
             for (FlushShare s : shares) {
                 round.add(s);
                 round.update().putPgState(s.pg().stateAfter(s));
+                LoggedOp split = GroupSplits.of(s);
+                if (split != null) {
+                    splits.complete(s.pg(), split, round.update());
+                }
             }
             round.writeBlocks();
             trimLsn = trimLsn(shares, syncedLsn);
@@ -115,16 +124,33 @@ final class Flusher {
             index.apply(round.update());
             freed.addAll(round.freed());
         }
-        boolean worked = false;
+        appliedTrimLsn = trimLsn;
+        roundsSinceIndexFlush++;
+        completeSplits(shares);
+        boolean worked = splitting;
         for (FlushShare s : shares) {
             s.pg().forgetDeferred(s);
             published.add(new Published(s, s.next()));
             report(s);
-            worked |= !s.next().isEmpty();
+            worked |= !s.next().isEmpty() || s.pg().splitDue(syncedLsn) != null;
         }
-        appliedTrimLsn = trimLsn;
-        roundsSinceIndexFlush++;
         return worked;
+    }
+
+    /**
+     * A group that a split has made may log operations only once its making is durable: a recovery
+     * that does not find the group in the index takes them for the rest of a history.
+     */
+    private void completeSplits(List<FlushShare> shares) {
+        if (shares.stream().anyMatch(s -> GroupSplits.of(s) != null)) {
+            flushIndex();
+        }
+        for (FlushShare s : shares) {
+            LoggedOp split = GroupSplits.of(s);
+            if (split != null) {
+                splits.completed(s.pg(), split);
+            }
+        }
     }
 
     private void report(FlushShare s) {
@@ -207,9 +233,19 @@ final class Flusher {
         List<FlushShare> shares = new ArrayList<>();
         long free = allocator.freeBlocks();
         int budget = (int) Math.min(ROUND_BLOCKS, free);
-        for (PgStore pg : pgs) {
+        splitting = false;
+        for (PgStore pg : splitFirst()) {
+            LoggedOp split = pg.splitDue(syncedLsn);
+            if (split != null) {
+                splitting = true;
+                if (splits.move(pg, split, freed)) {
+                    shares.add(new FlushShare(pg, List.of(), List.of(split), Set.of()));
+                }
+                continue;
+            }
             FlushShare share = pg.share(syncedLsn, budget, free, retry);
             if (!share.isEmpty()) {
+                splitting |= pg.splits() && !share.next().isEmpty();
                 shares.add(share);
                 int blocks = SpaceAccount.blocksOf(share.candidates());
                 budget = Math.max(0, budget - blocks);
@@ -217,6 +253,19 @@ final class Flusher {
             }
         }
         return shares;
+    }
+
+    /** A group that is made by a split serves nobody before that is carried out. */
+    private List<PgStore> splitFirst() {
+        List<PgStore> ordered = new ArrayList<>(pgs.size());
+        pgs.stream().filter(PgStore::splits).forEach(ordered::add);
+        pgs.stream().filter(p -> !p.splits()).forEach(ordered::add);
+        return ordered;
+    }
+
+    /** Whether the last round has worked towards a split, so that the next one should not wait. */
+    boolean isSplitting() {
+        return splitting;
     }
 
     /** Everything up to here is in the index once these operations are. */

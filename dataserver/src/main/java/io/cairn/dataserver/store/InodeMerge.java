@@ -61,6 +61,7 @@ final class InodeMerge {
                 case InodeChange.Truncate t -> truncated = Math.max(truncated, t.sequence());
                 case InodeChange.Delete _ -> beginAnew(0);
                 case InodeChange.Copied c -> beginAnew(c.truncateSequence());
+                case InodeChange.Divided _ -> {}
                 case null -> {}
             }
         }
@@ -83,8 +84,8 @@ final class InodeMerge {
         if (version == null) {
             ChunkHead head = stored.head();
             if (head == null) {
-                throw new IllegalStateException(
-                        "a repair of chunk " + chunk + " of inode " + inode + ", which is not");
+                // A repair was logged behind the split by which the chunk has gone since.
+                return 0;
             }
             version = head.version();
         }

@@ -66,6 +66,7 @@ public final class LocalDiskStore implements DiskStore {
     private final SpaceKeeper keeper;
     private final ScheduledExecutorService keeping;
     private final Map<Integer, PgStore> pgs;
+    private final GroupSplits splits;
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
     private final CopyReader copies;
@@ -87,6 +88,7 @@ public final class LocalDiskStore implements DiskStore {
         this.space = disk.space();
         this.keeper = disk.keeper();
         this.pgs = disk.pgs();
+        this.splits = disk.splits();
         this.truncated = content.truncated();
         this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
@@ -206,8 +208,24 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public void commit(int pg, long sequence) {
-        pg(pg).commit(sequence);
-        flushThread.committed();
+        PgStore store = pg(pg);
+        store.commit(sequence);
+        if (store.splits()) {
+            flushThread.hurry();
+        } else {
+            flushThread.committed();
+        }
+    }
+
+    @Override
+    public boolean begin(int pg, int parent, boolean parentIsHere) {
+        return splits.begin(pg, parent, parentIsHere);
+    }
+
+    @Override
+    public boolean hasSplit(int parent, int child) {
+        PgStore from = pgs.get(parent);
+        return pgs.containsKey(child) || (from != null && from.makes(child, false));
     }
 
     @Override
@@ -340,7 +358,7 @@ public final class LocalDiskStore implements DiskStore {
                 () -> {
                     VersionedBlock result;
                     try {
-                        result = reader.readBlock(pg(pg), pg, inode, chunk, block);
+                        result = reader.readBlock(known(pg), pg, inode, chunk, block);
                     } catch (CorruptBlockException e) {
                         callback.done(null, e);
                         return;
@@ -360,7 +378,9 @@ public final class LocalDiskStore implements DiskStore {
                 () -> {
                     RepairOutcome known;
                     try {
-                        known = pg(pg).repair(wal, r, () -> outcome.accept(RepairOutcome.LOGGED));
+                        known =
+                                known(pg)
+                                        .repair(wal, r, () -> outcome.accept(RepairOutcome.LOGGED));
                     } catch (Throwable e) { // without an outcome it would never be tried again
                         LOG.error("disk {}: repairing a block", uuid, e);
                         known = RepairOutcome.DIFFERENT;
@@ -404,7 +424,7 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public ChunkCheck check(int pg, ContentHead.Key key, Pace pace)
             throws CorruptBlockException, InterruptedException {
-        return checker.check(pg(pg), key, pace, damageListener);
+        return checker.check(known(pg), key, pace, damageListener);
     }
 
     @Override
@@ -646,6 +666,10 @@ public final class LocalDiskStore implements DiskStore {
         return flushThread;
     }
 
+    GroupSplits splits() {
+        return splits;
+    }
+
     ChunkIndex index() {
         return index;
     }
@@ -680,6 +704,12 @@ public final class LocalDiskStore implements DiskStore {
 
     DataFile data() {
         return data;
+    }
+
+    /** One that is not here has nothing, and does not begin by being asked. */
+    private PgStore known(int pg) {
+        PgStore store = pgs.get(pg);
+        return store == null ? new PgStore(PgStore.empty(pg), index, space) : store;
     }
 
     PgStore pg(int pg) {

@@ -19,6 +19,7 @@ record OpenedDisk(
         SpaceAccount space,
         SpaceKeeper keeper,
         Map<Integer, PgStore> pgs,
+        GroupSplits splits,
         RunMark mark) {
 
     BlockAllocator allocator() {

@@ -2,6 +2,8 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.ChunkHead;
@@ -11,6 +13,7 @@ import io.cairn.dataserver.chunk.ChunkOverlay;
 import io.cairn.dataserver.chunk.ChunkOverlay.View;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
+import io.cairn.dataserver.chunk.InodeChange.Divided;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.LoggedReset;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -86,6 +89,12 @@ final class PgStore {
     /** The overlay is filled when all of the log was told. */
     private boolean recovering;
 
+    /** Order of the newest repair behind a split that was tried. */
+    private long lastRepair = Long.MIN_VALUE;
+
+    /** Whether there is a split among what is not flushed. */
+    private volatile boolean splits;
+
     /** Order of the newest operation that the index may show. */
     private volatile long lastInIndex = -1;
 
@@ -110,7 +119,7 @@ final class PgStore {
     }
 
     static PgLogState empty(int pg) {
-        return new PgLogState(pg, 0, 0, 0, 0, List.of(), List.of());
+        return PgLogState.empty(pg);
     }
 
     int pg() {
@@ -535,6 +544,14 @@ final class PgStore {
         if (deferred.isEmpty()) {
             return new FlushShare(this, List.of(), next, Set.of());
         }
+        if (splits && next.isEmpty()) {
+            List<LoggedOp> repairs = repairsBehind();
+            boolean some = retry || !repairs.isEmpty();
+            List<LoggedOp> all = new ArrayList<>(some ? deferred.ops() : List.of());
+            all.addAll(repairs);
+            return new FlushShare(
+                    this, all, List.of(), some ? Set.of() : Set.copyOf(deferred.inodes()));
+        }
         boolean tried =
                 (retry || next.stream().anyMatch(deferred::mayBeCuredBy))
                         && SpaceAccount.blocksOf(next) + SpaceAccount.blocksOf(deferred.ops())
@@ -542,6 +559,23 @@ final class PgStore {
         return tried
                 ? new FlushShare(this, List.copyOf(deferred.ops()), next, Set.of())
                 : new FlushShare(this, List.of(), next, Set.copyOf(deferred.inodes()));
+    }
+
+    /**
+     * A split waits for what is deferred, and that perhaps for a repair, which is logged behind the
+     * split. It may be laid over its block twice. None where no other was logged since.
+     */
+    private List<LoggedOp> repairsBehind() {
+        List<LoggedOp> repairs = new ArrayList<>(0);
+        for (LoggedOp o : unflushed) {
+            if (o.isRepair() && DeferredOps.touches(o, deferred.inodes())) {
+                repairs.add(o);
+            }
+        }
+        long newest = repairs.isEmpty() ? lastRepair : repairs.getLast().order();
+        boolean tried = newest == lastRepair;
+        lastRepair = newest;
+        return tried ? List.of() : repairs;
     }
 
     private List<LoggedOp> flushable(long syncedLsn, int maxBlocks) {
@@ -552,6 +586,7 @@ final class PgStore {
         for (LoggedOp o : unflushed) {
             blocks += SpaceAccount.blocksOf(o);
             if (o.sequence() > committed
+                    || o.change() instanceof Divided
                     || o.record().lsn() > syncedLsn
                     || blocks > maxBlocks
                     || placed > MAX_PLACED_BLOCKS
@@ -566,6 +601,76 @@ final class PgStore {
             ops.add(o);
         }
         return ops;
+    }
+
+    // ---- splits
+
+    /** Whether a split is logged here that is not carried out. Any thread. */
+    boolean splits() {
+        return splits;
+    }
+
+    /** The split that is to be carried out now: all before it is in the index. Else null. */
+    synchronized @Nullable LoggedOp splitDue(long syncedLsn) {
+        if (!splits || !deferred.isEmpty()) {
+            return null;
+        }
+        LoggedOp first = unflushed.peekFirst();
+        return first != null
+                        && first.change() instanceof Divided
+                        && first.sequence() <= committed
+                        && first.record().lsn() <= syncedLsn
+                ? first
+                : null;
+    }
+
+    /**
+     * Whether a split that makes the group is logged here, and not carried out.
+     *
+     * @param committed whether only if it is known to be committed
+     */
+    synchronized boolean makes(int child, boolean onlyCommitted) {
+        for (LoggedOp o : splits ? unflushed : List.<LoggedOp>of()) {
+            if (o.change() instanceof Divided d && d.split().child() == child) {
+                return !onlyCommitted || o.sequence() <= committed;
+            }
+        }
+        return false;
+    }
+
+    /** The splits that are logged and not carried out: what they take is not the PG's any more. */
+    synchronized List<Split> splitsLogged() {
+        List<Split> logged = new ArrayList<>(0);
+        for (LoggedOp o : splits ? unflushed : List.<LoggedOp>of()) {
+            if (o.change() instanceof Divided d) {
+                logged.add(d.split());
+            }
+        }
+        return logged;
+    }
+
+    /**
+     * What the index is to say of the group that a split makes, once the split is carried out: its
+     * history begins there, and what was answered before is answered by it too. Where content is
+     * missing, all of it is to be copied.
+     */
+    synchronized PgLogState stateOf(Split split, LoggedOp op) {
+        List<Answered> answered;
+        synchronized (flushedAnswers) {
+            answered = flushedAnswers.toList();
+        }
+        boolean complete = learner.completeAfter(List.of()) == PgLogState.COMPLETE;
+        return new PgLogState(
+                split.child(),
+                split.epoch(),
+                op.sequence(),
+                op.sequence(),
+                op.sequence(),
+                List.of(new EpochStart(split.epoch(), op.sequence())),
+                answered,
+                List.of(),
+                complete ? PgLogState.COMPLETE : 0,
+                0);
     }
 
     /** What the index is to say of the PG once the share is in it. */
@@ -627,6 +732,7 @@ final class PgStore {
         }
         overlay.removeFlushed(gone);
         learner.flushed(ops);
+        lookForSplits();
         flushed = ops.getLast().sequence();
         flushedEpoch = ops.getLast().record().epoch();
     }
@@ -695,6 +801,7 @@ final class PgStore {
                                             == BlockCrc.count(op.offset(), op.length());
                     case TRUNCATE_INODE, DELETE_INODES -> bytes == op.length() && bytes > 0;
                     case NOOP -> bytes == 0;
+                    case SPLIT -> bytes == SplitFormat.LENGTH;
                     case READ -> false;
                 };
         if (!wellFormed) {
@@ -708,8 +815,13 @@ final class PgStore {
         }
     }
 
+    private void lookForSplits() {
+        splits = splits && unflushed.stream().anyMatch(o -> o.change() instanceof Divided);
+    }
+
     private void addLogged(LoggedOp op) {
         unflushed.addLast(op);
+        splits |= op.change() instanceof Divided;
         learner.logged(op);
         if (!recovering) {
             overlay.add(op);
@@ -751,6 +863,7 @@ final class PgStore {
         }
         overlay.removeDropped(dropped);
         learner.dropped(unflushed);
+        lookForSplits();
         lastSequence = Math.min(lastSequence, lastKept);
         LoggedOp last = unflushed.peekLast();
         lastEpoch = last == null ? flushedEpoch : last.record().epoch();

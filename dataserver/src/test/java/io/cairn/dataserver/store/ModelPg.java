@@ -2,6 +2,8 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.ChunkId;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -115,6 +117,10 @@ final class ModelPg {
                         chunks.keySet().removeIf(k -> k.inode() == inode);
                         inodeSequences.remove(inode);
                     }
+                }
+                case SPLIT -> {
+                    Split split = SplitFormat.decode(op.entry().payload().duplicate());
+                    chunks.keySet().removeIf(k -> split.takes(k.inode(), k.chunk()));
                 }
                 case NOOP, READ -> {}
             }

@@ -2,6 +2,9 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -49,6 +52,12 @@ final class Ops {
 
     static PgLogEntry noop(int pg, long epoch, long sequence) {
         return new PgLogEntry(epoch, sequence, DataOp.noop(pg, 1), Unpooled.EMPTY_BUFFER);
+    }
+
+    static PgLogEntry split(long epoch, long sequence, Split split) {
+        ByteBuf payload = Unpooled.buffer();
+        SplitFormat.encode(split, payload);
+        return new PgLogEntry(epoch, sequence, DataOp.split(split.parent(), 1), payload);
     }
 
     static PgLogEntry delete(int pg, long epoch, long sequence, long... inodes) {

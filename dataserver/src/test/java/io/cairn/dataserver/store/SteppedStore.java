@@ -124,6 +124,15 @@ public final class SteppedStore implements AutoCloseable {
         relieve();
     }
 
+    /** Whether a split is logged that makes the child, and not carried out. */
+    public boolean splits(int parent, int child) {
+        return store().pg(parent).makes(child, false);
+    }
+
+    public boolean begin(int pg, int parent, boolean parentIsHere) {
+        return store().begin(pg, parent, parentIsHere);
+    }
+
     public void commit(int pg, long sequence) {
         store().commit(pg, sequence);
     }

@@ -184,6 +184,10 @@ final class StoreHarness implements AutoCloseable {
         return epoch;
     }
 
+    void newEpoch() {
+        epoch++;
+    }
+
     // ---- random work
 
     /** From now on all random work meets in two chunks of one inode, with many truncations. */
@@ -367,7 +371,9 @@ final class StoreHarness implements AutoCloseable {
         for (int pg = 0; pg < PGS; pg++) {
             ModelPg m = model(pg);
             m.committed = Math.max(m.committed, m.acknowledged);
-            store().commit(pg, m.committed);
+            if (m.committed > 0) {
+                store().commit(pg, m.committed);
+            }
         }
     }
 
@@ -435,7 +441,9 @@ final class StoreHarness implements AutoCloseable {
             if (m.last() > 0) {
                 assertThat(state.lastEpoch()).isEqualTo(m.history().getLast().entry().epoch());
             }
-            commitInSteps(pg, m.committed);
+            if (m.committed > 0) {
+                commitInSteps(pg, m.committed);
+            }
         }
         epoch++;
     }

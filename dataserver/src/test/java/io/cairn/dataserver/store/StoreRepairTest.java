@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkId;
@@ -24,6 +25,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A damaged block gets its content back: in order with writes, across crashes, never newer data.
@@ -118,6 +121,45 @@ class StoreRepairTest {
             h.store().flushThread().flushAll();
             h.compareAll();
             DiskInvariants.check(h.store());
+        }
+    }
+
+    /** Of a chunk that the split takes, and of one that stays. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void aSplitWaitsForABlockThatWhatIsBeforeItNeeds(boolean taken) throws Exception {
+        // Of one group the chunk goes to the second one; of three it stays with the first.
+        Split split = taken ? new Split(1, 1, 1) : new Split(StoreHarness.PGS, 3, 1);
+        assertThat(split.parent()).isZero();
+        assertThat(split.takes(1, 0)).isEqualTo(taken);
+        try (StoreHarness h = stored()) {
+            flip(h, 1);
+            write(h, PAGE + 100, new byte[300]);
+            flush(h);
+            h.append(
+                    0,
+                    Ops.split(split.epoch(), h.model(0).last() + 1, split),
+                    0,
+                    0,
+                    new byte[0],
+                    0);
+            h.awaitDurable();
+            h.commitAll();
+            flush(h);
+            assertThat(h.store().pgs()).doesNotContain(split.child());
+            byte[] merged = Arrays.copyOfRange(payload, PAGE, 2 * PAGE);
+            Arrays.fill(merged, 100, 400, (byte) 0);
+            ChunkVersion version = h.store().version(0, 1, 0);
+            VersionedBlock other = new VersionedBlock(version, Unpooled.wrappedBuffer(merged));
+            assertThat(repair(h, 1, other)).isEqualTo(RepairOutcome.LOGGED);
+            flush(h);
+            assertThat(h.store().pgs()).contains(split.child());
+            int holder = taken ? split.child() : 0;
+            assertThat(StoreHarness.read(h.store(), holder, 1, 0, PAGE, PAGE)).isEqualTo(merged);
+            DiskInvariants.check(h.store());
+            h.crash(true);
+            h.open();
+            assertThat(StoreHarness.read(h.store(), holder, 1, 0, PAGE, PAGE)).isEqualTo(merged);
         }
     }
 

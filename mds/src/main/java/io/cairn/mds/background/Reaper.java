@@ -16,11 +16,14 @@ import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,11 +77,17 @@ public final class Reaper {
 
     /** Of a record, in flight. */
     private static final class Deletion {
-        private final DeletionRecord record;
-        private int pgsLeft;
+        final DeletionRecord record;
 
-        Deletion(DeletionRecord record, int pgs) {
+        /** How many PGs its pool had when they were asked. */
+        final int pgCount;
+
+        /** How many PGs are still to answer. */
+        int pgsLeft;
+
+        Deletion(DeletionRecord record, int pgCount, int pgs) {
             this.record = record;
+            this.pgCount = pgCount;
             this.pgsLeft = pgs;
         }
     }
@@ -200,19 +209,35 @@ public final class Reaper {
             }
             sent++;
             cursor = record.getSequence();
-            int[] pgs =
-                    calls.pgs(record.getInode(), record.getLayout(), 0, record.getSizeCeiling())
-                            .toArray();
-            if (pgs.length == 0) {
-                finished.add(record);
-                continue;
-            }
-            open.put(record.getSequence(), new Deletion(record, pgs.length));
-            answersDue += pgs.length;
-            for (int pg : pgs) {
-                byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record);
-            }
+            int pgCount = calls.pgCount(record.getLayout());
+            ask(record, pgCount, pgs(record, pgCount).toArray(), byPg);
         }
+        send(byPg);
+        return sent;
+    }
+
+    private void ask(
+            DeletionRecord record,
+            int pgCount,
+            int[] pgs,
+            Map<Integer, List<DeletionRecord>> byPg) {
+        if (pgs.length == 0) {
+            finished.add(record);
+            return;
+        }
+        open.put(record.getSequence(), new Deletion(record, pgCount, pgs.length));
+        answersDue += pgs.length;
+        for (int pg : pgs) {
+            byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record);
+        }
+    }
+
+    private IntStream pgs(DeletionRecord record, int pgCount) {
+        return calls.pgs(
+                record.getInode(), record.getLayout(), 0, record.getSizeCeiling(), pgCount);
+    }
+
+    private void send(Map<Integer, List<DeletionRecord>> byPg) {
         long mine = tenure;
         long epoch = map.get().epoch();
         byPg.forEach((pg, deleted) ->
@@ -227,7 +252,6 @@ public final class Reaper {
                                 .build(),
                         () -> tenure == mine,
                         reply -> answered(mine, deleted)));
-        return sent;
     }
 
     /** Of a file that is queued, and orphaned besides in the same pool: once. */
@@ -244,19 +268,36 @@ public final class Reaper {
         if (when != tenure) {
             return;
         }
+        Map<Integer, List<DeletionRecord>> more = new HashMap<>();
         for (DeletionRecord record : deleted) {
             @Nullable Deletion deletion = open.get(record.getSequence());
             if (deletion != null) {
                 answersDue--;
                 if (--deletion.pgsLeft == 0) {
                     open.remove(record.getSequence());
-                    finished.add(deletion.record);
+                    again(deletion, more);
                 }
             }
         }
+        send(more);
         if (finished.size() >= BATCH || open.isEmpty()) {
             remove();
         }
+    }
+
+    /**
+     * All PGs have answered that there were. Those that were made of one of them meanwhile, perhaps
+     * before it had answered, are asked too.
+     */
+    private void again(Deletion done, Map<Integer, List<DeletionRecord>> more) {
+        int pgCount = calls.pgCount(done.record.getLayout());
+        int[] pgs = {};
+        if (pgCount != done.pgCount) {
+            Set<Integer> asked = new HashSet<>();
+            pgs(done.record, done.pgCount).forEach(asked::add);
+            pgs = pgs(done.record, pgCount).filter(pg -> !asked.contains(pg)).toArray();
+        }
+        ask(done.record, pgCount, pgs, more);
     }
 
     /** Takes what is finished off the queue, one entry at a time. */

@@ -188,19 +188,24 @@ public final class Truncator implements StateListener {
     }
 
     private void truncate(Attr file, Truncation cut) {
+        truncate(file, cut, new HashSet<>());
+    }
+
+    /**
+     * @param asked PGs that have done it
+     */
+    private void truncate(Attr file, Truncation cut, Set<Integer> asked) {
         FileLayout layout = file.getLayout();
-        int[] pgs =
-                calls.pgs(file.getInode(), layout, cut.getSize(), file.getSizeCeiling()).toArray();
+        Set<Integer> left = new HashSet<>();
+        calls.pgs(file.getInode(), layout, cut.getSize(), file.getSizeCeiling())
+                .filter(asked::add)
+                .forEach(left::add);
         long mine = tenure;
-        if (pgs.length == 0) {
+        if (left.isEmpty()) {
             applied(mine, file.getInode(), cut.getSequence());
             return;
         }
-        Set<Integer> left = new HashSet<>();
-        for (int pg : pgs) {
-            left.add(pg);
-        }
-        for (int pg : pgs) {
+        for (int pg : List.copyOf(left)) {
             calls.call(
                     pg,
                     Method.TRUNCATE_INODE,
@@ -217,8 +222,8 @@ public final class Truncator implements StateListener {
                     () -> tenure == mine,
                     reply -> {
                         left.remove(pg);
-                        if (left.isEmpty()) {
-                            applied(mine, file.getInode(), cut.getSequence());
+                        if (left.isEmpty() && mine == tenure) {
+                            truncate(file, cut, asked); // more, if a PG was split meanwhile
                         }
                     });
         }

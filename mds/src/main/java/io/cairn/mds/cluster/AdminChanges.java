@@ -73,6 +73,18 @@ final class AdminChanges {
         }
     }
 
+    /** Whether all members know what {@link Features#GROWTH} brought. */
+    boolean isGrowing() {
+        return featureLevel.getAsInt() >= Features.GROWTH;
+    }
+
+    /** EAGAIN where they do not. */
+    void requireGrowth() {
+        if (!isGrowing()) {
+            throw new FsException(Errno.EAGAIN, KNOWN_LATER);
+        }
+    }
+
     /**
      * Changes the map and answers.
      *

@@ -93,11 +93,22 @@ public final class DataServers {
         InSyncSets sets = new InSyncSets(servers, () -> held.get().noDown());
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
+        BooleanSupplier isSplitting = () -> featureLevel.getAsInt() >= Features.GROWTH;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
         this.inSync =
                 new InSyncChanges(
-                        sets, slow, servers, isMarking, placement, isPlacing, map, changes, clock);
+                        sets,
+                        slow,
+                        servers,
+                        isMarking,
+                        placement,
+                        isPlacing,
+                        new PgSplits(sets, placement, servers, held),
+                        isSplitting,
+                        map,
+                        changes,
+                        clock);
         AdminChanges administration = new AdminChanges(leadership, changes, featureLevel);
         this.placementRequests =
                 new PlacementRequests(administration, map, servers, sets, placement, held, clock);
@@ -152,7 +163,8 @@ public final class DataServers {
                 wanted,
                 level >= Features.SERVER_LEASES ? leaseMillis : 0,
                 level >= Features.RECOVERY,
-                level >= Features.ELASTIC);
+                level >= Features.ELASTIC,
+                level >= Features.GROWTH);
     }
 
     private void registered(
@@ -170,7 +182,8 @@ public final class DataServers {
                 0,
                 new ServerLeases.Report(
                         anew ? List.of() : disks(server.getId()), null, null, release(request)));
-        if (server.getRecovers() || !wanted.getRecovers()) {
+        if ((server.getRecovers() || !wanted.getRecovers())
+                && (server.getSplits() || !wanted.getSplits())) {
             described.add(server.getId());
         }
         if (anew) {
@@ -266,9 +279,11 @@ public final class DataServers {
      * feature level was lower is asked once to register again.
      */
     private boolean isDescribed(Server server) {
-        return server.getRecovers()
-                || featureLevel.getAsInt() < Features.RECOVERY
-                || !described.add(server.getId());
+        int level = featureLevel.getAsInt();
+        boolean isSaid =
+                (server.getRecovers() || level < Features.RECOVERY)
+                        && (server.getSplits() || level < Features.GROWTH);
+        return isSaid || !described.add(server.getId());
     }
 
     /** A primary asks for a learner to join the in-sync set of a placement group. */

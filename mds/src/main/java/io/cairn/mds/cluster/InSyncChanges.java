@@ -33,6 +33,8 @@ final class InSyncChanges {
     private final Placement placement;
     private final BooleanSupplier isMarking;
     private final BooleanSupplier isPlacing;
+    private final PgSplits splits;
+    private final BooleanSupplier isSplitting;
     private final CurrentMap map;
     private final MapChanges changes;
     private final NanoClock clock;
@@ -55,6 +57,7 @@ final class InSyncChanges {
      * @param servers have told of their disks
      * @param isMarking whether all members know maps that say which disks are slow
      * @param isPlacing whether all members know maps in which groups move
+     * @param isSplitting whether all members know maps in which groups are split
      */
     InSyncChanges(
             InSyncSets sets,
@@ -63,6 +66,8 @@ final class InSyncChanges {
             BooleanSupplier isMarking,
             Placement placement,
             BooleanSupplier isPlacing,
+            PgSplits splits,
+            BooleanSupplier isSplitting,
             CurrentMap map,
             MapChanges changes,
             NanoClock clock) {
@@ -72,6 +77,8 @@ final class InSyncChanges {
         this.isMarking = isMarking;
         this.placement = placement;
         this.isPlacing = isPlacing;
+        this.splits = splits;
+        this.isSplitting = isSplitting;
         this.map = map;
         this.changes = changes;
         this.clock = clock;
@@ -117,6 +124,8 @@ final class InSyncChanges {
             atTick(base -> sets.leaving(base, clock.nanos()));
         } else if (sets.isSettling(present, now)) {
             atTick(base -> sets.settling(base, clock.nanos()));
+        } else if (isSplitting.getAsBoolean() && splits.isAny(present, now)) {
+            atTick(base -> splits.change(base, clock.nanos()));
         } else if (isPlacing.getAsBoolean()) {
             place(present, now);
         }

@@ -51,6 +51,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>Once all replicas of a group are in sync, its first replica becomes the primary, and then
  *       members that are no replicas leave: those whose server has confirmed an epoch in which they
  *       are not the primary.
+ *   <li>While a group is made by the split of another one, both have the same members in sync: who
+ *       leaves the one, leaves the other, and nobody joins either ({@link PgSplits}).
  *   <li>Nobody leaves for being silent while an administrator holds that back ({@link Held}).
  *   <li>Nobody leaves while a server that has placement groups does not recover learners: as
  *       primary it could never bring back who left.
@@ -203,9 +205,17 @@ public final class InSyncSets {
         Map<String, Integer> left = new TreeMap<>();
         boolean recovers = true;
         for (PlacementGroup group : base.pgs()) {
+            if (group.getSplitEpoch() != 0) {
+                continue; // with the one that it is made of
+            }
+            @Nullable PlacementGroup child = base.splitting().get(group.getPg());
             recovers &= group.getReplicasList().stream().allMatch(d -> recovers(base, d));
             Map<Integer, String> leave = leaving(base, group, nowNanos);
-            List<Integer> silent = leave.isEmpty() ? silent(base, group, nowNanos) : List.of();
+            if (leave.isEmpty() && child != null) {
+                leave.putAll(leaving(base, child, nowNanos));
+            }
+            List<Integer> silent =
+                    leave.isEmpty() ? silent(base, group, child, nowNanos) : List.of();
             List<Integer> stay = new ArrayList<>(group.getInSyncList());
             stay.removeAll(leave.keySet());
             int needed = minSize(base, group);
@@ -224,6 +234,9 @@ public final class InSyncSets {
             }
             if (!leave.isEmpty()) {
                 update.addPgs(inSync(group, stay, base));
+                if (child != null) {
+                    update.addPgs(inSync(child, stay, base));
+                }
                 leave.forEach((disk, why) -> left.merge(name(base, disk) + why, 1, Integer::sum));
             }
         }
@@ -233,7 +246,8 @@ public final class InSyncSets {
     }
 
     /** Backups of which the primary, which serves, has told that they say nothing to it. */
-    private List<Integer> silent(ClusterMap base, PlacementGroup group, long nowNanos) {
+    private List<Integer> silent(
+            ClusterMap base, PlacementGroup group, @Nullable PlacementGroup child, long nowNanos) {
         List<Integer> silent = new ArrayList<>();
         if (noDown.getAsBoolean()
                 || told.isEmpty()
@@ -241,16 +255,19 @@ public final class InSyncSets {
             return silent;
         }
         for (int disk : group.getInSyncList()) {
-            @Nullable Told of = told.get(new Member(group.getPg(), disk));
             boolean fresh =
-                    of != null
-                            && of.pgEpoch == group.getEpoch()
-                            && nowNanos - of.nanos <= TOLD_NANOS;
+                    isToldOf(group, disk, nowNanos)
+                            || (child != null && isToldOf(child, disk, nowNanos));
             if (fresh && disk != ClusterMap.primaryOf(group)) {
                 silent.add(disk);
             }
         }
         return silent;
+    }
+
+    private boolean isToldOf(PlacementGroup group, int disk, long nowNanos) {
+        @Nullable Told of = told.get(new Member(group.getPg(), disk));
+        return of != null && of.pgEpoch == group.getEpoch() && nowNanos - of.nanos <= TOLD_NANOS;
     }
 
     /**
@@ -435,6 +452,7 @@ public final class InSyncSets {
                 restarts.remove(new Member(group.getPg(), disk)); // it has left since
                 boolean serves =
                         serves(base, disk, nowNanos)
+                                && !base.isSplitting(group)
                                 && !(isSlow(base, disk) && members.size() >= minSize(base, group));
                 if (serves) {
                     members.add(disk);
@@ -468,6 +486,7 @@ public final class InSyncSets {
         Map<String, Integer> changed = new TreeMap<>();
         for (PlacementGroup group : base.pgs()) {
             if (update.getPgsCount() >= MOVES
+                    || base.isSplitting(group)
                     || !isAstray(group)
                     || isSlow(base, group.getReplicas(0))
                     || !group.getReplicasList().stream().allMatch(d -> serves(base, d, nowNanos))) {
@@ -497,7 +516,7 @@ public final class InSyncSets {
     }
 
     /** It has all its replicas, and another primary, or members besides. */
-    private static boolean isAstray(PlacementGroup group) {
+    static boolean isAstray(PlacementGroup group) {
         return group.getInSyncList().containsAll(group.getReplicasList())
                 && (group.getInSyncCount() > group.getReplicasCount()
                         || ClusterMap.primaryOf(group) != group.getReplicas(0));

@@ -43,17 +43,30 @@ public final class PgCalls {
     }
 
     /**
-     * The PGs that may hold chunks of a file.
+     * The PGs that may hold chunks of a file. Once all have done something, those that are among
+     * them only then are to be asked too: they were made of some of the others, perhaps before
+     * these did it.
      *
      * @param from byte offset: chunks of stripe sets before it are of no interest
      * @param ceiling no chunk lies at or beyond it
      */
     public IntStream pgs(long inode, FileLayout layout, long from, long ceiling) {
+        return pgs(inode, layout, from, ceiling, pgCount(layout));
+    }
+
+    /** How many PGs the pool of the layout has; 0 if there is no such pool. */
+    public int pgCount(FileLayout layout) {
         @Nullable Pool pool = map.get().pool(layout.getPool());
-        if (pool == null || ceiling <= 0) {
+        return pool == null ? 0 : pool.getPgCount();
+    }
+
+    /** The same as of a moment when the pool had so many PGs. */
+    public IntStream pgs(long inode, FileLayout layout, long from, long ceiling, int pgCount) {
+        @Nullable Pool pool = map.get().pool(layout.getPool());
+        if (pool == null || ceiling <= 0 || pgCount == 0) {
             return IntStream.empty();
         }
-        int pgCount = pool.getPgCount();
+        int pgBase = ClusterMap.baseOf(pool);
         Striping striping = Striping.of(layout);
         // A cut may fall into any chunk of its stripe set.
         long firstSet = from / ((long) striping.stripeCount() * striping.chunkSize());
@@ -63,7 +76,7 @@ public final class PgCalls {
             return IntStream.range(0, pgCount).map(i -> PgHash.pg(pool.getId(), i));
         }
         return IntStream.range(0, (int) Math.max(0, end - first))
-                .map(i -> PgHash.pg(pool.getId(), inode, first + i, pgCount))
+                .map(i -> PgHash.pg(pool.getId(), inode, first + i, pgBase, pgCount))
                 .distinct();
     }
 

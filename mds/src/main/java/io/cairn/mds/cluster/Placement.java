@@ -36,6 +36,10 @@ import org.jspecify.annotations.Nullable;
  * then it is rather a network or a rack that failed, and copying everything would make it worse.
  * What an administrator holds back ({@link Held}) counts from the next tick on.
  *
+ * <p>A group that is being split, or made by a split, stays; and the groups of a pool that is to
+ * have more stay while splits go first ({@link PgSplits}), but those with a replica on a disk that
+ * is drained or absent.
+ *
  * <p>Nothing moves while a server does not recover learners: as primary it could never end a move.
  *
  * <p>One thread; without clock or I/O. Since when disks are away is the leader's own knowledge: a
@@ -66,6 +70,10 @@ public final class Placement {
      */
     public record Times(Duration down, Duration failed) {}
 
+    private @Nullable SplitFirst splitFirst;
+
+    private record SplitFirst(long mapEpoch, Set<Integer> pools) {}
+
     private record Settled(long mapEpoch, Held held) {}
 
     /**
@@ -88,6 +96,7 @@ public final class Placement {
         plan = null;
         plannedEpoch = -1;
         settled = null;
+        splitFirst = null;
     }
 
     // ---- absent disks -------------------------------------------------------------------------
@@ -208,7 +217,7 @@ public final class Placement {
         return left;
     }
 
-    private boolean isPlaced(ClusterMap map, PlacementGroup group) {
+    boolean isPlaced(ClusterMap map, PlacementGroup group) {
         List<Integer> target = target(map, group);
         return target.getFirst() == group.getReplicas(0)
                 && target.size() == group.getReplicasCount()
@@ -216,8 +225,20 @@ public final class Placement {
     }
 
     private boolean mayMove(ClusterMap map, PlacementGroup group) {
-        return !held.get().noRebalance()
+        if (map.isSplitting(group)) {
+            return false;
+        }
+        return !(held.get().noRebalance() || isSplitFirst(map, group))
                 || group.getReplicasList().stream().anyMatch(d -> !isPlaceable(map, d));
+    }
+
+    private boolean isSplitFirst(ClusterMap map, PlacementGroup group) {
+        @Nullable SplitFirst known = splitFirst;
+        if (known == null || known.mapEpoch != map.epoch()) {
+            known = new SplitFirst(map.epoch(), PgSplits.goFirst(map));
+            splitFirst = known;
+        }
+        return known.pools.contains(PgHash.poolOf(group.getPg()));
     }
 
     /** Gives some groups their new replicas; null if none can move now. */

@@ -66,7 +66,10 @@ public final class PoolRequests {
                             Heads.parse(CreatePoolRequest.parser(), request.head());
                     String name = wanted.getPool().getName();
                     said(request, "makes", name);
-                    change(request, name, base -> Pools.created(base, wanted.getPool()));
+                    change(
+                            request,
+                            name,
+                            base -> Pools.created(base, wanted.getPool(), changes.isGrowing()));
                 });
     }
 
@@ -76,6 +79,9 @@ public final class PoolRequests {
                 () -> {
                     SetPoolRequest wanted = Heads.parse(SetPoolRequest.parser(), request.head());
                     said(request, "changes", wanted.getName());
+                    if (wanted.hasPgCount() || wanted.getPgAuto()) {
+                        changes.requireGrowth();
+                    }
                     String name = wanted.hasNewName() ? wanted.getNewName() : wanted.getName();
                     change(request, name, base -> Pools.changed(base, wanted));
                 });

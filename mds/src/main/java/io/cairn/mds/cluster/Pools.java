@@ -18,7 +18,7 @@ import java.util.List;
  */
 final class Pools {
     private static final int MAX_SIZE = 16;
-    private static final int REPLICAS_PER_DISK = 50;
+    static final int REPLICAS_PER_DISK = 50;
     private static final int LEAST_PGS = 16;
 
     private Pools() {}
@@ -34,14 +34,18 @@ final class Pools {
     /**
      * A new pool with what was left open filled in. EINVAL for what no pool can be, EEXIST for a
      * name that is taken, ENOSPC where there are too few failure domains.
+     *
+     * @param grows whether the number of its PGs can change: then it follows that of the disks,
+     *     unless it is given
      */
-    static Pool created(ClusterMap base, Pool wanted) {
+    static Pool created(ClusterMap base, Pool wanted, boolean grows) {
         int id = 1 + base.poolsEver().stream().mapToInt(Pool::getId).max().orElse(0);
         Pool.Builder pool = wanted.toBuilder().setId(id).setRemoved(false);
         if (pool.getMinSize() == 0) {
             pool.setMinSize(Math.min(2, pool.getSize()));
         }
         if (pool.getPgCount() == 0) {
+            pool.setPgAuto(grows);
             pool.setPgCount(pgCount(base.disks().size(), Math.max(1, pool.getSize())));
         }
         if (id > PgHash.MAX_POOL) {
@@ -80,11 +84,48 @@ final class Pools {
             checkName(base, wanted.getNewName());
             pool.setName(wanted.getNewName());
         }
+        if (wanted.hasPgCount() || wanted.getPgAuto()) {
+            setPgs(base, pool, wanted);
+        }
         check(pool.build());
         if (wanted.hasSize() || wanted.hasFailureDomain() || wanted.getSetClasses()) {
             checkDomains(base, pool.build());
         }
         return pool.build();
+    }
+
+    private static void setPgs(ClusterMap base, Pool.Builder pool, SetPoolRequest wanted) {
+        pool.setPgAuto(wanted.getPgAuto());
+        if (wanted.getPgAuto()) {
+            return;
+        }
+        int count = wanted.getPgCount();
+        if (count < 1 || count > PgHash.MAX_PGS) {
+            refuse("a pool has 1 to " + PgHash.MAX_PGS + " placement groups");
+        }
+        if (base.pg(PgHash.pg(pool.getId(), 0)) == null) {
+            pool.setPgCount(count).clearPgBase().clearPgTarget(); // it has none yet
+        } else if (count < pool.getPgCount()) {
+            refuse(
+                    "pool %s has %d placement groups: they are split, and not merged; the least that can be set is %d"
+                            .formatted(pool.getName(), pool.getPgCount(), pool.getPgCount()));
+        } else {
+            target(pool, count);
+        }
+    }
+
+    /** The pool as it is to grow. */
+    static Pool withTarget(Pool pool, int target) {
+        Pool.Builder then = pool.toBuilder();
+        target(then, target);
+        return then.build();
+    }
+
+    private static void target(Pool.Builder pool, int target) {
+        if (pool.getPgBase() == 0) {
+            pool.setPgBase(pool.getPgCount());
+        }
+        pool.setPgTarget(target);
     }
 
     private static void checkName(ClusterMap base, String name) {

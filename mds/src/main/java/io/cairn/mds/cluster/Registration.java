@@ -32,23 +32,27 @@ public final class Registration {
     private final int leaseMillis;
     private final boolean recoversInMap;
     private final boolean classesInMap;
+    private final boolean splitsInMap;
 
     /**
      * @param leaseMillis what a new process is told; 0 where the map cannot hold it yet
      * @param recoversInMap whether the map can say that a server recovers learners
      * @param classesInMap whether the map can say of which device class a disk is
+     * @param splitsInMap whether the map can say that a server splits placement groups
      */
     public Registration(
             ClusterMap base,
             RegisterServerRequest wanted,
             int leaseMillis,
             boolean recoversInMap,
-            boolean classesInMap) {
+            boolean classesInMap,
+            boolean splitsInMap) {
         this.base = base;
         this.wanted = wanted;
         this.leaseMillis = leaseMillis;
         this.recoversInMap = recoversInMap;
         this.classesInMap = classesInMap;
+        this.splitsInMap = splitsInMap;
     }
 
     /** Refuses what no map can hold: EINVAL. */
@@ -117,6 +121,7 @@ public final class Registration {
                         .setLeaseMillis(
                                 sameProcess != null ? sameProcess.getLeaseMillis() : leaseMillis)
                         .setRecovers(recoversInMap && wanted.getRecovers())
+                        .setSplits(splitsInMap && wanted.getSplits())
                         .build();
         MapUpdate.Builder update = MapUpdate.newBuilder();
         if (!now.equals(before)) {

@@ -43,7 +43,7 @@ public final class MapChecks {
             }
         }
         for (Pool pool : update.getPoolsList()) {
-            String objection = objection(base, pool);
+            String objection = objection(base, update, pool);
             if (objection != null) {
                 return objection;
             }
@@ -80,7 +80,39 @@ public final class MapChecks {
         return null;
     }
 
-    private static @Nullable String objection(ClusterMap base, Pool pool) {
+    /** A PG more comes with the rows of both, which have the same members. */
+    private static @Nullable String objectionToSplit(
+            ClusterMap base, MapUpdate update, Pool present, Pool pool) {
+        int pgBase = ClusterMap.baseOf(pool);
+        int index = present.getPgCount();
+        if (pool.getPgCount() != index + 1) {
+            return "%d PGs cannot become %d at once".formatted(index, pool.getPgCount());
+        }
+        PlacementGroup child = row(update, PgHash.pg(pool.getId(), index));
+        int number = PgHash.pg(pool.getId(), PgHash.parent(index, pgBase));
+        PlacementGroup parent = row(update, number);
+        PlacementGroup before = base.pg(number);
+        long epoch = base.epoch() + 1;
+        boolean isSplit =
+                child != null
+                        && parent != null
+                        && before != null
+                        && before.getSplitEpoch() == 0
+                        && child.getSplitEpoch() == epoch
+                        && child.getEpoch() == epoch
+                        && parent.getEpoch() == epoch
+                        && parent.getInSyncList().equals(before.getInSyncList())
+                        && parent.getReplicasList().equals(before.getReplicasList())
+                        && child.getInSyncList().equals(before.getInSyncList())
+                        && child.getReplicasList().equals(before.getReplicasList());
+        return isSplit ? null : "PG %d is not made of PG %x".formatted(index, number);
+    }
+
+    private static @Nullable PlacementGroup row(MapUpdate update, int pg) {
+        return update.getPgsList().stream().filter(g -> g.getPg() == pg).findFirst().orElse(null);
+    }
+
+    private static @Nullable String objection(ClusterMap base, MapUpdate update, Pool pool) {
         String name = "pool " + pool.getId();
         if (pool.getId() < 1 || pool.getId() > PgHash.MAX_POOL) {
             return name + ": ids are 1 to " + PgHash.MAX_POOL;
@@ -95,9 +127,20 @@ public final class MapChecks {
         if (classes > 1 && classes != pool.getSize()) {
             return name + ": " + classes + " device classes of " + pool.getSize() + " replicas";
         }
+        if (ClusterMap.baseOf(pool) > pool.getPgCount()) {
+            return name + ": " + pool.getPgCount() + " PGs, made with " + pool.getPgBase();
+        }
         Pool present = base.pool(pool.getId());
-        if (present != null && present.getPgCount() != pool.getPgCount()) {
-            return name + ": the number of PGs cannot change";
+        if (present != null && base.pg(PgHash.pg(pool.getId(), 0)) != null) {
+            if (ClusterMap.baseOf(present) != ClusterMap.baseOf(pool)) {
+                return name + ": the number of PGs that it was made with cannot change";
+            }
+            if (present.getPgCount() != pool.getPgCount()) {
+                String objection = objectionToSplit(base, update, present, pool);
+                if (objection != null) {
+                    return name + ": " + objection;
+                }
+            }
         }
         Pool same = base.pool(pool.getName());
         return same != null && !pool.getRemoved() && same.getId() != pool.getId()

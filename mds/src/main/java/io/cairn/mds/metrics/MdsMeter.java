@@ -54,6 +54,10 @@ public enum MdsMeter implements MeterSpec {
             Kind.GAUGE,
             "",
             "Placement groups with fewer replicas in sync than min_size of their pool: writes wait"),
+    PGS_TO_SPLIT(
+            Kind.GAUGE,
+            "",
+            "Placement groups that pools are to have more than they have: they are split off one by one"),
     LEADING(Kind.GAUGE, "", "1 while this member leads and may answer"),
     RAFT_TERM(Kind.GAUGE, "", "Newest Raft term known"),
     RAFT_COMMITTED(Kind.GAUGE, "", "Index of the last log entry known committed"),

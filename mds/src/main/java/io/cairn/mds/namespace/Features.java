@@ -78,7 +78,12 @@ public final class Features {
                     Map.entry("cairn.ClusterSettings.orphan_share_permille", GROWTH),
                     Map.entry("cairn.LogEntry.orphans_found", GROWTH),
                     Map.entry("cairn.LogEntry.orphans_changed", GROWTH),
-                    Map.entry("cairn.ReapedEntry.orphans", GROWTH));
+                    Map.entry("cairn.ReapedEntry.orphans", GROWTH),
+                    Map.entry("cairn.Pool.pg_base", GROWTH),
+                    Map.entry("cairn.Pool.pg_target", GROWTH),
+                    Map.entry("cairn.Pool.pg_auto", GROWTH),
+                    Map.entry("cairn.PlacementGroup.split_epoch", GROWTH),
+                    Map.entry("cairn.Server.splits", GROWTH));
 
     private final Map<String, Integer> since;
 

@@ -72,6 +72,12 @@ final class MdsGauges {
                 () -> map.get().servers().stream().filter(Server::getUp).count());
         meters.gauge(MdsMeter.PGS_DEGRADED, () -> inSync().degraded());
         meters.gauge(MdsMeter.PGS_BELOW_MINIMUM, () -> inSync().belowMinimum());
+        meters.gauge(
+                MdsMeter.PGS_TO_SPLIT,
+                () ->
+                        map.get().pools().stream()
+                                .mapToInt(p -> ClusterMap.targetOf(p) - p.getPgCount())
+                                .sum());
         meters.gauge(MdsMeter.LEADING, () -> leadership.refusal() == null ? 1 : 0);
         meters.gauge(MdsMeter.RAFT_TERM, leadership::newestTerm);
         meters.gauge(MdsMeter.RAFT_COMMITTED, () -> log.stats().committed());

@@ -65,7 +65,7 @@ class PoolsTest {
     }
 
     private void refused(Pool.Builder pool, Errno errno, String part) {
-        assertThatThrownBy(() -> Pools.created(map(), pool.build()))
+        assertThatThrownBy(() -> Pools.created(map(), pool.build(), true))
                 .isInstanceOfSatisfying(
                         FsException.class,
                         e -> {
@@ -76,11 +76,11 @@ class PoolsTest {
 
     @Test
     void whatIsLeftOpenIsFilledIn() {
-        Pool made = Pools.created(map(), pool("gone", 3, SSD, HDD, HDD).build());
+        Pool made = Pools.created(map(), pool("gone", 3, SSD, HDD, HDD).build(), true);
         assertThat(made.getId()).as("no id is used again").isEqualTo(6);
         assertThat(made.getMinSize()).isEqualTo(2);
         assertThat(made.getPgCount()).as("50 replicas a disk").isEqualTo(128);
-        assertThat(Pools.created(map(), pool("one", 1).build()).getMinSize()).isEqualTo(1);
+        assertThat(Pools.created(map(), pool("one", 1).build(), true).getMinSize()).isEqualTo(1);
     }
 
     @Test

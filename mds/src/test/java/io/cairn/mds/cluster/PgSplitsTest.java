@@ -1,0 +1,323 @@
+package io.cairn.mds.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.FailureDomain;
+import io.cairn.common.proto.JoinPgRequest;
+import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PgReport;
+import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
+import io.cairn.mds.leader.Held;
+import io.cairn.mds.map.MapChecks;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Every rule of splits, by a clock that only moves when told: servers 1 to 6, each with the disk of
+ * ten times its number; a pool of two groups, on the first three disks and on the last three.
+ */
+class PgSplitsTest {
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+    private static final long BEGUN = 100 * SECOND;
+    private static final int SERVERS = 6;
+    private static final Duration NEVER = Duration.ofHours(1);
+
+    private final ServerLeases servers = new ServerLeases(60 * SECOND);
+    private final InSyncSets sets = new InSyncSets(servers, () -> false);
+    private Held held = Held.NONE;
+    private final Placement placement =
+            new Placement(sets, new Placement.Times(NEVER, NEVER), () -> held);
+    private final PgSplits splits = new PgSplits(sets, placement, servers, () -> held);
+    private ClusterMap map;
+    private long now = BEGUN;
+
+    PgSplitsTest() {
+        MapUpdate.Builder first =
+                MapUpdate.newBuilder()
+                        .setEpoch(7)
+                        .addPools(
+                                Pool.newBuilder()
+                                        .setId(1)
+                                        .setName("p")
+                                        .setSize(3)
+                                        .setMinSize(2)
+                                        .setFailureDomain(FailureDomain.FAILURE_DOMAIN_SERVER)
+                                        .setPgCount(2));
+        for (int id = 1; id <= SERVERS; id++) {
+            first.addServers(
+                            Server.newBuilder()
+                                    .setId(id)
+                                    .setAddress("h:1")
+                                    .setHost("h" + id)
+                                    .setUp(true)
+                                    .setRecovers(true)
+                                    .setSplits(true))
+                    .addDisks(
+                            Disk.newBuilder()
+                                    .setId(10 * id)
+                                    .setServer(id)
+                                    .setCapacityBytes(1 << 30));
+        }
+        first.addPgs(group(0, 10, 20, 30)).addPgs(group(1, 40, 50, 60));
+        map = ClusterMap.of(first.build());
+        servers.begin(map, BEGUN);
+        sets.begin(BEGUN);
+        now += SECOND;
+        heard();
+    }
+
+    private static PlacementGroup group(int index, Integer... disks) {
+        return PlacementGroup.newBuilder()
+                .setPg(PgHash.pg(1, index))
+                .setEpoch(5)
+                .addAllReplicas(List.of(disks))
+                .addAllInSync(List.of(disks))
+                .build();
+    }
+
+    private void heard() {
+        for (int id = 1; id <= SERVERS; id++) {
+            servers.heard(id, now, map.epoch(), ServerLeases.Report.NONE);
+        }
+    }
+
+    private void change(MapUpdate.Builder update) {
+        MapUpdate made = update.setBaseEpoch(map.epoch()).setEpoch(map.epoch() + 1).build();
+        assertThat(MapChecks.objection(map, made)).isNull();
+        map = map.with(made);
+        heard();
+    }
+
+    private Pool pool() {
+        return Objects.requireNonNull(map.pool(1));
+    }
+
+    private PlacementGroup pg(int index) {
+        return Objects.requireNonNull(map.pg(PgHash.pg(1, index)));
+    }
+
+    private void wanted(int target) {
+        change(Pools.update(Pools.withTarget(pool(), target)));
+    }
+
+    /** Takes the next step; false if there is none. */
+    private boolean step() {
+        boolean any = splits.isAny(map, now);
+        InSyncSets.@Nullable Change next = splits.change(map, now);
+        assertThat(next != null).isEqualTo(any);
+        if (next != null) {
+            change(next.update());
+        }
+        return any;
+    }
+
+    private void serves(int server, int index) {
+        PgReport report = PgReport.newBuilder().addSplit(PgHash.pg(1, index)).build();
+        servers.heard(
+                server, now, map.epoch(), new ServerLeases.Report(List.of(), report, null, ""));
+    }
+
+    @Test
+    void nothingIsSplitUnlessThePoolIsToHaveMore() {
+        assertThat(step()).isFalse();
+        wanted(2);
+        assertThat(step()).isFalse();
+    }
+
+    @Test
+    void theChildHasTheMembersOfItsParent() {
+        wanted(3);
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(3);
+        assertThat(pool().getPgBase()).isEqualTo(2);
+        assertThat(pg(2).getReplicasList()).containsExactly(10, 20, 30);
+        assertThat(pg(2).getInSyncList()).containsExactly(10, 20, 30);
+        assertThat(pg(2).getSplitEpoch()).isEqualTo(map.epoch());
+        assertThat(pg(2).getEpoch()).isEqualTo(map.epoch());
+        assertThat(pg(0).getEpoch()).isEqualTo(map.epoch());
+        assertThat(pg(0).getSplitEpoch()).isZero();
+        assertThat(pg(1).getEpoch()).isEqualTo(5);
+        assertThat(map.splitting()).containsOnlyKeys(PgHash.pg(1, 0));
+    }
+
+    @Test
+    void itIsMadeOnceItsPrimaryServes() {
+        wanted(3);
+        step();
+        assertThat(step()).isFalse();
+        serves(2, 2);
+        assertThat(step()).as("not the primary's word").isFalse();
+        serves(1, 2);
+        long epoch = pg(2).getEpoch();
+        assertThat(step()).isTrue();
+        assertThat(pg(2).getSplitEpoch()).isZero();
+        assertThat(pg(2).getEpoch()).as("it goes on").isEqualTo(epoch);
+        assertThat(step()).isFalse();
+    }
+
+    @Test
+    void eachDiskHasOneSplitAtATime() {
+        wanted(5);
+        assertThat(step()).isTrue();
+        assertThat(step()).as("on other disks").isTrue();
+        assertThat(pg(3).getReplicasList()).containsExactly(40, 50, 60);
+        assertThat(step()).as("the first disks are not done").isFalse();
+        serves(4, 3);
+        assertThat(step()).isTrue();
+        assertThat(step()).isFalse();
+        serves(1, 2);
+        assertThat(step()).isTrue();
+        assertThat(step()).as("again of the first group").isTrue();
+        assertThat(pg(4).getReplicasList()).containsExactly(10, 20, 30);
+    }
+
+    @Test
+    void allReplicasMustBeThere() {
+        wanted(3);
+        change(
+                MapUpdate.newBuilder()
+                        .addPgs(pg(0).toBuilder().clearInSync().addInSync(10).addInSync(20)));
+        assertThat(step()).isFalse();
+    }
+
+    @Test
+    void allOfThemMustServe() {
+        wanted(3);
+        now += 3 * SECOND;
+        for (int id = 2; id <= SERVERS; id++) {
+            servers.heard(id, now, map.epoch(), ServerLeases.Report.NONE);
+        }
+        assertThat(splits.isAny(map, now)).isFalse();
+        heard();
+        assertThat(splits.isAny(map, now)).isTrue();
+    }
+
+    @Test
+    void aBlockThatWaitsForItsRepairHoldsItBack() {
+        wanted(3);
+        DiskStatus waits = DiskStatus.newBuilder().setDisk(20).setWaitingForRepair(1).build();
+        servers.heard(2, now, map.epoch(), new ServerLeases.Report(List.of(waits), null, null, ""));
+        assertThat(splits.isAny(map, now)).isFalse();
+    }
+
+    @Test
+    void anAdministratorHoldsItBack() {
+        wanted(3);
+        held = new Held(false, true, false, false, false, false, 4);
+        assertThat(splits.isAny(map, now)).as("norebalance").isFalse();
+        held = new Held(false, false, false, true, false, false, 4);
+        assertThat(splits.isAny(map, now)).as("norecover").isFalse();
+        held = new Held(false, false, false, false, false, true, 4);
+        assertThat(splits.isAny(map, now)).as("pause").isFalse();
+        held = Held.NONE;
+        assertThat(splits.isAny(map, now)).isTrue();
+    }
+
+    @Test
+    void aServerOfAnOlderReleaseHoldsItBack() {
+        wanted(3);
+        change(
+                MapUpdate.newBuilder()
+                        .addServers(
+                                Objects.requireNonNull(map.server(6)).toBuilder()
+                                        .setSplits(false)));
+        assertThat(splits.isAny(map, now)).isFalse();
+    }
+
+    /** Or a member in sync with the child could get what is the child's by no split. */
+    @Test
+    void whoLeavesTheParentLeavesTheChild() {
+        wanted(3);
+        step();
+        change(
+                MapUpdate.newBuilder()
+                        .addServers(
+                                Objects.requireNonNull(map.server(1)).toBuilder().setUp(false)));
+        InSyncSets.@Nullable Change leaving = sets.leaving(map, now);
+        change(Objects.requireNonNull(leaving).update());
+        assertThat(pg(0).getInSyncList()).containsExactly(20, 30);
+        assertThat(pg(2).getInSyncList()).containsExactly(20, 30);
+        assertThat(pg(2).getEpoch()).isEqualTo(map.epoch());
+    }
+
+    @Test
+    void whoIsSilentToTheChildLeavesBoth() {
+        wanted(3);
+        step();
+        sets.told(PgHash.pg(1, 2), pg(2).getEpoch(), 30, now);
+        InSyncSets.@Nullable Change leaving = sets.leaving(map, now);
+        change(Objects.requireNonNull(leaving).update());
+        assertThat(pg(0).getInSyncList()).containsExactly(10, 20);
+        assertThat(pg(2).getInSyncList()).containsExactly(10, 20);
+    }
+
+    @Test
+    void nobodyJoinsMeanwhile() {
+        wanted(3);
+        step();
+        sets.told(PgHash.pg(1, 0), pg(0).getEpoch(), 30, now);
+        change(Objects.requireNonNull(sets.leaving(map, now)).update());
+        for (int index : new int[] {0, 2}) {
+            JoinPgRequest join =
+                    JoinPgRequest.newBuilder()
+                            .setPg(PgHash.pg(1, index))
+                            .setPgEpoch(pg(index).getEpoch())
+                            .setDisk(30)
+                            .build();
+            change(Objects.requireNonNull(sets.joining(map, List.of(join), now)).update());
+            assertThat(pg(index).getInSyncList()).containsExactly(10, 20);
+            assertThat(pg(index).getEpoch()).as("it is told so").isEqualTo(map.epoch());
+        }
+        assertThat(sets.isSettling(map, now)).isFalse();
+    }
+
+    @Test
+    void theTargetFollowsTheDisks() {
+        change(Pools.update(pool().toBuilder().setPgAuto(true).build()));
+        assertThat(step()).isTrue();
+        // Of 6 disks each is to have at least 50 replicas: 100 groups of 3, and 2 times 2 to the n.
+        assertThat(pool().getPgTarget()).isEqualTo(128);
+        assertThat(pool().getPgCount()).isEqualTo(2);
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(3);
+        change(Pools.update(pool().toBuilder().setPgTarget(1000).build()));
+        step();
+        assertThat(pool().getPgTarget()).as("it does not go down").isEqualTo(1000);
+    }
+
+    @Test
+    void noMapAddsAGroupOtherwise() {
+        Pool more = pool().toBuilder().setPgBase(2).setPgCount(3).build();
+        assertThat(objection(MapUpdate.newBuilder().addPools(more))).contains("is not made of");
+        assertThat(objection(MapUpdate.newBuilder().addPools(more.toBuilder().setPgCount(4))))
+                .contains("cannot become 4 at once");
+        assertThat(objection(MapUpdate.newBuilder().addPools(pool().toBuilder().setPgBase(1))))
+                .contains("cannot change");
+        assertThat(
+                        objection(
+                                MapUpdate.newBuilder()
+                                        .addPools(more)
+                                        .addPgs(pg(0).toBuilder().setEpoch(8))
+                                        .addPgs(
+                                                pg(1).toBuilder()
+                                                        .setPg(PgHash.pg(1, 2))
+                                                        .setEpoch(8)
+                                                        .setSplitEpoch(8))))
+                .contains("is not made of");
+    }
+
+    private @Nullable String objection(MapUpdate.Builder update) {
+        return MapChecks.objection(
+                map, update.setBaseEpoch(map.epoch()).setEpoch(map.epoch() + 1).build());
+    }
+}
