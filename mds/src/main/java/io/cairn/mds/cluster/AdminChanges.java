@@ -73,6 +73,13 @@ final class AdminChanges {
         }
     }
 
+    /** EAGAIN where not all members know what {@link Features#GROWTH} brought. */
+    void requireGrowth() {
+        if (featureLevel.getAsInt() < Features.GROWTH) {
+            throw new FsException(Errno.EAGAIN, KNOWN_LATER);
+        }
+    }
+
     /**
      * Changes the map and answers.
      *

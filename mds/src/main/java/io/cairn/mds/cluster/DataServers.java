@@ -20,6 +20,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.FillLimits;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
@@ -95,9 +96,15 @@ public final class DataServers {
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
+        Supplier<@Nullable FillLimits> limits =
+                () ->
+                        featureLevel.getAsInt() >= Features.GROWTH
+                                ? FillLimits.of(state.settings())
+                                : null;
         this.inSync =
                 new InSyncChanges(
-                        sets, slow, servers, isMarking, placement, isPlacing, map, changes, clock);
+                        sets, slow, servers, isMarking, placement, isPlacing, limits, map, changes,
+                        clock);
         AdminChanges administration = new AdminChanges(leadership, changes, featureLevel);
         this.placementRequests =
                 new PlacementRequests(administration, map, servers, sets, placement, held, clock);

@@ -6,6 +6,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.FillLimits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -13,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +34,7 @@ final class InSyncChanges {
     private final Placement placement;
     private final BooleanSupplier isMarking;
     private final BooleanSupplier isPlacing;
+    private final Supplier<@Nullable FillLimits> limits;
     private final CurrentMap map;
     private final MapChanges changes;
     private final NanoClock clock;
@@ -54,6 +57,7 @@ final class InSyncChanges {
      * @param servers have told of their disks
      * @param isMarking whether all members know maps that say which disks are slow
      * @param isPlacing whether all members know maps in which groups move
+     * @param limits when disks are full; null while not all members know maps that say which are
      */
     InSyncChanges(
             InSyncSets sets,
@@ -62,6 +66,7 @@ final class InSyncChanges {
             BooleanSupplier isMarking,
             Placement placement,
             BooleanSupplier isPlacing,
+            Supplier<@Nullable FillLimits> limits,
             CurrentMap map,
             MapChanges changes,
             NanoClock clock) {
@@ -71,6 +76,7 @@ final class InSyncChanges {
         this.isMarking = isMarking;
         this.placement = placement;
         this.isPlacing = isPlacing;
+        this.limits = limits;
         this.map = map;
         this.changes = changes;
         this.clock = clock;
@@ -109,7 +115,9 @@ final class InSyncChanges {
         if (atTick != null) {
             return;
         }
-        if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
+        if (isAnyFillToChange(present)) {
+            atTick(this::fill);
+        } else if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
             atTick(slow::changed);
         } else if (sets.isLeaving(present, now)) {
             atTick(base -> sets.leaving(base, clock.nanos()));
@@ -118,6 +126,16 @@ final class InSyncChanges {
         } else if (isPlacing.getAsBoolean()) {
             place(present, now);
         }
+    }
+
+    private boolean isAnyFillToChange(ClusterMap present) {
+        return fill(present) != null;
+    }
+
+    /** What is near full or full, as disks reported it. */
+    private InSyncSets.@Nullable Change fill(ClusterMap base) {
+        @Nullable FillLimits now = limits.get();
+        return now == null ? null : FillLevels.changed(base, servers.disks(), now);
     }
 
     private void place(ClusterMap present, long now) {

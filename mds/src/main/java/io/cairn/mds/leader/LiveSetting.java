@@ -39,9 +39,21 @@ enum LiveSetting {
     NO_SCRUB(
             "noscrub",
             LiveSetting.ON_OR_OFF,
-            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does.");
+            "While on, no scrub begins or goes on by schedule; 'cairn scrub' does."),
+    NEAR_FULL(
+            "space.near_full",
+            LiveSetting.PERCENT,
+            "Percent of what it can hold from which a disk is near full: no further replicas are"
+                    + " placed on it where others can take them."),
+    FULL(
+            "space.full",
+            LiveSetting.PERCENT,
+            "Percent of what it can hold from which a disk is full: it gets no further replicas, and"
+                    + " pools that have it take no new data.");
 
     private static final int MAX_MOVES = 64;
+    private static final String PERCENT =
+            "a whole number of percent, " + FillLimits.LEAST + " to " + FillLimits.MOST;
 
     private static final long MAX_REAPER_RATE = 1_000_000;
     private static final String ON_OR_OFF = "on or off";
@@ -101,6 +113,8 @@ enum LiveSetting {
             case PAUSE -> change.setPause(isOn(value)).build();
             case MOVES_PER_DISK -> change.setMovesPerDisk(moves(value)).build();
             case NO_SCRUB -> change.setNoScrub(isOn(value)).build();
+            case NEAR_FULL -> change.setNearFullPercent(percent(value)).build();
+            case FULL -> change.setFullPercent(percent(value)).build();
         };
     }
 
@@ -114,6 +128,8 @@ enum LiveSetting {
             case PAUSE -> settings.hasPause();
             case MOVES_PER_DISK -> settings.hasMovesPerDisk();
             case NO_SCRUB -> settings.hasNoScrub();
+            case NEAR_FULL -> settings.hasNearFullPercent();
+            case FULL -> settings.hasFullPercent();
         };
     }
 
@@ -132,6 +148,8 @@ enum LiveSetting {
             case NO_SCRUB -> onOrOff(settings.getNoScrub());
             case PAUSE -> onOrOff(settings.getPause());
             case MOVES_PER_DISK -> Integer.toString(Held.of(settings).movesPerDisk());
+            case NEAR_FULL -> Integer.toString(FillLimits.of(settings).nearFull());
+            case FULL -> Integer.toString(FillLimits.of(settings).full());
         };
     }
 
@@ -152,6 +170,16 @@ enum LiveSetting {
             throw new FsException(Errno.EINVAL, title + " is " + allowed);
         }
         return Integer.parseInt(value);
+    }
+
+    private int percent(String value) {
+        String number = value.endsWith("%") ? value.substring(0, value.length() - 1) : value;
+        if (!number.matches("[1-9][0-9]{0,2}")
+                || Integer.parseInt(number) < FillLimits.LEAST
+                || Integer.parseInt(number) > FillLimits.MOST) {
+            throw new FsException(Errno.EINVAL, title + " is " + allowed);
+        }
+        return Integer.parseInt(number);
     }
 
     private boolean isOn(String value) {

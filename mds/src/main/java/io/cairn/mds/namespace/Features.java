@@ -72,7 +72,13 @@ public final class Features {
                     Map.entry("cairn.Disk.slow", ELASTIC),
                     Map.entry("cairn.Pool.replica_classes", ELASTIC),
                     Map.entry("cairn.Pool.removed", ELASTIC),
-                    Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC));
+                    Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC),
+                    Map.entry("cairn.ClusterSettings.near_full_percent", GROWTH),
+                    Map.entry("cairn.ClusterSettings.full_percent", GROWTH),
+                    Map.entry("cairn.Disk.fill", GROWTH),
+                    Map.entry("cairn.Pool.near_full_percent", GROWTH),
+                    Map.entry("cairn.Pool.full_percent", GROWTH),
+                    Map.entry("cairn.Pool.fill", GROWTH));
 
     private final Map<String, Integer> since;
 

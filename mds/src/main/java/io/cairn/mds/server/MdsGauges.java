@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.InSyncCounts;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.background.TruncationWaits;
@@ -60,6 +61,10 @@ final class MdsGauges {
                 () -> map.get().servers().stream().filter(Server::getUp).count());
         meters.gauge(MdsMeter.PGS_DEGRADED, () -> inSync().degraded());
         meters.gauge(MdsMeter.PGS_BELOW_MINIMUM, () -> inSync().belowMinimum());
+        meters.gauge(MdsMeter.DISKS_NEAR_FULL, () -> disks(Fill.FILL_NEAR_FULL));
+        meters.gauge(MdsMeter.DISKS_FULL, () -> disks(Fill.FILL_FULL));
+        meters.gauge(MdsMeter.POOLS_NEAR_FULL, () -> pools(Fill.FILL_NEAR_FULL));
+        meters.gauge(MdsMeter.POOLS_FULL, () -> pools(Fill.FILL_FULL));
         meters.gauge(MdsMeter.LEADING, () -> leadership.refusal() == null ? 1 : 0);
         meters.gauge(MdsMeter.RAFT_TERM, leadership::newestTerm);
         meters.gauge(MdsMeter.RAFT_COMMITTED, () -> log.stats().committed());
@@ -78,6 +83,14 @@ final class MdsGauges {
                 });
         meters.gauge(MdsMeter.RAFT_DISK_FREE, () -> log.space().freeBytes());
         meters.gauge(MdsMeter.RAFT_REFUSED, () -> log.stats().refused());
+    }
+
+    private long disks(Fill atLeast) {
+        return map.get().disks().stream().filter(d -> d.getFill().compareTo(atLeast) >= 0).count();
+    }
+
+    private long pools(Fill atLeast) {
+        return map.get().pools().stream().filter(p -> p.getFill().compareTo(atLeast) >= 0).count();
     }
 
     private InSyncCounts inSync() {
