@@ -252,6 +252,11 @@ final class Primary {
         return null;
     }
 
+    /** Null if it may be told what the store has. */
+    @Nullable RpcStatus admitListing() {
+        return state != PgState.ACTIVE || !out.leaseValid() ? notServing() : null;
+    }
+
     /**
      * The store has read. Everything overlapping that was appended by now may be in the data, so
      * the answer waits until that is committed; waiting after the read instead of before it cannot

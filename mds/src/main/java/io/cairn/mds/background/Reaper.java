@@ -1,7 +1,9 @@
 package io.cairn.mds.background;
 
 import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.PgCalls;
@@ -28,7 +30,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes the data of the inodes in the deletion queue: takes them in order, tells the primaries of
  * their PGs, many inodes in one message, and takes them off the queue when all PGs of an inode have
- * answered. Begins at the head of the queue whenever this member becomes leader: deleting twice
+ * answered. What a file has left in another pool, out of which it was moved, is cut to nothing there. Begins at the head of the queue whenever this member becomes leader: deleting twice
  * does no harm.
  *
  * <p>A PG that does not answer holds up its own inodes only, until as many of them as {@link
@@ -57,11 +59,11 @@ public final class Reaper {
     private final LongSupplier limit;
     private final Pace pace = new Pace();
 
-    /** Inodes in flight: how many PGs are still to answer. */
+    /** By their places in the queue, records in flight: how many PGs are still to answer. */
     private final Map<Long, Integer> open = new HashMap<>();
 
-    /** Inodes of which all PGs have answered, not yet in a log entry. */
-    private final List<Long> finished = new ArrayList<>();
+    /** Records of which all PGs have answered, not yet in a log entry. */
+    private final List<DeletionRecord> finished = new ArrayList<>();
 
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -172,34 +174,60 @@ public final class Reaper {
     }
 
     private void send(List<DeletionRecord> records) {
-        Map<Integer, List<Long>> byPg = new HashMap<>();
+        Map<Integer, List<DeletionRecord>> byPg = new HashMap<>();
         for (DeletionRecord record : records) {
             int[] pgs =
                     calls.pgs(record.getInode(), record.getLayout(), 0, record.getSizeCeiling())
                             .toArray();
             if (pgs.length == 0) {
-                finished.add(record.getInode());
+                finished.add(record);
                 continue;
             }
-            open.put(record.getInode(), pgs.length);
+            open.put(record.getSequence(), pgs.length);
             for (int pg : pgs) {
-                byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record.getInode());
+                if (record.getCutSequence() != 0) {
+                    cut(pg, record);
+                } else {
+                    byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record);
+                }
             }
         }
+        byPg.forEach(this::delete);
+    }
+
+    private void delete(int pg, List<DeletionRecord> records) {
         long mine = tenure;
-        long epoch = map.get().epoch();
-        byPg.forEach((pg, inodes) ->
-                calls.call(
-                        pg,
-                        Method.DELETE_INODES,
-                        DeleteInodesRequest.newBuilder()
-                                .setPg(pg)
-                                .setMapEpoch(epoch)
-                                .addAllInodes(inodes)
-                                .setNumber(nextNumber())
-                                .build(),
-                        () -> tenure == mine,
-                        reply -> answered(mine, inodes)));
+        calls.call(
+                pg,
+                Method.DELETE_INODES,
+                DeleteInodesRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map.get().epoch())
+                        .addAllInodes(records.stream().map(DeletionRecord::getInode).toList())
+                        .setNumber(nextNumber())
+                        .build(),
+                () -> tenure == mine,
+                reply -> answered(mine, records));
+    }
+
+    /** The inode lives in another pool: here the sequence stays, and nothing else. */
+    private void cut(int pg, DeletionRecord record) {
+        long mine = tenure;
+        FileLayout layout = record.getLayout();
+        calls.call(
+                pg,
+                Method.TRUNCATE_INODE,
+                TruncateInodeRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map.get().epoch())
+                        .setInode(record.getInode())
+                        .setSequence(record.getCutSequence())
+                        .setStripeUnit(layout.getStripeUnit())
+                        .setStripeCount(layout.getStripeCount())
+                        .setChunkSize(layout.getChunkSize())
+                        .build(),
+                () -> tenure == mine,
+                reply -> answered(mine, List.of(record)));
     }
 
     /** Larger than any of an earlier leader, so that no PG takes it for a repetition. */
@@ -207,15 +235,15 @@ public final class Reaper {
         return (termNumber << 32) + ++number;
     }
 
-    private void answered(long when, List<Long> inodes) {
+    private void answered(long when, List<DeletionRecord> records) {
         if (when != tenure) {
             return;
         }
-        for (long inode : inodes) {
-            @Nullable Integer left = open.computeIfPresent(inode, (i, n) -> n - 1);
+        for (DeletionRecord record : records) {
+            @Nullable Integer left = open.computeIfPresent(record.getSequence(), (i, n) -> n - 1);
             if (left != null && left == 0) {
-                open.remove(inode);
-                finished.add(inode);
+                open.remove(record.getSequence());
+                finished.add(record);
             }
         }
         if (finished.size() >= BATCH || open.isEmpty()) {
@@ -229,12 +257,18 @@ public final class Reaper {
             return;
         }
         removing = true;
-        List<Long> inodes = new ArrayList<>(finished.subList(0, Math.min(BATCH, finished.size())));
+        int count = Math.min(BATCH, finished.size());
+        ReapedEntry.Builder reaped = ReapedEntry.newBuilder();
+        for (DeletionRecord record : finished.subList(0, count)) {
+            if (record.getLeft()) {
+                reaped.addLeft(record.getSequence());
+            } else {
+                reaped.addInodes(record.getInode());
+            }
+        }
         long mine = tenure;
         var _ =
-                entries.submit(
-                                LogEntry.newBuilder()
-                                        .setReaped(ReapedEntry.newBuilder().addAllInodes(inodes)))
+                entries.submit(LogEntry.newBuilder().setReaped(reaped))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (mine != tenure) {
@@ -245,9 +279,9 @@ public final class Reaper {
                                         LOG.warn("deleted inodes are still in the queue", failure);
                                         return;
                                     }
-                                    finished.subList(0, inodes.size()).clear();
-                                    metrics.deleted(inodes.size());
-                                    windowCount += inodes.size();
+                                    finished.subList(0, count).clear();
+                                    metrics.deleted(count);
+                                    windowCount += count;
                                     remove();
                                 },
                                 control);

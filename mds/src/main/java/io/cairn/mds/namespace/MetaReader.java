@@ -134,8 +134,16 @@ final class MetaReader {
     }
 
     List<Attr> pendingTruncations(long afterInode, int max) {
+        return listed(MetaKeys.TRUNCATING, afterInode, max);
+    }
+
+    List<Attr> moves(long afterInode, int max) {
+        return listed(MetaKeys.MOVING, afterInode, max);
+    }
+
+    private List<Attr> listed(byte kind, long afterInode, int max) {
         List<Attr> found = new ArrayList<>();
-        for (long id : ids(MetaKeys.TRUNCATING, afterInode, max)) {
+        for (long id : ids(kind, afterInode, max)) {
             Attr attr = attr(id);
             if (attr != null) {
                 found.add(attr);
@@ -146,7 +154,7 @@ final class MetaReader {
 
     @Nullable Attr attr(long id) {
         Inode inode = inodeIfAny(id);
-        return inode == null ? null : inode.toAttr();
+        return inode == null ? null : inode.toOwnAttr();
     }
 
     /** Inode ids that are the keys of a kind. */

@@ -4,6 +4,7 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.background.FenceWatch;
 import io.cairn.mds.background.ForgottenSessions;
 import io.cairn.mds.background.Reaper;
 import io.cairn.mds.background.TruncationWaits;
@@ -66,6 +67,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final Reaper reaper;
     private final Truncator truncator;
     private final TruncationWaits truncationWaits;
+    private final FenceWatch fences;
     private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -147,6 +149,7 @@ final class LeaderDuties implements Leadership.Duties {
         truncationWaits =
                 new TruncationWaits(
                         leadership, state, mutations.sessions(), truncator, control, metrics);
+        fences = new FenceWatch(entries, state, clock);
         releases =
                 new MixedReleases(
                         () -> releases(reports),
@@ -156,6 +159,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
         state.addListener(truncator);
+        state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
     }
 
@@ -181,6 +185,7 @@ final class LeaderDuties implements Leadership.Duties {
         forgotten.begin();
         reaper.begin(term);
         truncator.begin();
+        fences.begin();
         pgTables.begin();
         releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
@@ -200,6 +205,7 @@ final class LeaderDuties implements Leadership.Duties {
             sessions.tick();
             forgotten.tick();
             mutations.appendTurns().tick();
+            fences.tick();
             releases.tick();
         }
     }
@@ -232,6 +238,7 @@ final class LeaderDuties implements Leadership.Duties {
         groupChanges.reset();
         reaper.end();
         truncator.end();
+        fences.end();
         truncationWaits.end();
         pgTables.end();
         changes.end();
