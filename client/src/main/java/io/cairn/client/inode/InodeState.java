@@ -238,8 +238,7 @@ public final class InodeState implements DataTarget {
      */
     synchronized void growLost(GrowOp grow) {
         boolean counts =
-                grow.hasTruncateSequence()
-                        && grow.getTruncateSequence() >= cutSequence(known());
+                grow.hasTruncateSequence() && grow.getTruncateSequence() >= cutSequence(known());
         if (own.sizeVoided() || (counts && grow.getSize() > known().getSize())) {
             tenure.lose();
         }

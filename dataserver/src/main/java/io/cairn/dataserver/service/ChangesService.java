@@ -58,9 +58,12 @@ final class ChangesService {
             return;
         }
         @Nullable PgSlot slot = owner.primary(r.getPg());
-        RpcStatus refusal =
-                slot == null ? owner.noPrimary(r.getPg()) : slot.replica().admitListing();
-        if (slot == null || refusal != null) {
+        if (slot == null) {
+            request.fail(owner.noPrimary(r.getPg()));
+            return;
+        }
+        @Nullable RpcStatus refusal = slot.replica().admitListing();
+        if (refusal != null) {
             request.fail(refusal);
             return;
         }
@@ -94,9 +97,12 @@ final class ChangesService {
             long epoch,
             InodeChangesReply reply) {
         @Nullable PgSlot slot = owner.primary(r.getPg());
-        RpcStatus refusal =
-                slot == null ? owner.noPrimary(r.getPg()) : slot.replica().admitListing();
-        if (slot == null || refusal != null) {
+        if (slot == null) {
+            request.fail(owner.noPrimary(r.getPg()));
+            return;
+        }
+        @Nullable RpcStatus refusal = slot.replica().admitListing();
+        if (refusal != null) {
             request.fail(refusal);
         } else if (slot.replica().epoch() != epoch) {
             request.fail(later("a newer epoch began while it was listed"));
@@ -111,16 +117,17 @@ final class ChangesService {
                         .setPosition(position)
                         .setUpToChunk(found.upTo())
                         .setLast(found.last());
-        found.chunks().forEach(c -> {
-            ChunkChanges.Builder chunk = ChunkChanges.newBuilder().setChunk(c.chunk());
-            c.runs()
-                    .forEach(run ->
-                            chunk.addRuns(
-                                    ByteRun.newBuilder()
-                                            .setOffset(run.offset())
-                                            .setLength(run.length())));
-            reply.addChunks(chunk);
-        });
+        found.chunks()
+                .forEach(c -> {
+                    ChunkChanges.Builder chunk = ChunkChanges.newBuilder().setChunk(c.chunk());
+                    c.runs()
+                            .forEach(run ->
+                                    chunk.addRuns(
+                                            ByteRun.newBuilder()
+                                                    .setOffset(run.offset())
+                                                    .setLength(run.length())));
+                    reply.addChunks(chunk);
+                });
         return reply.build();
     }
 

@@ -20,7 +20,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Ends moves of files whose chunks refuse clients for too long: who moves the file may have died,
  * or is slower than it thought, and clients wait. It begins anew if it is still there. The control
- * thread only, except for what it hears. Since when a fence stands is the leader's own knowledge: a new one counts anew.
+ * thread only, except for what it hears. Since when a fence stands is the leader's own knowledge: a
+ * new one counts anew.
  */
 public final class FenceWatch implements StateListener {
     private static final Logger LOG = LoggerFactory.getLogger(FenceWatch.class);

@@ -30,8 +30,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes the data of the inodes in the deletion queue: takes them in order, tells the primaries of
  * their PGs, many inodes in one message, and takes them off the queue when all PGs of an inode have
- * answered. What a file has left in another pool, out of which it was moved, is cut to nothing there. Begins at the head of the queue whenever this member becomes leader: deleting twice
- * does no harm.
+ * answered. What a file has left in another pool, out of which it was moved, is cut to nothing
+ * there. Begins at the head of the queue whenever this member becomes leader: deleting twice does
+ * no harm.
  *
  * <p>A PG that does not answer holds up its own inodes only, until as many of them as {@link
  * #MAX_IN_FLIGHT} have gathered. The control thread only, except for the figures.

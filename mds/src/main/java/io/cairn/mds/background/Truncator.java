@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
  * to the ceiling, oldest first, and forgets it when all have answered. Of a file that is moved into
- * another pool the chunks there are cut too, and a fence goes to all chunks of the pool it is in. Hears of them one by one and
- * begins at once; only what was there before this member led, or is too much to be kept in mind, is
- * looked for, tick by tick, because the search walks over all that were carried out lately. The
- * control thread only, except for what it hears.
+ * another pool the chunks there are cut too, and a fence goes to all chunks of the pool it is in.
+ * Hears of them one by one and begins at once; only what was there before this member led, or is
+ * too much to be kept in mind, is looked for, tick by tick, because the search walks over all that
+ * were carried out lately. The control thread only, except for what it hears.
  */
 public final class Truncator implements StateListener {
     /** Files kept in mind. */

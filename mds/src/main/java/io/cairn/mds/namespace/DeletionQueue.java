@@ -27,8 +27,8 @@ final class DeletionQueue {
     }
 
     /**
-     * What the inode has, or may have, in a pool that its layout does not name. Its user of the pool
-     * is the record's from now on.
+     * What the inode has, or may have, in a pool that its layout does not name. Its user of the
+     * pool is the record's from now on.
      *
      * @param cutSequence the sequence that stays there while the inode lives; 0: it does not
      */

@@ -23,8 +23,8 @@ import java.util.List;
  * <p>While it is copied clients go on in the old pool, and cuts go to the chunks of both. A fence
  * is a truncate sequence that cuts nothing. Once all chunks of the old pool have it they refuse
  * what clients send, as clients are not told of it, and so the rest can be copied. With both ends
- * comes another sequence, of which clients are told: they go on where the layout then says. What
- * is in the pool that the file is not in is cut to nothing under that sequence. The sequence stays
+ * comes another sequence, of which clients are told: they go on where the layout then says. What is
+ * in the pool that the file is not in is cut to nothing under that sequence. The sequence stays
  * there as long as the inode lives, so that whatever was sent before, by a client that slept or by
  * the mover, finds chunks that refuse it.
  */
@@ -93,8 +93,7 @@ final class Moves {
         return result(tx, file.id, tx.require(file.id).truncateSequence);
     }
 
-    private static MutationResult switchPool(
-            StateTx tx, Caller caller, Inode file, long fence) {
+    private static MutationResult switchPool(StateTx tx, Caller caller, Inode file, long fence) {
         requireMover(caller, file);
         if (!file.fenced || file.truncateSequence != fence) {
             throw new FsException(Errno.ESTALE, "inode " + file.id + " has no such fence");

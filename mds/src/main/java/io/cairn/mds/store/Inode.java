@@ -43,7 +43,9 @@ public final class Inode {
     /** Regular files: no chunk data exists at or beyond it. */
     public long ceiling;
 
-    /** Regular files: the newest sequence, of a shrink or of what makes chunks refuse old requests. */
+    /**
+     * Regular files: the newest sequence, of a shrink or of what makes chunks refuse old requests.
+     */
     public long truncateSequence;
 
     /** Regular files: shrinks not applied everywhere, oldest first. */

@@ -145,8 +145,7 @@ public final class InodeFormat {
     private static int length(Inode inode) {
         return switch (Mode.type(inode.mode)) {
             case Mode.REGULAR ->
-                    regularLength(
-                            inode.truncations.size(), flags(inode), inode.formerPools.size());
+                    regularLength(inode.truncations.size(), flags(inode), inode.formerPools.size());
             case Mode.DIRECTORY -> DIRECTORY_BYTES;
             case Mode.SYMLINK -> COMMON_BYTES + inode.target.size();
             default -> COMMON_BYTES;
@@ -237,8 +236,7 @@ public final class InodeFormat {
         int expected =
                 switch (type) {
                     case Mode.REGULAR ->
-                            regularLength(
-                                    truncations, flags, formerPools(in, truncations, flags));
+                            regularLength(truncations, flags, formerPools(in, truncations, flags));
                     case Mode.DIRECTORY -> DIRECTORY_BYTES;
                     case Mode.SYMLINK -> (int) (COMMON_BYTES + inode.size);
                     default -> COMMON_BYTES;

@@ -109,8 +109,7 @@ class MovesTest {
     }
 
     private Mutation.Builder releaseOp() {
-        return Mutation.newBuilder()
-                .setRelease(ReleaseOp.newBuilder().setInode(file).setOpens(1));
+        return Mutation.newBuilder().setRelease(ReleaseOp.newBuilder().setInode(file).setOpens(1));
     }
 
     private Mutation.Builder step(MoveStep step) {
@@ -339,8 +338,7 @@ class MovesTest {
     private void ended(long fence) {
         rig.apply(
                 rig.entry()
-                        .setMoveEnded(
-                                MoveEndedEntry.newBuilder().setInode(file).setFence(fence)));
+                        .setMoveEnded(MoveEndedEntry.newBuilder().setInode(file).setFence(fence)));
     }
 
     @Test
@@ -350,8 +348,7 @@ class MovesTest {
         rig.apply(rig.entry().setEvictSession(EvictSessionEntry.newBuilder().setSession(mover)));
         assertThat(own().getFenced()).isTrue();
         rig.apply(
-                rig.entry()
-                        .setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(mover)));
+                rig.entry().setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(mover)));
         assertThat(own().getFenced()).isFalse();
         assertThat(own().getMovingPool()).isZero();
         reap();
@@ -485,8 +482,7 @@ class MovesTest {
         done(mover, begin(2));
         long fence = fence();
         rig.apply(
-                rig.entry()
-                        .setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(other)));
+                rig.entry().setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(other)));
         assertThat(own().getPendingTruncationsCount()).as("the fence").isEqualTo(1);
         truncated(fence);
         done(mover, switchPool(fence));
