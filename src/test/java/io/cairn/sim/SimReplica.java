@@ -507,6 +507,11 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
+    public boolean isPoolFull() {
+        return false;
+    }
+
+    @Override
     public boolean leaseValid() {
         return server.leaseValid();
     }

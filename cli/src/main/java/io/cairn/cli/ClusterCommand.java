@@ -7,6 +7,7 @@ import io.cairn.cli.command.GlobalOptions;
 import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.Output;
 import io.cairn.cli.output.Progress;
+import io.cairn.client.api.ClientConfig;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Objects;
@@ -33,6 +34,16 @@ abstract class ClusterCommand implements Callable<ExitCode> {
      */
     final AdminClient connect() throws IOException {
         return new AdminClient(cluster.members(), cluster.advice());
+    }
+
+    /**
+     * For a session with the cluster.
+     *
+     * @param description what the administrator sees of it
+     * @throws CommandException UNREACHABLE where the directory has no cluster
+     */
+    final ClientConfig clientConfig(String description) throws IOException {
+        return ClientConfig.of(cluster.members()).describedAs(description);
     }
 
     /** The state directory of the cluster; empty where servers were named instead. */

@@ -29,6 +29,7 @@ import picocli.CommandLine.Command;
             ServerCommand.class,
             PoolCommand.class,
             BalanceCommand.class,
+            MigrateCommand.class,
             ScrubCommand.class,
             OrphansCommand.class,
             SessionCommand.class,

@@ -73,6 +73,14 @@ final class PoolCommand extends CommandGroup {
             }
         }
 
+        /** The leader says what is allowed; a negative number would be none to it. */
+        final int percent(int value) {
+            if (value < 0) {
+                throw usage("percent are not negative, as " + value + " is");
+            }
+            return value;
+        }
+
         final ExitCode changed(Method method, MessageLite request, String what) throws IOException {
             Pool pool = ask(method, request, PoolReply.parser()).getPool();
             if (json()) {
@@ -156,6 +164,22 @@ final class PoolCommand extends CommandGroup {
                 })
         private String classes = "any";
 
+        @Option(
+                names = "--near-full",
+                paramLabel = "PERCENT",
+                description =
+                        "Used of a disk from which it is near full; space.near_full if not given.")
+        private @Nullable Integer nearFull;
+
+        @Option(
+                names = "--full",
+                paramLabel = "PERCENT",
+                description = {
+                    "Used of a disk from which it is full, and the pool takes no new data; space.full if not",
+                    "given."
+                })
+        private @Nullable Integer full;
+
         @Override
         public ExitCode call() throws IOException {
             Pool.Builder pool =
@@ -166,6 +190,12 @@ final class PoolCommand extends CommandGroup {
                             .setPgCount(pgs)
                             .setFailureDomain(domain.value)
                             .addAllReplicaClasses(classes(classes));
+            if (nearFull != null) {
+                pool.setNearFullPercent(percent(nearFull));
+            }
+            if (full != null) {
+                pool.setFullPercent(percent(full));
+            }
             return changed(
                     Method.CREATE_POOL,
                     CreatePoolRequest.newBuilder().setPool(pool).build(),
@@ -235,6 +265,18 @@ final class PoolCommand extends CommandGroup {
                 description = "any, ssd or hdd, or one for each replica.")
         private @Nullable String classes;
 
+        @Option(
+                names = "--near-full",
+                paramLabel = "PERCENT",
+                description = "As of 'cairn pool create'; 0: space.near_full again.")
+        private @Nullable Integer nearFull;
+
+        @Option(
+                names = "--full",
+                paramLabel = "PERCENT",
+                description = "As of 'cairn pool create'; 0: space.full again.")
+        private @Nullable Integer full;
+
         @Override
         public ExitCode call() throws IOException {
             SetPoolRequest.Builder request = SetPoolRequest.newBuilder().setName(name);
@@ -252,6 +294,12 @@ final class PoolCommand extends CommandGroup {
             }
             if (classes != null) {
                 request.setSetClasses(true).addAllReplicaClasses(classes(classes));
+            }
+            if (nearFull != null) {
+                request.setNearFullPercent(percent(nearFull));
+            }
+            if (full != null) {
+                request.setFullPercent(percent(full));
             }
             return changed(
                     Method.SET_POOL,

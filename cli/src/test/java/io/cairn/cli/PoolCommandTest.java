@@ -7,6 +7,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.CreatePoolRequest;
 import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.FailureDomain;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.ListPoolsReply;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Pool;
@@ -36,6 +37,8 @@ final class PoolCommandTest {
                     .setMinSize(2)
                     .setPgCount(64)
                     .setFailureDomain(FailureDomain.FAILURE_DOMAIN_HOST)
+                    .setFullPercent(90)
+                    .setFill(Fill.FILL_NEAR_FULL)
                     .addReplicaClasses(DeviceClass.DEVICE_CLASS_SSD)
                     .addReplicaClasses(DeviceClass.DEVICE_CLASS_HDD)
                     .addReplicaClasses(DeviceClass.DEVICE_CLASS_HDD)
@@ -109,9 +112,9 @@ final class PoolCommandTest {
         assertThat(run("pool", "ls")).isZero();
         assertThat(lines())
                 .containsExactly(
-                        "ID   POOL                 SIZE  MIN          PGS  PLACED DOMAIN  CLASSES               USERS",
-                        "1    default                 3    2      130/256       0 disk    any                       -",
-                        "2    fast                    3    2           64      64 host    ssd,hdd,hdd              12");
+                        "ID   POOL                 SIZE  MIN          PGS  PLACED DOMAIN  CLASSES               USERS  FILL",
+                        "1    default                 3    2      130/256       0 disk    any                       -  ok",
+                        "2    fast                    3    2           64      64 host    ssd,hdd,hdd              12  near full");
         assertThat(run("pool", "ls", "--json")).isZero();
         JsonNode json = JsonMapper.shared().readTree(String.join("\n", lines()));
         assertThat(json.at("/1/users").asInt()).isEqualTo(12);
@@ -140,7 +143,9 @@ final class PoolCommandTest {
                                 "--failure-domain",
                                 "host",
                                 "--device-class",
-                                "ssd,hdd,hdd"))
+                                "ssd,hdd,hdd",
+                                "--full",
+                                "90"))
                 .isZero();
         assertThat(asked)
                 .containsExactly(
@@ -152,7 +157,9 @@ final class PoolCommandTest {
                                                 .setFailureDomain(
                                                         FailureDomain.FAILURE_DOMAIN_SERVER))
                                 .build(),
-                        CreatePoolRequest.newBuilder().setPool(FAST.toBuilder().clearId()).build());
+                        CreatePoolRequest.newBuilder()
+                                .setPool(FAST.toBuilder().clearId().clearFill())
+                                .build());
         assertThat(lines()).containsOnly("pool fast is made");
         assertThat(run("pool", "set", "fast", "--min-size", "1", "--device-class", "any")).isZero();
         assertThat(asked.getLast())
@@ -168,6 +175,14 @@ final class PoolCommandTest {
         assertThat(run("pool", "set", "fast", "--pgs", "auto")).isZero();
         assertThat(asked.getLast())
                 .isEqualTo(SetPoolRequest.newBuilder().setName("fast").setPgAuto(true).build());
+        assertThat(run("pool", "set", "fast", "--near-full", "70", "--full", "0")).isZero();
+        assertThat(asked.getLast())
+                .isEqualTo(
+                        SetPoolRequest.newBuilder()
+                                .setName("fast")
+                                .setNearFullPercent(70)
+                                .setFullPercent(0)
+                                .build());
         assertThat(run("pool", "rename", "slow", "fast")).isZero();
         assertThat(asked.getLast())
                 .isEqualTo(SetPoolRequest.newBuilder().setName("slow").setNewName("fast").build());

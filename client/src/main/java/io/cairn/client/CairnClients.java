@@ -3,6 +3,7 @@ package io.cairn.client;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.client.base.Async;
+import io.cairn.client.move.FileMover;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
@@ -36,6 +37,18 @@ public final class CairnClients {
             ClusterClient client = new ClusterClient(runtime);
             client.root(resolve(client, config.path(), config.connectTimeout()));
             return client;
+        } catch (RuntimeException e) {
+            runtime.close();
+            throw e;
+        }
+    }
+
+    /** A client that moves files into other pools, as {@link #connect(ClientConfig)}. Blocks. */
+    public static FileMover connectMover(ClientConfig config) {
+        ClientRuntime runtime = new ClientRuntime(config, Meters.unpublished());
+        try {
+            runtime.start();
+            return runtime.mover(new ClusterClient(runtime));
         } catch (RuntimeException e) {
             runtime.close();
             throw e;

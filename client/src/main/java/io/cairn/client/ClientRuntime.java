@@ -1,12 +1,14 @@
 package io.cairn.client;
 
 import com.google.protobuf.ByteString;
+import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.Channels;
 import io.cairn.client.base.ClientMeter;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.DataClient;
+import io.cairn.client.data.InodeChanges;
 import io.cairn.client.data.MapHolder;
 import io.cairn.client.inode.Appends;
 import io.cairn.client.inode.FileServices;
@@ -16,6 +18,7 @@ import io.cairn.client.inode.Reopens;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
+import io.cairn.client.move.FileMover;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.MapParts;
@@ -182,6 +185,17 @@ final class ClientRuntime implements MetaEvents {
 
     InodeTable table() {
         return table;
+    }
+
+    FileMover mover(CairnClient client) {
+        InodeChanges changes =
+                new InodeChanges(
+                        map,
+                        rpc::channel,
+                        timer,
+                        meta::refreshMap,
+                        config.attemptTimeout().toNanos());
+        return new FileMover(client, services, map, changes);
     }
 
     /** Blocks until the session is open. */

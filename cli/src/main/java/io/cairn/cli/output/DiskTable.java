@@ -5,6 +5,7 @@ import io.cairn.common.map.DiskLoads.Load;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
 import io.cairn.common.proto.StatusReply;
@@ -120,6 +121,12 @@ public final class DiskTable {
             if (state(disk) == DiskState.DRAINED) {
                 out.printf("    no placement group has it: it can be removed%n");
             }
+            if (disk.getFill() != Fill.FILL_NORMAL) {
+                out.printf(
+                        "    it is %s: no further replicas are placed on it%s%n",
+                        PoolTable.fill(disk.getFill()),
+                        disk.getFill() == Fill.FILL_FULL ? "" : " where other disks can take them");
+            }
             if (!cause(disk).isEmpty()) {
                 out.printf("    %s%n", cause(disk));
             }
@@ -148,6 +155,7 @@ public final class DiskTable {
             json.put("can_be_removed", state(disk) == DiskState.DRAINED);
             json.put("capacity_bytes", disk.getCapacityBytes());
             json.put("used_bytes", reported(disk).getUsedBytes());
+            json.put("fill", PoolTable.fill(disk.getFill()));
             json.put("weight", permille(disk) / 1000.0);
             json.put("replicas", load.replicas());
             json.put("in_sync", load.inSync());

@@ -1,6 +1,7 @@
 package io.cairn.cli.output;
 
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.PoolStatus;
 import java.io.PrintWriter;
@@ -11,12 +12,14 @@ import java.util.Map;
 
 /** What {@code cairn pool} shows of pools, as text or as JSON. */
 public final class PoolTable {
-    private static final String ROW = "%-4s %-20s %4s %4s %12s %7s %-7s %-16s %10s%n";
+    private static final String ROW = "%-4s %-20s %4s %4s %12s %7s %-7s %-16s %10s  %s%n";
 
     private PoolTable() {}
 
     public static void print(List<PoolStatus> pools, PrintWriter out) {
-        out.printf(ROW, "ID", "POOL", "SIZE", "MIN", "PGS", "PLACED", "DOMAIN", "CLASSES", "USERS");
+        out.printf(
+                ROW, "ID", "POOL", "SIZE", "MIN", "PGS", "PLACED", "DOMAIN", "CLASSES", "USERS",
+                "FILL");
         for (PoolStatus status : pools) {
             Pool pool = status.getPool();
             out.printf(
@@ -29,7 +32,8 @@ public final class PoolTable {
                     status.getPlaced(),
                     domain(pool),
                     DeviceClassNames.text(pool.getReplicaClassesList()),
-                    status.hasUsers() ? status.getUsers() : "-");
+                    status.hasUsers() ? status.getUsers() : "-",
+                    fill(pool.getFill()));
         }
         out.flush();
     }
@@ -55,6 +59,13 @@ public final class PoolTable {
         json.put("pg_auto", pool.getPgAuto());
         json.put("failure_domain", domain(pool));
         json.put("device_classes", DeviceClassNames.text(pool.getReplicaClassesList()));
+        json.put("fill", fill(pool.getFill()));
+        if (pool.hasNearFullPercent()) {
+            json.put("near_full_percent", pool.getNearFullPercent());
+        }
+        if (pool.hasFullPercent()) {
+            json.put("full_percent", pool.getFullPercent());
+        }
         return json;
     }
 
@@ -64,6 +75,16 @@ public final class PoolTable {
         return pool.getPgCount() == target
                 ? Integer.toString(target)
                 : pool.getPgCount() + "/" + target;
+    }
+
+    /** Of a pool or a disk, for the administrator. */
+    static String fill(Fill fill) {
+        return switch (fill) {
+            case FILL_NORMAL -> "ok";
+            case FILL_NEAR_FULL -> "near full";
+            case FILL_FULL -> "full";
+            case UNRECOGNIZED -> "unknown";
+        };
     }
 
     private static String domain(Pool pool) {

@@ -64,6 +64,9 @@ public final class StatusReport {
         json.put("capacity_bytes", status.getSpace().getCapacityBytes());
         json.put("used_bytes", usedBytes());
         json.put("free_bytes", status.getSpace().getFreeBytes());
+        if (status.getSpace().hasAvailableBytes()) {
+            json.put("available_bytes", status.getSpace().getAvailableBytes());
+        }
         json.put("inodes_used", status.getSpace().getInodesUsed());
         Backlog.of(status).putInto(json);
         json.put("pgs", PgCounts.of(status).asMap());

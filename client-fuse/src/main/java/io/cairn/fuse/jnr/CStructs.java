@@ -114,7 +114,7 @@ final class CStructs {
         stat.f_frsize.set(StatFsFormat.BLOCK_BYTES);
         stat.f_blocks.set(space.getCapacityBytes() / StatFsFormat.BLOCK_BYTES);
         stat.f_bfree.set(space.getFreeBytes() / StatFsFormat.BLOCK_BYTES);
-        stat.f_bavail.set(space.getFreeBytes() / StatFsFormat.BLOCK_BYTES);
+        stat.f_bavail.set(StatFsFormat.availableBytes(space) / StatFsFormat.BLOCK_BYTES);
         stat.f_files.set(space.getInodesUsed() + space.getInodesFree());
         stat.f_ffree.set(space.getInodesFree());
         stat.f_favail.set(space.getInodesFree());

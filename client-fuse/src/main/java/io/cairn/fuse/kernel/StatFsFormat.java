@@ -21,11 +21,16 @@ public final class StatFsFormat {
 
     private StatFsFormat() {}
 
+    /** What may be written; the rest of what is free is kept for the servers. */
+    public static long availableBytes(StatFsReply space) {
+        return space.hasAvailableBytes() ? space.getAvailableBytes() : space.getFreeBytes();
+    }
+
     public static void put(MemorySegment out, StatFsReply space) {
         out.asSlice(0, SIZE).fill((byte) 0);
         Native.u64(out, 0, space.getCapacityBytes() / BLOCK_BYTES);
         Native.u64(out, 8, space.getFreeBytes() / BLOCK_BYTES);
-        Native.u64(out, 16, space.getFreeBytes() / BLOCK_BYTES);
+        Native.u64(out, 16, availableBytes(space) / BLOCK_BYTES);
         Native.u64(out, 24, space.getInodesUsed() + space.getInodesFree());
         Native.u64(out, 32, space.getInodesFree());
         Native.u32(out, 40, BLOCK_BYTES);

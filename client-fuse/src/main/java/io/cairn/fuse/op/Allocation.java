@@ -5,6 +5,7 @@ import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
+import io.cairn.fuse.kernel.StatFsFormat;
 import io.cairn.fuse.session.RequestBuffers;
 import io.netty.buffer.ByteBuf;
 import java.util.concurrent.CompletableFuture;
@@ -98,10 +99,11 @@ public final class Allocation {
                 ? CompletableFuture.completedFuture(attr)
                 : client.statFs()
                         .thenApply(space -> {
-                            if (more > space.getFreeBytes()) {
+                            long available = StatFsFormat.availableBytes(space);
+                            if (more > available) {
                                 throw new FsException(
                                         Errno.ENOSPC,
-                                        more + " bytes wanted, free " + space.getFreeBytes());
+                                        more + " bytes wanted, available " + available);
                             }
                             return attr;
                         });

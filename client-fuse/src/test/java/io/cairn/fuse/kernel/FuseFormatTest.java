@@ -247,6 +247,14 @@ class FuseFormatTest {
                 "0a00000000000000 0200000000000000 0200000000000000"
                         + "0700000000000000 0400000000000000 00100000 ff000000 00100000 00000000"
                         + "00".repeat(24));
+        StatFsFormat.put(
+                memory,
+                StatFsReply.newBuilder()
+                        .setCapacityBytes(40_960)
+                        .setFreeBytes(8192)
+                        .setAvailableBytes(4096)
+                        .build());
+        written(24, "0a00000000000000 0200000000000000 0100000000000000");
         assertThat(ForgetFormat.interruptTarget(read("0a00000000000000"))).isEqualTo(10);
         assertThat(NotifyFormat.putInvalidateAttributes(memory, 9)).isEqualTo(40);
         written(

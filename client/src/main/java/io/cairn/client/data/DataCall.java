@@ -199,6 +199,10 @@ final class DataCall {
                     known
                             ? "PG " + Integer.toHexString(inPg) + " has no data server yet"
                             : "pool " + view.pool() + " is not in the cluster map";
+            if (map.isPoolRemoved(view.pool())) {
+                renewed(); // the file is in another one
+                return;
+            }
             client.refreshMap();
             client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             return;

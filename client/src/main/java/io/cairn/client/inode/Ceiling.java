@@ -8,6 +8,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.RaiseCeilingOp;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class Ceiling {
     private static final long MAX_STEP = 1L << 30;
+
+    /** When it is asked again for a file that is fenced. */
+    private static final long MOVING_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     /** The ceiling may fall below again when another client truncates the file meanwhile. */
     private static final int MAX_TRIES = 4;
@@ -53,8 +57,14 @@ final class Ceiling {
         var _ =
                 raise(services, state, end)
                         .whenComplete((v, thrown) -> {
-                            if (thrown != null) {
-                                then.accept(Async.failure(thrown));
+                            FsException failure = thrown == null ? null : Async.failure(thrown);
+                            if (failure != null && failure.errno() == Errno.EAGAIN) {
+                                // The file is about to be in another pool, in a moment.
+                                CompletableFuture.delayedExecutor(
+                                                MOVING_NANOS, TimeUnit.NANOSECONDS, Runnable::run)
+                                        .execute(() -> reach(services, state, end, tries, then));
+                            } else if (failure != null) {
+                                then.accept(failure);
                             } else {
                                 reach(services, state, end, tries - 1, then);
                             }

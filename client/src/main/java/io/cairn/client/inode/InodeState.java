@@ -94,8 +94,8 @@ public final class InodeState implements DataTarget {
                     && Long.compareUnsigned(received.getChange(), known.getChange()) < 0) {
                 return;
             }
-            if (known != null && received.getTruncateSequence() > known.getTruncateSequence()) {
-                own.cut(received.getTruncateSequence(), received.getSize());
+            if (known != null && cutSequence(received) > cutSequence(known)) {
+                own.cut(cutSequence(received), received.getSize());
             }
             attr = received;
             attrNanos = known == null ? asOfNanos : Math.max(attrNanos, asOfNanos);
@@ -107,6 +107,11 @@ public final class InodeState implements DataTarget {
                 view = DataView.of(received);
             }
         }
+    }
+
+    /** Of the newest truncation that took bytes; later ones move the file to another pool. */
+    static long cutSequence(Attr attr) {
+        return attr.hasCutSequence() ? attr.getCutSequence() : attr.getTruncateSequence();
     }
 
     /** The MDS's attributes with this client's own size and times in them. */
@@ -198,7 +203,7 @@ public final class InodeState implements DataTarget {
      */
     synchronized boolean wrote(
             long end, long truncateSequence, long nowNanos, boolean killPrivileges) {
-        boolean counts = truncateSequence == known().getTruncateSequence();
+        boolean counts = truncateSequence >= cutSequence(known());
         return own.wrote(counts ? end : -1, nowNanos, killPrivileges);
     }
 
@@ -233,8 +238,7 @@ public final class InodeState implements DataTarget {
      */
     synchronized void growLost(GrowOp grow) {
         boolean counts =
-                grow.hasTruncateSequence()
-                        && grow.getTruncateSequence() == known().getTruncateSequence();
+                grow.hasTruncateSequence() && grow.getTruncateSequence() >= cutSequence(known());
         if (own.sizeVoided() || (counts && grow.getSize() > known().getSize())) {
             tenure.lose();
         }

@@ -138,7 +138,7 @@ public final class Publisher {
             synchronized (state) {
                 if (result.hasAttr()) {
                     state.observe(result.getAttr());
-                    state.own.aliveAfter(result.getAttr().getTruncateSequence());
+                    state.own.aliveAfter(InodeState.cutSequence(result.getAttr()));
                 }
                 state.own.grown();
             }

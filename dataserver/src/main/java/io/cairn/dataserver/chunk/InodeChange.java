@@ -55,7 +55,8 @@ public sealed interface InodeChange {
 
         @Override
         public int cut(int chunk) {
-            return striping.chunkLength(sizeBytes, chunk);
+            int length = striping.chunkLength(sizeBytes, chunk);
+            return length < striping.chunkSize() ? length : NO_CUT;
         }
 
         @Override

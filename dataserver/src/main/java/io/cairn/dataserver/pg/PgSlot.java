@@ -4,12 +4,15 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgCommitRequest;
 import io.cairn.common.proto.PgFetchOpsReply;
 import io.cairn.common.proto.PgFetchOpsRequest;
 import io.cairn.common.proto.PgPeerQueryReply;
 import io.cairn.common.proto.PgPeerQueryRequest;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcChannel;
@@ -348,6 +351,12 @@ public final class PgSlot implements PgOutputs {
     @Override
     public void memberSilent(int member, long pgEpoch) {
         parts.membership().memberSilent(pg, pgEpoch, member);
+    }
+
+    @Override
+    public boolean isPoolFull() {
+        Pool pool = owner.map().pool(PgHash.poolOf(pg));
+        return pool != null && pool.getFill() == Fill.FILL_FULL;
     }
 
     @Override

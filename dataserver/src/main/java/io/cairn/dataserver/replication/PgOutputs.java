@@ -76,6 +76,9 @@ public interface PgOutputs {
      */
     void memberSilent(int disk, long pgEpoch);
 
+    /** Whether the map says that the PG's pool takes no new data. */
+    boolean isPoolFull();
+
     /** The server holds its lease from the MDS. */
     boolean leaseValid();
 

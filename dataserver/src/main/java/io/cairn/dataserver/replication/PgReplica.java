@@ -171,6 +171,16 @@ public final class PgReplica {
         }
     }
 
+    /**
+     * Null if what is here may be listed now; what was listed may be told if this is null after it
+     * too, and the epoch the same: then all that was committed before is in it.
+     */
+    public @Nullable RpcStatus admitListing() {
+        return primary == null
+                ? refuse(Advice.REFRESH_MAP, "not the primary")
+                : primary.admitListing();
+    }
+
     /** The MDS says nothing of this session can be in flight any more. */
     public void forgetSession(long session) {
         if (primary != null) {

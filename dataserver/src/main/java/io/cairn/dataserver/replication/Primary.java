@@ -185,6 +185,9 @@ final class Primary {
             if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
                 return staleInode(op);
             }
+            if (out.isPoolFull() && !out.overwrites(op)) {
+                return poolFull();
+            }
             ledger.report(members[0], own);
             if (!ledger.fits(members, bytes)) {
                 RpcStatus full = refusalByFullDisk(op, bytes);
@@ -249,6 +252,11 @@ final class Primary {
             return staleInode(op);
         }
         return null;
+    }
+
+    /** Null if it may be told what the store has. */
+    @Nullable RpcStatus admitListing() {
+        return state != PgState.ACTIVE || !out.leaseValid() ? notServing() : null;
     }
 
     /**
@@ -706,6 +714,12 @@ final class Primary {
 
     private static RpcStatus noSpace() {
         return RpcStatus.fail(Errno.ENOSPC, "a disk of the placement group is full");
+    }
+
+    private static RpcStatus poolFull() {
+        return RpcStatus.fail(
+                Errno.ENOSPC,
+                "the pool takes no new data, as a disk of it is full: delete files or add disks, 'cairn status' names it");
     }
 
     private RpcStatus notServing() {

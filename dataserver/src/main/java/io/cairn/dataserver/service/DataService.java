@@ -39,6 +39,7 @@ public final class DataService implements RpcHandler {
     private final DatabaseService databases;
     private final Repairs repairs;
     private final MemberService members;
+    private final ChangesService changes;
     private final LearnerService learners;
     private final ScrubService scrubs;
     private final MdsService mds;
@@ -67,6 +68,7 @@ public final class DataService implements RpcHandler {
         MemberSlots slots = new MemberSlots(loops, parts);
         members = new MemberService(loops, slots, repairs, meters);
         learners = new LearnerService(slots);
+        changes = new ChangesService(loops, needMap);
         this.scrubs = new ScrubService(slots, scrubs);
         mds = new MdsService(loops, parts, meters);
         corruptReads = new CorruptReads(meters, repairs);
@@ -128,6 +130,7 @@ public final class DataService implements RpcHandler {
             case Method.PG_SCRUB_LIST_VALUE -> scrubs.list(request);
             case Method.PG_SCRUB_CHUNK_VALUE -> scrubs.chunk(request);
             case Method.PG_SCRUBBED_VALUE -> scrubs.scrubbed(request);
+            case Method.INODE_CHANGES_VALUE -> changes.list(request);
             case Method.DELETE_INODES_VALUE -> mds.deleteInodes(request);
             case Method.TRUNCATE_INODE_VALUE -> mds.truncateInode(request);
             case Method.STATUS_VALUE -> request.reply(status.get());

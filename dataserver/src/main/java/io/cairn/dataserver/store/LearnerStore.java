@@ -139,6 +139,28 @@ public interface LearnerStore {
         throw new UnsupportedOperationException();
     }
 
+    /** Blocks of a chunk, as runs of bytes in order. */
+    record ChunkChanges(int chunk, List<ChunkCopy.Run> runs) {}
+
+    /**
+     * @param chunks those that have changes, in order
+     * @param upTo chunks up to this one were looked at
+     * @param last nothing follows
+     */
+    record Changes(List<ChunkChanges> chunks, int upTo, boolean last) {}
+
+    /**
+     * Which blocks of an inode's chunks behind a chunk are there and may have been changed by an
+     * operation after this one, each chunk as of some moment during the call; blocks.
+     *
+     * @param after number of a chunk, -1 for all
+     * @param since sequence of an operation; 0: all that are there
+     * @param max chunks that are looked at
+     */
+    default Changes changes(int pg, long inode, int after, long since, int max) {
+        throw new UnsupportedOperationException();
+    }
+
     /** Receives a piece of a chunk. */
     interface CopyCallback {
         /**

@@ -294,6 +294,14 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
+    public Changes changes(int pg, long inode, int after, long since, int max) {
+        PgStore store = pgs.get(pg);
+        return store == null
+                ? new Changes(List.of(), after, true)
+                : new ContentChanges(index).after(store, inode, after, since, max);
+    }
+
+    @Override
     public void readCopy(
             int pg, long inode, int chunk, Rest rest, int maxBytes, CopyCallback callback) {
         if (maxBytes < DataFile.BLOCK_BYTES) {

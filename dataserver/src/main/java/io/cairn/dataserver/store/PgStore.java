@@ -34,6 +34,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentSkipListSet;
 import org.jspecify.annotations.Nullable;
 
@@ -409,6 +410,11 @@ final class PgStore {
     /** See {@link PgContent#loggedAfter}. */
     synchronized NavigableSet<Key> loggedAfter(Key after, int max) {
         return PgContent.loggedAfter(overlay, after, max);
+    }
+
+    /** Chunks of the inode behind this one that are written in the overlay. */
+    synchronized NavigableSet<Integer> loggedChunks(long inode, int after) {
+        return new TreeSet<>(new TreeSet<>(overlay.chunks(inode)).tailSet(after, false));
     }
 
     PgContent content() {

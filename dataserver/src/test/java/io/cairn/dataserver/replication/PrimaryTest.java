@@ -463,6 +463,25 @@ class PrimaryTest {
         assertThat(submit(Ops.write(7, 3, 1, 0, 4096)).refusal().errno()).isEqualTo(Errno.ENOSPC);
     }
 
+    /** The map says it, whatever room the disks have. */
+    @Test
+    void aFullPoolTakesOnlyWhatLeavesItsSpaceAsItIs() {
+        Answer before = submit(Ops.write(7, 1, 1, 0, 8));
+        out.sync(replica);
+        backupsHave(2);
+        out.poolFull = true;
+        assertThat(submit(Ops.write(7, 2, 1, 0, 8)).refusal().errno()).isEqualTo(Errno.ENOSPC);
+        assertThat(replica.lastSequence()).as("nothing is left of it").isEqualTo(2);
+        Answer again = submit(Ops.write(7, 1, 1, 0, 8));
+        assertThat(before.done && again.done).as("what was taken is, as often as asked").isTrue();
+        assertThat(submit(DataOp.deleteInodes(Ops.PG, 0, 1, 1)).failure).isNull();
+        out.overwrites = true;
+        assertThat(submit(Ops.write(7, 3, 1, 0, 8)).failure).isNull();
+        out.overwrites = false;
+        out.poolFull = false;
+        assertThat(submit(Ops.write(7, 2, 1, 0, 8)).failure).isNull();
+    }
+
     @Test
     void whatIsInFlightCountsAsTaken() {
         replica.onPrepareReply(3, 3, 1, Ops.space(3 * 8192));

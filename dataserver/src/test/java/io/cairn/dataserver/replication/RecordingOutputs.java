@@ -22,6 +22,9 @@ final class RecordingOutputs implements PgOutputs {
     /** Whether writes find their blocks there. */
     boolean overwrites;
 
+    /** Whether the map says that the pool takes no new data. */
+    boolean poolFull;
+
     boolean flushing;
     boolean growing;
 
@@ -143,6 +146,11 @@ final class RecordingOutputs implements PgOutputs {
     @Override
     public void memberSilent(int disk, long pgEpoch) {
         actions.add("silent " + disk + " in " + pgEpoch);
+    }
+
+    @Override
+    public boolean isPoolFull() {
+        return poolFull;
     }
 
     @Override

@@ -489,6 +489,11 @@ final class ReplicationSim {
         public void memberSilent(int disk, long pgEpoch) {}
 
         @Override
+        public boolean isPoolFull() {
+            return false;
+        }
+
+        @Override
         public boolean leaseValid() {
             return true;
         }

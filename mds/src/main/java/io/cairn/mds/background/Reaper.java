@@ -1,7 +1,9 @@
 package io.cairn.mds.background;
 
 import io.cairn.common.proto.DeleteInodesRequest;
+import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.PgCalls;
@@ -31,8 +33,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes the data of the inodes in the deletion queue: takes them in order, tells the primaries of
  * their PGs, many inodes in one message, and takes them off the queue when all PGs of an inode have
- * answered. Begins at the head of the queue whenever this member becomes leader: deleting twice
- * does no harm.
+ * answered. What a file has left in another pool, out of which it was moved, is cut to nothing
+ * there. Begins at the head of the queue whenever this member becomes leader: deleting twice does
+ * no harm.
  *
  * <p>A PG that does not answer holds up its own inodes only, until as many of them as {@link
  * #MAX_IN_FLIGHT} have gathered. The control thread only, except for the figures.
@@ -238,25 +241,54 @@ public final class Reaper {
     }
 
     private void send(Map<Integer, List<DeletionRecord>> byPg) {
+        byPg.forEach((pg, records) -> {
+            records.stream().filter(r -> r.getCutSequence() != 0).forEach(r -> cut(pg, r));
+            List<DeletionRecord> gone =
+                    records.stream().filter(r -> r.getCutSequence() == 0).toList();
+            if (!gone.isEmpty()) {
+                delete(pg, gone);
+            }
+        });
+    }
+
+    private void delete(int pg, List<DeletionRecord> records) {
         long mine = tenure;
-        long epoch = map.get().epoch();
-        byPg.forEach((pg, deleted) ->
-                calls.call(
-                        pg,
-                        Method.DELETE_INODES,
-                        DeleteInodesRequest.newBuilder()
-                                .setPg(pg)
-                                .setMapEpoch(epoch)
-                                .addAllInodes(inodes(deleted))
-                                .setNumber(nextNumber())
-                                .build(),
-                        () -> tenure == mine,
-                        reply -> answered(mine, deleted)));
+        calls.call(
+                pg,
+                Method.DELETE_INODES,
+                DeleteInodesRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map.get().epoch())
+                        .addAllInodes(inodes(records))
+                        .setNumber(nextNumber())
+                        .build(),
+                () -> tenure == mine,
+                reply -> answered(mine, records));
     }
 
     /** Of a file that is queued, and orphaned besides in the same pool: once. */
     private static List<Long> inodes(List<DeletionRecord> records) {
         return records.stream().map(DeletionRecord::getInode).distinct().toList();
+    }
+
+    /** The inode lives in another pool: here the sequence stays, and nothing else. */
+    private void cut(int pg, DeletionRecord record) {
+        long mine = tenure;
+        FileLayout layout = record.getLayout();
+        calls.call(
+                pg,
+                Method.TRUNCATE_INODE,
+                TruncateInodeRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map.get().epoch())
+                        .setInode(record.getInode())
+                        .setSequence(record.getCutSequence())
+                        .setStripeUnit(layout.getStripeUnit())
+                        .setStripeCount(layout.getStripeCount())
+                        .setChunkSize(layout.getChunkSize())
+                        .build(),
+                () -> tenure == mine,
+                reply -> answered(mine, List.of(record)));
     }
 
     /** Larger than any of an earlier leader, so that no PG takes it for a repetition. */
@@ -311,6 +343,8 @@ public final class Reaper {
         for (DeletionRecord record : finished.subList(0, number)) {
             if (record.getOrphan()) {
                 reaped.addOrphans(record.getSequence());
+            } else if (record.getLeft()) {
+                reaped.addLeft(record.getSequence());
             } else {
                 reaped.addInodes(record.getInode());
             }

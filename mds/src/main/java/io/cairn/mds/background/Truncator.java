@@ -22,14 +22,16 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Carries shrinks of files to all chunks they cut: sends each to the PGs of the chunks from the cut
- * to the ceiling, oldest first, and forgets it when all have answered. Hears of them one by one and
- * begins at once; only what was there before this member led, or is too much to be kept in mind, is
- * looked for, tick by tick, because the search walks over all that were carried out lately. The
- * control thread only, except for what it hears.
+ * to the ceiling, oldest first, and forgets it when all have answered. Of a file that is moved into
+ * another pool the chunks there are cut too, and a fence goes to all chunks of the pool it is in.
+ * Hears of them one by one and begins at once; only what was there before this member led, or is
+ * too much to be kept in mind, is looked for, tick by tick, because the search walks over all that
+ * were carried out lately. The control thread only, except for what it hears.
  */
 public final class Truncator implements StateListener {
     /** Files kept in mind. */
@@ -197,9 +199,7 @@ public final class Truncator implements StateListener {
     private void truncate(Attr file, Truncation cut, Set<Integer> asked) {
         FileLayout layout = file.getLayout();
         Set<Integer> left = new HashSet<>();
-        calls.pgs(file.getInode(), layout, cut.getSize(), file.getSizeCeiling())
-                .filter(asked::add)
-                .forEach(left::add);
+        pgs(file, cut).filter(asked::add).forEach(left::add);
         long mine = tenure;
         if (left.isEmpty()) {
             applied(mine, file.getInode(), cut.getSequence());
@@ -227,6 +227,20 @@ public final class Truncator implements StateListener {
                         }
                     });
         }
+    }
+
+    /** A fence goes to all chunks; a cut also to those that are being copied into another pool. */
+    private IntStream pgs(Attr file, Truncation cut) {
+        long inode = file.getInode();
+        long ceiling = file.getSizeCeiling();
+        FileLayout layout = file.getLayout();
+        long from = cut.getFence() ? 0 : cut.getSize();
+        IntStream pgs = calls.pgs(inode, layout, from, ceiling);
+        if (file.getMovingPool() != 0 && !cut.getFence()) {
+            FileLayout copy = layout.toBuilder().setPool(file.getMovingPool()).build();
+            pgs = IntStream.concat(pgs, calls.pgs(inode, copy, from, ceiling));
+        }
+        return pgs;
     }
 
     private void applied(long when, long inode, long sequence) {

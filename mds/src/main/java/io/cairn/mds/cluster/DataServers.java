@@ -20,6 +20,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.FillLimits;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
@@ -96,6 +97,11 @@ public final class DataServers {
         BooleanSupplier isSplitting = () -> featureLevel.getAsInt() >= Features.GROWTH;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
+        Supplier<@Nullable FillLimits> limits =
+                () ->
+                        featureLevel.getAsInt() >= Features.GROWTH
+                                ? FillLimits.of(state.settings())
+                                : null;
         this.inSync =
                 new InSyncChanges(
                         sets,
@@ -106,6 +112,7 @@ public final class DataServers {
                         isPlacing,
                         new PgSplits(sets, placement, servers, held),
                         isSplitting,
+                        limits,
                         map,
                         changes,
                         clock);

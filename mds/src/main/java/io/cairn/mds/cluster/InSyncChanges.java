@@ -7,6 +7,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.FillLimits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -14,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +37,7 @@ final class InSyncChanges {
     private final BooleanSupplier isPlacing;
     private final PgSplits splits;
     private final BooleanSupplier isSplitting;
+    private final Supplier<@Nullable FillLimits> limits;
     private final CurrentMap map;
     private final MapChanges changes;
     private final NanoClock clock;
@@ -58,6 +61,7 @@ final class InSyncChanges {
      * @param isMarking whether all members know maps that say which disks are slow
      * @param isPlacing whether all members know maps in which groups move
      * @param isSplitting whether all members know maps in which groups are split
+     * @param limits when disks are full; null while not all members know maps that say which are
      */
     InSyncChanges(
             InSyncSets sets,
@@ -68,6 +72,7 @@ final class InSyncChanges {
             BooleanSupplier isPlacing,
             PgSplits splits,
             BooleanSupplier isSplitting,
+            Supplier<@Nullable FillLimits> limits,
             CurrentMap map,
             MapChanges changes,
             NanoClock clock) {
@@ -79,6 +84,7 @@ final class InSyncChanges {
         this.isPlacing = isPlacing;
         this.splits = splits;
         this.isSplitting = isSplitting;
+        this.limits = limits;
         this.map = map;
         this.changes = changes;
         this.clock = clock;
@@ -118,7 +124,9 @@ final class InSyncChanges {
         if (atTick != null) {
             return;
         }
-        if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
+        if (isAnyFillToChange(present)) {
+            atTick(this::fill);
+        } else if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
             atTick(slow::changed);
         } else if (sets.isLeaving(present, now)) {
             atTick(base -> sets.leaving(base, clock.nanos()));
@@ -137,6 +145,16 @@ final class InSyncChanges {
         }
         ReplicaBytes bytes = new ReplicaBytes(DiskLoads.of(present.pgs()), servers.disks());
         return (long) replicas.stream().mapToDouble(bytes::replicaOf).sum();
+    }
+
+    private boolean isAnyFillToChange(ClusterMap present) {
+        return fill(present) != null;
+    }
+
+    /** What is near full or full, as disks reported it. */
+    private InSyncSets.@Nullable Change fill(ClusterMap base) {
+        @Nullable FillLimits now = limits.get();
+        return now == null ? null : FillLevels.changed(base, servers.disks(), now);
     }
 
     private void place(ClusterMap present, long now) {

@@ -4,6 +4,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
@@ -33,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A disk is <i>absent</i> when its server is down, or has released it, for longer than an
  * interval: what it had is placed elsewhere then. It is no more when it is back. No disk becomes
  * absent when a pool would have too few failure domains left, or when a quarter of all disks is:
- * then it is rather a network or a rack that failed, and copying everything would make it worse.
- * What an administrator holds back ({@link Held}) counts from the next tick on.
+ * then it is rather a network or a rack that failed, and copying everything would make it worse. No
+ * group moves to a disk that is full; what such a disk has already is brought up to date all the
+ * same. What an administrator holds back ({@link Held}) counts from the next tick on.
  *
  * <p>A group that is being split, or made by a split, stays; and the groups of a pool that is to
  * have more stay while splits go first ({@link PgSplits}), but those with a replica on a disk that
@@ -259,7 +261,9 @@ public final class Placement {
                     learners.stream().allMatch(d -> busy.getOrDefault(d, 0) < most)
                             && (learners.isEmpty()
                                     || busy.getOrDefault(ClusterMap.primaryOf(group), 0) < most);
-            if (free && !isLearning(base, group, nowNanos)) {
+            if (free
+                    && learners.stream().noneMatch(d -> isFull(base, group, d))
+                    && !isLearning(base, group, nowNanos)) {
                 count(busy, group, learners);
                 update.addPgs(
                         group.toBuilder()
@@ -300,6 +304,14 @@ public final class Placement {
                         !group.getInSyncList().contains(d)
                                 && sets.serves(map, d, nowNanos)
                                 && isPlaceable(map, d));
+    }
+
+    /** Whether a disk gets no replica that it does not have already. */
+    private static boolean isFull(ClusterMap map, PlacementGroup group, int id) {
+        @Nullable Disk disk = map.disk(id);
+        return disk != null
+                && disk.getFill() == Fill.FILL_FULL
+                && !group.getReplicasList().contains(id);
     }
 
     private static boolean isPlaceable(ClusterMap map, int id) {

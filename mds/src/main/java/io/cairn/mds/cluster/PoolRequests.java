@@ -13,6 +13,7 @@ import io.cairn.common.proto.SetPoolRequest;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcRequest;
+import io.cairn.mds.leader.FillLimits;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.PoolUsers;
 import java.util.function.Function;
@@ -66,10 +67,16 @@ public final class PoolRequests {
                             Heads.parse(CreatePoolRequest.parser(), request.head());
                     String name = wanted.getPool().getName();
                     said(request, "makes", name);
+                    Pool pool = wanted.getPool();
+                    boolean thresholds = pool.hasNearFullPercent() || pool.hasFullPercent();
+                    requireThresholdsKnown(thresholds);
                     change(
                             request,
                             name,
-                            base -> Pools.created(base, wanted.getPool(), changes.isGrowing()));
+                            base ->
+                                    checked(
+                                            Pools.created(base, pool, changes.isGrowing()),
+                                            thresholds));
                 });
     }
 
@@ -83,7 +90,9 @@ public final class PoolRequests {
                         changes.requireGrowth();
                     }
                     String name = wanted.hasNewName() ? wanted.getNewName() : wanted.getName();
-                    change(request, name, base -> Pools.changed(base, wanted));
+                    boolean thresholds = wanted.hasNearFullPercent() || wanted.hasFullPercent();
+                    requireThresholdsKnown(thresholds);
+                    change(request, name, base -> checked(Pools.changed(base, wanted), thresholds));
                 });
     }
 
@@ -104,6 +113,20 @@ public final class PoolRequests {
                                                     .build()),
                             (before, _) -> reply(Pools.named(before, name)));
                 });
+    }
+
+    private void requireThresholdsKnown(boolean thresholds) {
+        if (thresholds) {
+            changes.requireGrowth();
+        }
+    }
+
+    /** EINVAL where thresholds that were asked for are not in order. */
+    private Pool checked(Pool pool, boolean thresholds) {
+        if (thresholds) {
+            FillLimits.of(state.settings()).of(pool).check("of pool " + pool.getName());
+        }
+        return pool;
     }
 
     private static void said(RpcRequest request, String what, String name) {

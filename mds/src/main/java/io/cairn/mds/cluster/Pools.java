@@ -40,7 +40,7 @@ final class Pools {
      */
     static Pool created(ClusterMap base, Pool wanted, boolean grows) {
         int id = 1 + base.poolsEver().stream().mapToInt(Pool::getId).max().orElse(0);
-        Pool.Builder pool = wanted.toBuilder().setId(id).setRemoved(false);
+        Pool.Builder pool = wanted.toBuilder().setId(id).setRemoved(false).clearFill();
         if (pool.getMinSize() == 0) {
             pool.setMinSize(Math.min(2, pool.getSize()));
         }
@@ -79,6 +79,18 @@ final class Pools {
         }
         if (wanted.getSetClasses()) {
             pool.clearReplicaClasses().addAllReplicaClasses(wanted.getReplicaClassesList());
+        }
+        if (wanted.hasNearFullPercent()) {
+            pool.setNearFullPercent(wanted.getNearFullPercent());
+        }
+        if (wanted.hasFullPercent()) {
+            pool.setFullPercent(wanted.getFullPercent());
+        }
+        if (pool.getNearFullPercent() == 0) {
+            pool.clearNearFullPercent(); // the cluster's again
+        }
+        if (pool.getFullPercent() == 0) {
+            pool.clearFullPercent();
         }
         if (wanted.hasNewName() && !wanted.getNewName().equals(present.getName())) {
             checkName(base, wanted.getNewName());

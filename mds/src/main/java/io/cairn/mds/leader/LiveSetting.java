@@ -58,15 +58,26 @@ enum LiveSetting {
             "orphans.max_share",
             "a percentage such as 1% or 0.5%, 0% to 100%",
             "Where more than this share of a pool's inodes or bytes is orphaned, nothing of it is"
-                    + " removed without being asked.");
+                    + " removed without being asked."),
+    NEAR_FULL(
+            "space.near_full",
+            LiveSetting.PERCENT,
+            "Percent of what it can hold from which a disk is near full: no further replicas are"
+                    + " placed on it where others can take them."),
+    FULL(
+            "space.full",
+            LiveSetting.PERCENT,
+            "Percent of what it can hold from which a disk is full: it gets no further replicas, and"
+                    + " pools that have it take no new data.");
 
     private static final int MAX_MOVES = 64;
+    private static final String PERCENT =
+            "a whole number of percent, " + FillLimits.LEAST + " to " + FillLimits.MOST;
 
     private static final long MAX_REAPER_RATE = 1_000_000;
     private static final Duration MIN_AGE = Duration.ofSeconds(1);
     private static final Duration MAX_AGE = Duration.ofDays(3650);
-    private static final Pattern PERCENT =
-            Pattern.compile("(?<whole>\\d{1,3})(\\.(?<tenth>\\d))?%");
+    private static final Pattern SHARE = Pattern.compile("(?<whole>\\d{1,3})(\\.(?<tenth>\\d))?%");
     private static final String ON_OR_OFF = "on or off";
 
     private final String title;
@@ -127,6 +138,8 @@ enum LiveSetting {
             case ORPHAN_AGE -> change.setOrphanAgeSeconds(seconds(value)).build();
             case ORPHAN_REMOVAL -> change.setOrphanRemoval(isOn(value)).build();
             case ORPHAN_SHARE -> change.setOrphanSharePermille(permille(value)).build();
+            case NEAR_FULL -> change.setNearFullPercent(percent(value)).build();
+            case FULL -> change.setFullPercent(percent(value)).build();
         };
     }
 
@@ -143,6 +156,8 @@ enum LiveSetting {
             case ORPHAN_AGE -> settings.hasOrphanAgeSeconds();
             case ORPHAN_REMOVAL -> settings.hasOrphanRemoval();
             case ORPHAN_SHARE -> settings.hasOrphanSharePermille();
+            case NEAR_FULL -> settings.hasNearFullPercent();
+            case FULL -> settings.hasFullPercent();
         };
     }
 
@@ -165,6 +180,8 @@ enum LiveSetting {
                     Durations.format(Duration.ofSeconds(OrphanPolicy.of(settings).ageSeconds()));
             case ORPHAN_REMOVAL -> onOrOff(settings.getOrphanRemoval());
             case ORPHAN_SHARE -> OrphanPolicy.of(settings).share();
+            case NEAR_FULL -> Integer.toString(FillLimits.of(settings).nearFull());
+            case FULL -> Integer.toString(FillLimits.of(settings).full());
         };
     }
 
@@ -202,7 +219,7 @@ enum LiveSetting {
     }
 
     private int permille(String value) {
-        Matcher share = PERCENT.matcher(value);
+        Matcher share = SHARE.matcher(value);
         if (share.matches()) {
             String tenth = share.group("tenth");
             int permille =
@@ -213,6 +230,16 @@ enum LiveSetting {
             }
         }
         throw new FsException(Errno.EINVAL, title + " is " + allowed);
+    }
+
+    private int percent(String value) {
+        String number = value.endsWith("%") ? value.substring(0, value.length() - 1) : value;
+        if (!number.matches("[1-9][0-9]{0,2}")
+                || Integer.parseInt(number) < FillLimits.LEAST
+                || Integer.parseInt(number) > FillLimits.MOST) {
+            throw new FsException(Errno.EINVAL, title + " is " + allowed);
+        }
+        return Integer.parseInt(number);
     }
 
     private boolean isOn(String value) {

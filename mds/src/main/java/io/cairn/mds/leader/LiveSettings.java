@@ -76,6 +76,8 @@ public final class LiveSettings {
             }
             change = LiveSetting.of(wanted.getName()).change(wanted.getValue());
             requireKnownToAll(wanted.getName(), change);
+            FillLimits.of(state.settings().toBuilder().mergeFrom(change).build())
+                    .check("of the cluster");
         } catch (FsException e) {
             request.fail(RpcStatus.fail(e.errno(), e.detail()));
             return;

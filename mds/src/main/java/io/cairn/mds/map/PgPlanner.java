@@ -5,6 +5,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import java.util.ArrayList;
@@ -24,7 +25,8 @@ import java.util.Set;
  * replica of a PG, so a huge one cannot get more than all PGs once); primaries are spread likewise;
  * and what is in the right place already stays there. A pool that asks for disks of several device
  * classes is planned class by class, the primary's first; the later ones keep out of the failure
- * domains of the earlier ones.
+ * domains of the earlier ones. Disks that are near full keep what they have, and get no more where
+ * others can take it.
  *
  * <p>Three steps, each exact: how many replicas each disk is to hold ({@link DiskQuotas}), which
  * PGs these are ({@link ReplicaAssignment}), which of them it leads ({@link PrimaryAssignment}). A
@@ -115,10 +117,7 @@ public final class PgPlanner {
         int[] caps = new int[domains.size()];
         Arrays.setAll(caps, d -> (int) Arrays.stream(taken).filter(t -> !t.get(d)).count());
         int[][] present = present(now, disks);
-        int[] quotas =
-                new DiskQuotas(weights, domainOf, caps, taken.length * tier.size()).quotas(present);
-        int[][] replicas =
-                new ReplicaAssignment(quotas, domainOf, tier.size(), taken).assign(present);
+        int[][] replicas = replicas(disks, weights, domainOf, caps, tier, taken, present);
         int[] first =
                 table.getFirst().isEmpty()
                         ? new PrimaryAssignment(replicas, disks.size()).assign(present)
@@ -132,6 +131,42 @@ public final class PgPlanner {
                 }
             }
         }
+    }
+
+    /**
+     * Nothing more to disks that are near full; else, where the others cannot take it, to those
+     * that are not full; else as if none was: what stays undone then is the mover's to say.
+     */
+    private static int[][] replicas(
+            List<Disk> disks,
+            double[] weights,
+            int[] domainOf,
+            int[] caps,
+            ReplicaTier tier,
+            BitSet[] taken,
+            int[][] present) {
+        int all = taken.length * tier.size();
+        for (Fill from : List.of(Fill.FILL_NEAR_FULL, Fill.FILL_FULL)) {
+            BitSet closed = new BitSet();
+            for (int i = 0; i < disks.size(); i++) {
+                closed.set(i, disks.get(i).getFill().compareTo(from) >= 0);
+            }
+            int[] quotas =
+                    closed.isEmpty()
+                            ? null
+                            : new OpenQuotas(weights, domainOf, caps, all, closed).quotas(present);
+            if (quotas != null) {
+                try {
+                    return new ReplicaAssignment(quotas, domainOf, tier.size(), taken, closed)
+                            .assign(present);
+                } catch (FsException e) {
+                    continue; // a placement group would have too few domains
+                }
+            }
+        }
+        int[] quotas = new DiskQuotas(weights, domainOf, caps, all).quotas(present);
+        return new ReplicaAssignment(quotas, domainOf, tier.size(), taken, new BitSet())
+                .assign(present);
     }
 
     /**

@@ -1,5 +1,7 @@
 package io.cairn.mds.map;
 
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -19,6 +21,7 @@ final class ReplicaAssignment {
     private final int[] domainRoom;
     private final int size;
     private final BitSet[] taken;
+    private final BitSet closed;
     private int[][] replicas = new int[0][];
 
     /** Of each disk the PGs it holds. */
@@ -26,9 +29,11 @@ final class ReplicaAssignment {
 
     /**
      * @param taken of each PG the domains that none of these replicas may be in
+     * @param closed disks that keep what they hold, and get nothing else
      */
-    ReplicaAssignment(int[] quotas, int[] domainOf, int size, BitSet[] taken) {
+    ReplicaAssignment(int[] quotas, int[] domainOf, int size, BitSet[] taken, BitSet closed) {
         this.taken = taken;
+        this.closed = closed;
         this.room = quotas.clone();
         this.domainOf = domainOf;
         this.size = size;
@@ -40,13 +45,16 @@ final class ReplicaAssignment {
         }
     }
 
-    /** The disks of each PG; of equal PGs, disks are chosen by a hash, so that pairs mix. */
+    /**
+     * The disks of each PG; of equal PGs, disks are chosen by a hash, so that pairs mix. ENOSPC
+     * where a PG needs a disk that is closed.
+     */
     int[][] assign(int[][] present) {
         replicas = new int[present.length][size];
         for (int pg = 0; pg < present.length; pg++) {
             Arrays.fill(replicas[pg], NONE);
             for (int disk : present[pg]) {
-                if (missing(pg) && mayTake(pg, NONE, disk)) {
+                if (missing(pg) && mayHold(pg, NONE, disk)) {
                     add(pg, disk);
                 }
             }
@@ -105,7 +113,7 @@ final class ReplicaAssignment {
             }
         }
         if (best == NONE) {
-            throw new IllegalStateException("no failure domain is left for a replica");
+            throw new FsException(Errno.ENOSPC, "no failure domain is left for a replica");
         }
         return best;
     }
@@ -163,6 +171,10 @@ final class ReplicaAssignment {
     }
 
     private boolean mayTake(int pg, int given, int disk) {
+        return !closed.get(disk) && mayHold(pg, given, disk);
+    }
+
+    private boolean mayHold(int pg, int given, int disk) {
         int domain = domainOf[disk];
         if (taken[pg].get(domain)) {
             return false;

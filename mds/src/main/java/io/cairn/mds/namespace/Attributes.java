@@ -76,10 +76,11 @@ final class Attributes {
 
     /**
      * Whether the bytes the size stands for are still there: a size from before a newer cut is that
-     * of bytes which the cut has taken, or which lie before it and so below the present size.
+     * of bytes which the cut has taken, or which lie before it and so below the present size. A
+     * fence takes nothing.
      */
     private static boolean counts(GrowOp op, Inode inode) {
-        return !op.hasTruncateSequence() || op.getTruncateSequence() >= inode.truncateSequence;
+        return !op.hasTruncateSequence() || op.getTruncateSequence() >= inode.cutSequence;
     }
 
     /**
@@ -97,6 +98,7 @@ final class Attributes {
         Inode inode = requireRegular(tx, op.getInode());
         checkSize(inode, op.getSizeCeiling());
         if (op.getSizeCeiling() > inode.ceiling) {
+            Moves.requireUnfenced(inode); // no chunk beyond it has the fence
             inode = tx.edit(inode.id);
             inode.ceiling = op.getSizeCeiling();
         }

@@ -52,11 +52,14 @@ public interface ControlReader {
     /** The deletion queue in order, after the given sequence (0: from its head). */
     List<DeletionRecord> deletions(long afterSequence, int max);
 
-    /** Null if there is no such inode. */
+    /** Null if there is no such inode. With what clients are not told of fences and moves. */
     @Nullable Attr attr(long inode);
 
     /** Inodes with pending truncations, by id, after the given one (0: from the start). */
     List<Attr> pendingTruncations(long afterInode, int max);
+
+    /** Files that are moved into other pools, by id, after the given one (0: from the start). */
+    List<Attr> moves(long afterInode, int max);
 
     /** Inodes without a name that are still open, by id, after the given one. */
     List<Long> orphans(long afterInode, int max);

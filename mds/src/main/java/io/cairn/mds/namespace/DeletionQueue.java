@@ -10,6 +10,7 @@ import io.cairn.mds.store.MessageRows;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.StateListener;
 import io.cairn.mds.store.StateTx;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,14 +22,7 @@ final class DeletionQueue {
     private DeletionQueue() {}
 
     static void add(StateTx tx, Inode inode) {
-        long place =
-                put(
-                        tx,
-                        DeletionRecord.newBuilder()
-                                .setInode(inode.id)
-                                .setLayout(inode.layout)
-                                .setSize(inode.size)
-                                .setSizeCeiling(inode.ceiling));
+        long place = queue(tx, record(tx, inode, inode.layout));
         tx.put(MetaKeys.of(MetaKeys.DELETION_OF, inode.id), MetaKeys.longValue(place));
     }
 
@@ -42,7 +36,7 @@ final class DeletionQueue {
     static long addOrphan(StateTx tx, int pool, long inode, long bytes) {
         FileLayout layout = FileLayouts.standard(pool);
         PoolUsers.more(tx, layout);
-        return put(
+        return queue(
                 tx,
                 DeletionRecord.newBuilder()
                         .setInode(inode)
@@ -52,7 +46,44 @@ final class DeletionQueue {
                         .setOrphan(true));
     }
 
-    private static long put(StateTx tx, DeletionRecord.Builder deletion) {
+    /**
+     * What the inode has, or may have, in a pool that its layout does not name. Its user of the
+     * pool is the record's from now on.
+     *
+     * @param cutSequence the sequence that stays there while the inode lives; 0: it does not
+     */
+    static void addLeft(StateTx tx, Inode inode, int pool, long cutSequence) {
+        byte[] key = MetaKeys.ofLeft(inode.id, pool);
+        byte[] earlier = tx.get(key);
+        if (earlier != null) { // it goes with this one
+            forget(tx, MetaKeys.of(MetaKeys.DELETION, MetaKeys.longAt(earlier, 0)));
+        }
+        long place =
+                queue(
+                        tx,
+                        record(tx, inode, inode.layoutIn(pool))
+                                .setLeft(true)
+                                .setCutSequence(cutSequence));
+        tx.put(key, MetaKeys.longValue(place));
+        if (earlier != null) {
+            advanceHead(tx);
+        }
+    }
+
+    /** Whether what the inode left in the pool is still to go. */
+    static boolean isLeft(StateTx tx, long inode, int pool) {
+        return tx.get(MetaKeys.ofLeft(inode, pool)) != null;
+    }
+
+    private static DeletionRecord.Builder record(StateTx tx, Inode inode, FileLayout layout) {
+        return DeletionRecord.newBuilder()
+                .setInode(inode.id)
+                .setLayout(layout)
+                .setSize(inode.size)
+                .setSizeCeiling(inode.ceiling);
+    }
+
+    private static long queue(StateTx tx, DeletionRecord.Builder deletion) {
         DeletionRecord record =
                 deletion.setSequence(tx.tally.nextDeletion++).setMapEpoch(tx.map.epoch()).build();
         tx.put(MetaKeys.of(MetaKeys.DELETION, record.getSequence()), record.toByteArray());
@@ -60,6 +91,32 @@ final class DeletionQueue {
         tx.tally.deletionBytes += record.getSize();
         tx.announce(StateListener::deletionsQueued);
         return record.getSequence();
+    }
+
+    /** All that is to go of these places in the queue is gone. */
+    static void reapedLeft(StateTx tx, List<Long> sequences) {
+        for (long sequence : sequences) {
+            byte[] key = MetaKeys.of(MetaKeys.DELETION, sequence);
+            byte[] row = tx.get(key);
+            if (row != null) { // else it was reported before, or another one took its place
+                DeletionRecord record = parse(row);
+                forget(tx, key);
+                tx.delete(MetaKeys.ofLeft(record.getInode(), record.getLayout().getPool()));
+            }
+        }
+        advanceHead(tx);
+    }
+
+    private static void forget(StateTx tx, byte[] key) {
+        byte[] row = tx.get(key);
+        if (row == null) {
+            throw new CorruptStateException("a place in the deletion queue that is empty");
+        }
+        DeletionRecord record = parse(row);
+        tx.tally.deletionInodes--;
+        tx.tally.deletionBytes -= record.getSize();
+        PoolUsers.fewer(tx, record.getLayout());
+        tx.delete(key);
     }
 
     /** All chunks of these are gone everywhere; one that is not queued was reported before. */

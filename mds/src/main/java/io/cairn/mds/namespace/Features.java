@@ -83,7 +83,16 @@ public final class Features {
                     Map.entry("cairn.Pool.pg_target", GROWTH),
                     Map.entry("cairn.Pool.pg_auto", GROWTH),
                     Map.entry("cairn.PlacementGroup.split_epoch", GROWTH),
-                    Map.entry("cairn.Server.splits", GROWTH));
+                    Map.entry("cairn.Server.splits", GROWTH),
+                    Map.entry("cairn.ClusterSettings.near_full_percent", GROWTH),
+                    Map.entry("cairn.ClusterSettings.full_percent", GROWTH),
+                    Map.entry("cairn.Mutation.move", GROWTH),
+                    Map.entry("cairn.LogEntry.move_ended", GROWTH),
+                    Map.entry("cairn.ReapedEntry.left", GROWTH),
+                    Map.entry("cairn.Disk.fill", GROWTH),
+                    Map.entry("cairn.Pool.near_full_percent", GROWTH),
+                    Map.entry("cairn.Pool.full_percent", GROWTH),
+                    Map.entry("cairn.Pool.fill", GROWTH));
 
     private final Map<String, Integer> since;
 

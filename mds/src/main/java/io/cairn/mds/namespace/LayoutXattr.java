@@ -80,7 +80,7 @@ final class LayoutXattr {
                 || file.ceiling > Creation.firstCeiling(file.layout)) {
             throw new FsException(Errno.ENOTEMPTY, "inode " + file.id + " has or had data");
         }
-        if (file.openers != 0) {
+        if (file.openers != 0 || file.movingPool != 0) {
             throw new FsException(Errno.EBUSY, "inode " + file.id + " is open");
         }
     }

@@ -101,6 +101,9 @@ final class Links {
                 tx.delete(MetaKeys.of(MetaKeys.TRUNCATING, inode.id));
             }
         }
+        if (inode.isRegular()) {
+            Moves.freed(tx, inode);
+        }
         if (inode.isRegular() && inode.ceiling > 0) {
             DeletionQueue.add(tx, inode);
         } else {

@@ -140,8 +140,16 @@ final class MetaReader {
     }
 
     List<Attr> pendingTruncations(long afterInode, int max) {
+        return listed(MetaKeys.TRUNCATING, afterInode, max);
+    }
+
+    List<Attr> moves(long afterInode, int max) {
+        return listed(MetaKeys.MOVING, afterInode, max);
+    }
+
+    private List<Attr> listed(byte kind, long afterInode, int max) {
         List<Attr> found = new ArrayList<>();
-        for (long id : ids(MetaKeys.TRUNCATING, afterInode, max)) {
+        for (long id : ids(kind, afterInode, max)) {
             Attr attr = attr(id);
             if (attr != null) {
                 found.add(attr);
@@ -152,7 +160,7 @@ final class MetaReader {
 
     @Nullable Attr attr(long id) {
         Inode inode = inodeIfAny(id);
-        return inode == null ? null : inode.toAttr();
+        return inode == null ? null : inode.toOwnAttr();
     }
 
     /** Inode ids that are the keys of a kind. */
@@ -232,7 +240,8 @@ final class MetaReader {
             for (KeyValue row : view.list(prefix, prefix, Integer.MAX_VALUE)) {
                 looks.put(
                         MetaKeys.intAt(row.key(), 1),
-                        MessageRows.parse(OrphanLookRecord.parser(), row.value(), "a look for orphans"));
+                        MessageRows.parse(
+                                OrphanLookRecord.parser(), row.value(), "a look for orphans"));
             }
         }
         return looks;

@@ -137,6 +137,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                 case MAP_CHANGE -> MapEntries.change(tx, entry.getMapChange());
                 case REAPED -> {
                     DeletionQueue.reaped(tx, entry.getReaped());
+                    DeletionQueue.reapedLeft(tx, entry.getReaped().getLeftList());
                     yield ApplyReply.newBuilder();
                 }
                 case TRUNCATED -> {
@@ -144,6 +145,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                             tx,
                             entry.getTruncated().getInode(),
                             entry.getTruncated().getSequence());
+                    yield ApplyReply.newBuilder();
+                }
+                case MOVE_ENDED -> {
+                    Moves.ended(
+                            tx, entry.getMoveEnded().getInode(), entry.getMoveEnded().getFence());
                     yield ApplyReply.newBuilder();
                 }
                 case SETTINGS -> Settings.change(tx, entry.getSettings());
@@ -370,6 +376,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public List<Attr> pendingTruncations(long afterInode, int max) {
         return read(s -> new MetaReader(s).pendingTruncations(afterInode, max));
+    }
+
+    @Override
+    public List<Attr> moves(long afterInode, int max) {
+        return read(s -> new MetaReader(s).moves(afterInode, max));
     }
 
     @Override

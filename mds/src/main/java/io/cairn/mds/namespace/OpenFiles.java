@@ -101,6 +101,7 @@ final class OpenFiles {
         Inode inode = tx.edit(id);
         inode.openers--;
         AppendRights.closed(tx, session, inode);
+        Moves.closed(tx, session, inode);
         if (abandoned) {
             Truncations.abandoned(inode);
         }

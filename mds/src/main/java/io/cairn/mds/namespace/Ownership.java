@@ -50,11 +50,10 @@ public enum Ownership {
     static Ownership of(View view, int pool, long id) {
         Inode inode = view.inodes.apply(id);
         if (inode != null) {
-            return !inode.isRegular()
-                    ? NO_REGULAR_FILE
-                    : inode.layout.getPool() == pool ? OWNED : OTHER_POOL;
+            return !inode.isRegular() ? NO_REGULAR_FILE : ofFile(view, pool, inode);
         }
-        if (view.rows.apply(MetaKeys.of(MetaKeys.DELETION_OF, id)) != null) {
+        if (view.rows.apply(MetaKeys.of(MetaKeys.DELETION_OF, id)) != null
+                || isLeft(view, pool, id)) {
             return QUEUED;
         }
         if (id == 0
@@ -63,5 +62,20 @@ public enum Ownership {
             return NEVER_GIVEN_OUT;
         }
         return NOBODY;
+    }
+
+    /** A file has chunks where it is copied to, and sequences of them where it was. */
+    private static Ownership ofFile(View view, int pool, Inode file) {
+        if (file.layout.getPool() == pool || file.movingPool == pool) {
+            return OWNED;
+        }
+        if (isLeft(view, pool, file.id)) {
+            return QUEUED;
+        }
+        return file.formerPools.contains(pool) ? OWNED : OTHER_POOL;
+    }
+
+    private static boolean isLeft(View view, int pool, long id) {
+        return view.rows.apply(MetaKeys.ofLeft(id, pool)) != null;
     }
 }

@@ -41,6 +41,7 @@ final class Truncations {
         if (file.truncations.size() >= MAX_PENDING) {
             throw new FsException(Errno.EAGAIN, "inode " + file.id + " is still being truncated");
         }
+        Moves.requireUnfenced(file);
         return OptionalLong.of(cut);
     }
 
@@ -49,8 +50,32 @@ final class Truncations {
      * the file's new size covers them.
      */
     static void queue(StateTx tx, Inode file, long size) {
-        file.truncateSequence++;
+        queue(tx, file, size, file.truncateSequence + 1);
+        file.cutSequence = file.truncateSequence;
         file.leftovers = false;
+    }
+
+    /** Nothing is cut, but all chunks get a new sequence, and refuse requests of older ones. */
+    static void queueFence(StateTx tx, Inode file) {
+        if (file.truncations.size() >= MAX_PENDING) {
+            throw new FsException(Errno.EAGAIN, "inode " + file.id + " is still being truncated");
+        }
+        queue(tx, file, file.ceiling, file.truncateSequence + 1);
+    }
+
+    /** It is over: what chunks have of it stands for nothing any more. */
+    static void dropFence(StateTx tx, Inode file, long fence) {
+        if (!file.truncations.isEmpty()) {
+            file.truncations =
+                    file.truncations.stream().filter(t -> t.getSequence() != fence).toList();
+            if (file.truncations.isEmpty()) {
+                tx.delete(MetaKeys.of(MetaKeys.TRUNCATING, file.id));
+            }
+        }
+    }
+
+    private static void queue(StateTx tx, Inode file, long size, long sequence) {
+        file.truncateSequence = sequence;
         List<Truncation> pending = new ArrayList<>(file.truncations);
         pending.add(
                 Truncation.newBuilder().setSequence(file.truncateSequence).setSize(size).build());
@@ -68,7 +93,10 @@ final class Truncations {
 
     /** Cuts off what ended sessions have left, if nobody holds it open. */
     static void cutLeftovers(StateTx tx, Inode file) {
-        if (!file.leftovers || file.openers > 0 || file.truncations.size() >= MAX_PENDING) {
+        if (!file.leftovers
+                || file.openers > 0
+                || file.fenced
+                || file.truncations.size() >= MAX_PENDING) {
             return;
         }
         if (file.size < file.ceiling) {

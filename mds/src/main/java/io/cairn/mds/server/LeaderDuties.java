@@ -4,6 +4,7 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.background.FenceWatch;
 import io.cairn.mds.background.ForgottenSessions;
 import io.cairn.mds.background.OrphanLooks;
 import io.cairn.mds.background.OrphanRemoval;
@@ -72,6 +73,7 @@ final class LeaderDuties implements Leadership.Duties {
     private final OrphanLooks orphanLooks;
     private final OrphanRemoval orphanRemoval;
     private final OrphanRequests orphanRequests;
+    private final FenceWatch fences;
     private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -156,6 +158,7 @@ final class LeaderDuties implements Leadership.Duties {
         orphanLooks = new OrphanLooks(leadership, map, state, mutations, entries, control, clock);
         orphanRemoval = new OrphanRemoval(entries, state, control, orphanLooks::newerEpoch);
         orphanRequests = new OrphanRequests(leadership, entries, state, orphanRemoval, control);
+        fences = new FenceWatch(entries, state, clock);
         releases =
                 new MixedReleases(
                         () -> releases(reports),
@@ -165,6 +168,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
         state.addListener(truncator);
+        state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
         state.addListener(orphanRemoval);
     }
@@ -192,6 +196,7 @@ final class LeaderDuties implements Leadership.Duties {
         reaper.begin(term);
         truncator.begin();
         orphanRemoval.begin();
+        fences.begin();
         pgTables.begin();
         releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
@@ -212,6 +217,7 @@ final class LeaderDuties implements Leadership.Duties {
             forgotten.tick();
             mutations.appendTurns().tick();
             orphanRemoval.tick();
+            fences.tick();
             releases.tick();
         }
     }
@@ -244,6 +250,7 @@ final class LeaderDuties implements Leadership.Duties {
         groupChanges.reset();
         reaper.end();
         truncator.end();
+        fences.end();
         truncationWaits.end();
         pgTables.end();
         changes.end();

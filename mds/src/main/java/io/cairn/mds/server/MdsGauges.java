@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.InSyncCounts;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.OrphanCount;
 import io.cairn.common.proto.OrphanSummary;
 import io.cairn.common.proto.Server;
@@ -78,6 +79,10 @@ final class MdsGauges {
                         map.get().pools().stream()
                                 .mapToInt(p -> ClusterMap.targetOf(p) - p.getPgCount())
                                 .sum());
+        meters.gauge(MdsMeter.DISKS_NEAR_FULL, () -> disks(Fill.FILL_NEAR_FULL));
+        meters.gauge(MdsMeter.DISKS_FULL, () -> disks(Fill.FILL_FULL));
+        meters.gauge(MdsMeter.POOLS_NEAR_FULL, () -> pools(Fill.FILL_NEAR_FULL));
+        meters.gauge(MdsMeter.POOLS_FULL, () -> pools(Fill.FILL_FULL));
         meters.gauge(MdsMeter.LEADING, () -> leadership.refusal() == null ? 1 : 0);
         meters.gauge(MdsMeter.RAFT_TERM, leadership::newestTerm);
         meters.gauge(MdsMeter.RAFT_COMMITTED, () -> log.stats().committed());
@@ -101,6 +106,14 @@ final class MdsGauges {
     private void orphans(String state, Function<OrphanSummary, OrphanCount> of) {
         meters.gauge(MdsMeter.ORPHANS, () -> of.apply(orphans.summary()).getInodes(), state);
         meters.gauge(MdsMeter.ORPHAN_BYTES, () -> of.apply(orphans.summary()).getBytes(), state);
+    }
+
+    private long disks(Fill atLeast) {
+        return map.get().disks().stream().filter(d -> d.getFill().compareTo(atLeast) >= 0).count();
+    }
+
+    private long pools(Fill atLeast) {
+        return map.get().pools().stream().filter(p -> p.getFill().compareTo(atLeast) >= 0).count();
     }
 
     private InSyncCounts inSync() {

@@ -1,12 +1,15 @@
 package io.cairn.mds.server;
 
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.DiskLoads;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.ScrubReport;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.ServerStatus;
@@ -25,6 +28,7 @@ import io.cairn.mds.cluster.PgTables;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
+import io.cairn.mds.leader.FillLimits;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
@@ -115,6 +119,8 @@ final class Status {
      * scaled up to the cluster. A data file that its file system has no room for is as large as
      * what is used of it and what can be had: so what is used is exact, whoever else takes space. A
      * disk that is away and in no in-sync set limits nothing: its PGs are written without it.
+     * Available is what can be written until such a disk is full by the threshold of some pool that
+     * has it: the rest is kept for recovery, as other file systems keep some for root.
      */
     StatFsReply space() {
         ClusterMap present = map.get();
@@ -133,6 +139,8 @@ final class Status {
         int pgs = present.pgs().size();
         long capacity = pgs == 0 ? 0 : Long.MAX_VALUE;
         long free = capacity;
+        long available = capacity;
+        Map<Integer, Integer> fullPercent = fullPercent(present);
         for (Map.Entry<Integer, Integer> e : pgsOfDisk.entrySet()) {
             @Nullable Disk disk = present.disk(e.getKey());
             @Nullable DiskStatus now = reported.get(e.getKey());
@@ -150,6 +158,10 @@ final class Status {
                 free = 0;
             } else if (now != null) {
                 free = Math.min(free, (long) (now.getFreeBytes() / share));
+                double upTo = total * (fullPercent.getOrDefault(e.getKey(), 100) / 100.0);
+                available =
+                        Math.min(
+                                available, (long) (Math.max(0, upTo - now.getUsedBytes()) / share));
             } else if (!isUp(present, disk)) {
                 free = 0;
             } // else it was not heard of by this leader yet: it does not count
@@ -157,9 +169,29 @@ final class Status {
         return StatFsReply.newBuilder()
                 .setCapacityBytes(capacity)
                 .setFreeBytes(Math.min(free, capacity))
+                .setAvailableBytes(Math.min(available, Math.min(free, capacity)))
                 .setInodesUsed(namespace.counters().inodesUsed())
                 .setInodesFree(INODES_FREE)
                 .build();
+    }
+
+    /** Of each disk, from where on no pool that has it takes new data; 0: it does not now. */
+    private Map<Integer, Integer> fullPercent(ClusterMap present) {
+        Map<Integer, Integer> percent = new HashMap<>();
+        if (Features.level(state.settings()) < Features.GROWTH) {
+            return percent;
+        }
+        FillLimits limits = FillLimits.of(state.settings());
+        Map<Integer, Integer> ofPool = new HashMap<>();
+        for (Pool pool : present.pools()) {
+            boolean full = pool.getFill() == Fill.FILL_FULL;
+            ofPool.put(pool.getId(), full ? 0 : limits.of(pool).full());
+        }
+        for (PlacementGroup pg : present.pgs()) {
+            int most = ofPool.getOrDefault(PgHash.poolOf(pg.getPg()), 0);
+            pg.getReplicasList().forEach(d -> percent.merge(d, most, Math::max));
+        }
+        return percent;
     }
 
     private static boolean isUp(ClusterMap map, @Nullable Disk disk) {
@@ -296,8 +328,13 @@ final class Status {
                 DataServerRemarks.warnings(present, dataServers.all(), dataServers.slowDisks()));
         warnings.addAll(ScrubRemarks.warnings(present, dataServers.all(), held.get().noScrub()));
         warnings.addAll(OrphanRemarks.warnings(orphans.summary(), orphans.older()));
+        warnings.addAll(
+                FillRemarks.warnings(present, dataServers.all(), FillLimits.of(state.settings())));
         StatFsReply space = space();
-        if (space.getCapacityBytes() > 0 && space.getFreeBytes() < space.getCapacityBytes() / 20) {
+        boolean said = present.pools().stream().anyMatch(p -> p.getFill() != Fill.FILL_NORMAL);
+        if (!said
+                && space.getCapacityBytes() > 0
+                && space.getFreeBytes() < space.getCapacityBytes() / 20) {
             warnings.add("less than 5 % of the space is free");
         }
         String self = group.name(leadership.self());

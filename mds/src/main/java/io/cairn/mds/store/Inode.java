@@ -43,7 +43,9 @@ public final class Inode {
     /** Regular files: no chunk data exists at or beyond it. */
     public long ceiling;
 
-    /** Regular files: sequence of the newest shrink. */
+    /**
+     * Regular files: the newest sequence, of a shrink or of what makes chunks refuse old requests.
+     */
     public long truncateSequence;
 
     /** Regular files: shrinks not applied everywhere, oldest first. */
@@ -59,6 +61,24 @@ public final class Inode {
      * Regular files: the session that may append to it, one of those that hold it open; 0: none.
      */
     public long appender;
+
+    /** Regular files: sequence of the newest shrink; later ones are fences and their ends. */
+    public long cutSequence;
+
+    /** Regular files: the session that moves it into another pool; 0: none. */
+    public long mover;
+
+    /** Regular files: the pool that the mover copies it into; 0: none. */
+    public int movingPool;
+
+    /** Regular files: its newest truncation is a fence, under which the mover copies the rest. */
+    public boolean fenced;
+
+    /**
+     * Regular files: pools that it was moved out of, or was to be moved into, and in which truncate
+     * sequences of its chunks are left.
+     */
+    public List<Integer> formerPools = List.of();
 
     /** Directories: the directory it is in; the root is in itself. */
     public long parent;
@@ -95,6 +115,11 @@ public final class Inode {
         copy.truncations = truncations;
         copy.leftovers = leftovers;
         copy.appender = appender;
+        copy.cutSequence = cutSequence;
+        copy.mover = mover;
+        copy.movingPool = movingPool;
+        copy.fenced = fenced;
+        copy.formerPools = formerPools;
         copy.parent = parent;
         copy.nextSequence = nextSequence;
         copy.target = target;
@@ -124,7 +149,47 @@ public final class Inode {
         mtime = ctime;
     }
 
+    /** As clients are told. */
     public Attr toAttr() {
+        Attr.Builder attr = common();
+        if (isRegular()) {
+            // They ask again and again for the sequence that chunks want, until the file has moved.
+            long sequence = fenced ? truncateSequence - 1 : truncateSequence;
+            attr.setTruncateSequence(sequence);
+            if (cutSequence != sequence) {
+                attr.setCutSequence(cutSequence);
+            }
+            for (Truncation t : truncations) {
+                if (!isFence(t)) {
+                    attr.addPendingTruncations(t);
+                }
+            }
+        }
+        return attr.build();
+    }
+
+    /** As the leader's own duties see it. */
+    public Attr toOwnAttr() {
+        Attr.Builder attr = common();
+        if (isRegular()) {
+            attr.setTruncateSequence(truncateSequence).setMovingPool(movingPool).setFenced(fenced);
+            for (Truncation t : truncations) {
+                attr.addPendingTruncations(isFence(t) ? t.toBuilder().setFence(true).build() : t);
+            }
+        }
+        return attr.build();
+    }
+
+    private boolean isFence(Truncation pending) {
+        return fenced && pending.getSequence() == truncateSequence;
+    }
+
+    /** The layout its chunks have in another pool. */
+    public FileLayout layoutIn(int pool) {
+        return layout.toBuilder().setPool(pool).build();
+    }
+
+    private Attr.Builder common() {
         Attr.Builder attr =
                 Attr.newBuilder()
                         .setInode(id)
@@ -140,13 +205,10 @@ public final class Inode {
                         .setBtime(btime.toProto())
                         .setChange(change);
         if (isRegular()) {
-            attr.setLayout(layout)
-                    .setSizeCeiling(ceiling)
-                    .setTruncateSequence(truncateSequence)
-                    .addAllPendingTruncations(truncations);
+            attr.setLayout(layout).setSizeCeiling(ceiling);
         } else if (isDirectory()) {
             attr.setLayout(layout).setParent(parent);
         }
-        return attr.build();
+        return attr;
     }
 }

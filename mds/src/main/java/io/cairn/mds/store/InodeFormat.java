@@ -30,13 +30,16 @@ import java.util.List;
  * 112  chunk size:4    zero:4
  * 120  regular file:   size ceiling:8   truncate sequence:8   truncations × (sequence:8 size:8)
  *                      with flag 2: appender:8
+ *                      with flag 4: cut sequence:8   mover:8   moving pool:4   former pools:4
+ *                                   former pools × pool:4
  *      directory:      parent:8         next sequence:8
  *      symbolic link:  target, to the end
  *      all others:     nothing
  * </pre>
  *
  * <p>Flags, of regular files only: 1, bytes of ended sessions may lie beyond the size; 2, a session
- * has the append right.
+ * has the append right; 4, it was moved to another pool, or is being moved; 8, besides, its newest
+ * truncation is a fence.
  */
 public final class InodeFormat {
     static final byte VERSION = 1;
@@ -44,6 +47,8 @@ public final class InodeFormat {
 
     private static final int LEFTOVERS = 1;
     private static final int APPENDER = 2;
+    private static final int MOVED = 4;
+    private static final int FENCED = 8;
 
     private static final int VERSION_OFFSET = 0;
     private static final int FLAGS_OFFSET = 1;
@@ -72,6 +77,13 @@ public final class InodeFormat {
     private static final int TRUNCATION_SIZE_OFFSET = 8;
     private static final int TRUNCATION_BYTES = 16;
     private static final int APPENDER_BYTES = 8;
+
+    // Of the part of what was moved, from its beginning.
+    private static final int MOVER_OFFSET = 8;
+    private static final int MOVING_POOL_OFFSET = 16;
+    private static final int FORMER_POOLS_OFFSET = 20;
+    private static final int FORMER_LIST_OFFSET = 24;
+    private static final int FORMER_BYTES = 4;
 
     private static final int PARENT_OFFSET = 120;
     private static final int NEXT_SEQUENCE_OFFSET = 128;
@@ -107,10 +119,24 @@ public final class InodeFormat {
     }
 
     private static int flags(Inode inode) {
-        return (inode.leftovers ? LEFTOVERS : 0) | (inode.appender != 0 ? APPENDER : 0);
+        return (inode.leftovers ? LEFTOVERS : 0)
+                | (inode.appender != 0 ? APPENDER : 0)
+                | (isMoved(inode) ? MOVED : 0)
+                | (inode.fenced ? FENCED : 0);
     }
 
-    private static int regularLength(int truncations, int flags) {
+    private static boolean isMoved(Inode inode) {
+        return inode.movingPool != 0
+                || !inode.formerPools.isEmpty()
+                || inode.cutSequence != inode.truncateSequence;
+    }
+
+    private static int regularLength(int truncations, int flags, int formerPools) {
+        return movedOffset(truncations, flags)
+                + ((flags & MOVED) != 0 ? FORMER_LIST_OFFSET + FORMER_BYTES * formerPools : 0);
+    }
+
+    private static int movedOffset(int truncations, int flags) {
         return TRUNCATION_LIST_OFFSET
                 + TRUNCATION_BYTES * truncations
                 + ((flags & APPENDER) != 0 ? APPENDER_BYTES : 0);
@@ -118,7 +144,8 @@ public final class InodeFormat {
 
     private static int length(Inode inode) {
         return switch (Mode.type(inode.mode)) {
-            case Mode.REGULAR -> regularLength(inode.truncations.size(), flags(inode));
+            case Mode.REGULAR ->
+                    regularLength(inode.truncations.size(), flags(inode), inode.formerPools.size());
             case Mode.DIRECTORY -> DIRECTORY_BYTES;
             case Mode.SYMLINK -> COMMON_BYTES + inode.target.size();
             default -> COMMON_BYTES;
@@ -138,6 +165,10 @@ public final class InodeFormat {
                 }
                 if (inode.appender != 0) {
                     out.putLong(at, inode.appender);
+                    at += APPENDER_BYTES;
+                }
+                if (isMoved(inode)) {
+                    putMoved(out, at, inode);
                 }
             }
             case Mode.DIRECTORY -> {
@@ -151,6 +182,16 @@ public final class InodeFormat {
                             0,
                             inode.target.size());
             default -> {}
+        }
+    }
+
+    private static void putMoved(ByteBuffer out, int at, Inode inode) {
+        out.putLong(at, inode.cutSequence);
+        out.putLong(at + MOVER_OFFSET, inode.mover);
+        out.putInt(at + MOVING_POOL_OFFSET, inode.movingPool);
+        out.putInt(at + FORMER_POOLS_OFFSET, inode.formerPools.size());
+        for (int i = 0; i < inode.formerPools.size(); i++) {
+            out.putInt(at + FORMER_LIST_OFFSET + FORMER_BYTES * i, inode.formerPools.get(i));
         }
     }
 
@@ -185,7 +226,7 @@ public final class InodeFormat {
     }
 
     private static int allowedFlags(ByteBuffer in) {
-        return Mode.isRegular(in.getInt(MODE_OFFSET)) ? LEFTOVERS | APPENDER : 0;
+        return Mode.isRegular(in.getInt(MODE_OFFSET)) ? LEFTOVERS | APPENDER | MOVED | FENCED : 0;
     }
 
     private static void readTail(ByteBuffer in, Inode inode, byte[] value) {
@@ -194,7 +235,8 @@ public final class InodeFormat {
         int flags = in.get(FLAGS_OFFSET);
         int expected =
                 switch (type) {
-                    case Mode.REGULAR -> regularLength(truncations, flags);
+                    case Mode.REGULAR ->
+                            regularLength(truncations, flags, formerPools(in, truncations, flags));
                     case Mode.DIRECTORY -> DIRECTORY_BYTES;
                     case Mode.SYMLINK -> (int) (COMMON_BYTES + inode.size);
                     default -> COMMON_BYTES;
@@ -207,9 +249,15 @@ public final class InodeFormat {
                 inode.ceiling = in.getLong(CEILING_OFFSET);
                 inode.truncateSequence = in.getLong(TRUNCATE_SEQUENCE_OFFSET);
                 inode.truncations = truncations(in, truncations);
+                int moved = movedOffset(truncations, flags);
                 if ((flags & APPENDER) != 0) {
-                    inode.appender = in.getLong(expected - APPENDER_BYTES);
+                    inode.appender = in.getLong(moved - APPENDER_BYTES);
                 }
+                inode.cutSequence = inode.truncateSequence;
+                if ((flags & MOVED) != 0) {
+                    readMoved(in, moved, inode);
+                }
+                inode.fenced = (flags & FENCED) != 0;
             }
             case Mode.DIRECTORY -> {
                 inode.parent = in.getLong(PARENT_OFFSET);
@@ -220,6 +268,25 @@ public final class InodeFormat {
                             ByteString.copyFrom(value, COMMON_BYTES, value.length - COMMON_BYTES);
             default -> {}
         }
+    }
+
+    /** 0 also where the record ends before it: then its length is wrong. */
+    private static int formerPools(ByteBuffer in, int truncations, int flags) {
+        int at = movedOffset(truncations, flags) + FORMER_POOLS_OFFSET;
+        boolean there = (flags & MOVED) != 0 && at + Integer.BYTES <= in.capacity();
+        int count = there ? in.getInt(at) : 0;
+        return count < 0 || count > in.capacity() ? 0 : count;
+    }
+
+    private static void readMoved(ByteBuffer in, int at, Inode inode) {
+        inode.cutSequence = in.getLong(at);
+        inode.mover = in.getLong(at + MOVER_OFFSET);
+        inode.movingPool = in.getInt(at + MOVING_POOL_OFFSET);
+        List<Integer> former = new ArrayList<>();
+        for (int i = 0; i < in.getInt(at + FORMER_POOLS_OFFSET); i++) {
+            former.add(in.getInt(at + FORMER_LIST_OFFSET + FORMER_BYTES * i));
+        }
+        inode.formerPools = List.copyOf(former);
     }
 
     private static List<Truncation> truncations(ByteBuffer in, int count) {

@@ -17,6 +17,8 @@ import com.google.protobuf.ByteString;
  * 13 inode:8 name:1..255          extended attribute                   its raw value
  * 14 inode:8                      orphan: no name, still open          empty
  * 15 inode:8                      has pending truncations              empty
+ * 16 inode:8                      is moved into another pool           empty
+ * 17 inode:8 pool:4               left in a pool: place in the queue   sequence:8
  * 18 sequence:8                   deletion queue                       DeletionRecord
  * 19 inode:8                      place in the deletion queue          sequence:8
  * 1a pool:4 inode:8                orphaned data                        OrphanRecord
@@ -53,6 +55,8 @@ public final class MetaKeys {
     public static final byte XATTR = 0x13;
     public static final byte ORPHAN = 0x14;
     public static final byte TRUNCATING = 0x15;
+    public static final byte MOVING = 0x16;
+    public static final byte DELETION_LEFT = 0x17;
     public static final byte DELETION = 0x18;
     public static final byte DELETION_OF = 0x19;
     public static final byte ORPHANED = 0x1a;
@@ -119,6 +123,14 @@ public final class MetaKeys {
         byte[] key = new byte[1 + bytes.size()];
         key[0] = kind;
         bytes.copyTo(key, 1);
+        return key;
+    }
+
+    public static byte[] ofLeft(long inode, int pool) {
+        byte[] key = new byte[13];
+        key[0] = DELETION_LEFT;
+        putLong(key, 1, inode);
+        System.arraycopy(intValue(pool), 0, key, 9, Integer.BYTES);
         return key;
     }
 

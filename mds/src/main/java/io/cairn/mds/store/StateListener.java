@@ -30,6 +30,9 @@ public interface StateListener {
     /** The inode has got a pending truncation. */
     default void truncationPending(long inode) {}
 
+    /** The inode has got a fence, so that it can change its pool. */
+    default void fenced(long inode) {}
+
     /** A session has got the append right of the inode. */
     default void appendRightTaken(long inode) {}
 

@@ -7,6 +7,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.FailureDomain;
+import io.cairn.common.proto.Fill;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
@@ -312,6 +313,69 @@ class PlacementTest {
         later(TimeUnit.MINUTES.toNanos(11));
         settle(SIZE - 1);
         assertThat(replicas()).containsOnlyKeys(10, 20, 30);
+    }
+
+    private void fill(int server, Fill fill) {
+        Disk present = Objects.requireNonNull(map.disk(10 * server));
+        change(MapUpdate.newBuilder().addDisks(present.toBuilder().setFill(fill)));
+    }
+
+    @Test
+    void aDiskThatIsNearFullGetsNothingMoreWhereOthersTakeIt() {
+        for (Fill level : List.of(Fill.FILL_NEAR_FULL, Fill.FILL_FULL)) {
+            cluster(5);
+            copied.clear();
+            fill(3, level);
+            assertThat(step()).as("it keeps what it has").isFalse();
+            int before = replicas().getOrDefault(30, 0);
+            change(MapUpdate.newBuilder().addDisks(disk(2).setOut(true)));
+            settle(SIZE);
+            assertThat(replicas()).containsOnlyKeys(10, 30, 40, 50);
+            assertThat(replicas().getOrDefault(30, 0)).isEqualTo(before);
+            assertThat(copied).as("to others only").doesNotContainKey(30);
+            fill(3, Fill.FILL_NORMAL);
+            settle(SIZE);
+            assertThat(replicas().values())
+                    .as("its share, once it has room")
+                    .allMatch(n -> Math.abs(n - PGS * SIZE / 4) <= 1);
+        }
+    }
+
+    /** Two of three servers are near full: the third one alone cannot have three copies. */
+    @Test
+    void whereNobodyElseIsLeftADiskThatIsNearFullIsUsedAndAFullOneIsNot() {
+        cluster(4);
+        fill(3, Fill.FILL_NEAR_FULL);
+        fill(4, Fill.FILL_FULL);
+        int full = replicas().getOrDefault(40, 0);
+        change(MapUpdate.newBuilder().addDisks(disk(2).setOut(true)));
+        for (int steps = 0; step(); steps++) {
+            assertThat(steps).as("ends").isLessThan(5000);
+        }
+        assertThat(replicas().getOrDefault(40, 0)).as("full").isEqualTo(full);
+        assertThat(replicas().getOrDefault(20, 0))
+                .as("what only a full disk could take stays where it is")
+                .isEqualTo(PGS - full);
+        assertThat(map.pgs()).allMatch(g -> g.getInSyncCount() == SIZE);
+        assertThat(copied).containsKey(30).doesNotContainKey(40);
+        fill(4, Fill.FILL_NEAR_FULL);
+        settle(SIZE);
+        assertThat(replicas()).as("it has room again").containsOnlyKeys(10, 30, 40);
+    }
+
+    /** Else it would be out of sync for as long as it is full. */
+    @Test
+    void whatAFullDiskHasIsBroughtUpToDate() {
+        cluster(4);
+        fill(2, Fill.FILL_FULL);
+        up(2, false);
+        while (step()) {}
+        up(2, true);
+        assertThat(learn()).isTrue();
+        assertThat(map.pgs()).allMatch(g -> g.getInSyncCount() == SIZE);
+        Map<Integer, Integer> before = replicas();
+        while (step()) {} // primaries
+        assertThat(replicas()).isEqualTo(before).containsOnlyKeys(10, 20, 30, 40);
     }
 
     /** It could not bring a learner up to date. */

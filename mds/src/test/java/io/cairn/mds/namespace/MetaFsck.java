@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.posix.Mode;
+import io.cairn.common.proto.Truncation;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.OrphanRecord;
 import io.cairn.mds.proto.SessionRecord;
@@ -247,13 +248,33 @@ final class MetaFsck {
         if (i.id > store.counters().maxInode()) {
             fault(where + " is above " + store.counters().maxInode());
         }
-        for (int t = 0; t < i.truncations.size(); t++) {
-            long sequence = i.truncateSequence - i.truncations.size() + 1 + t;
-            if (i.truncations.get(t).getSequence() != sequence) {
+        long before = 0;
+        for (Truncation t : i.truncations) {
+            if (t.getSequence() <= before || t.getSequence() > i.truncateSequence) {
                 fault(where + ": truncations " + i.truncations);
             }
+            before = t.getSequence();
         }
+        checkMove(where, i);
         openers.remove(i.id);
+    }
+
+    private void checkMove(String where, Inode i) {
+        boolean moved = i.movingPool != 0;
+        if (moved != (i.mover != 0)
+                || (i.fenced && !moved)
+                || (moved && store.get(MetaKeys.of(MetaKeys.OPEN, i.mover, i.id)) == null)) {
+            fault(where + ": moved by session " + i.mover + " into pool " + i.movingPool);
+        }
+        if (moved != (store.get(MetaKeys.of(MetaKeys.MOVING, i.id)) != null)) {
+            fault(where + ": is on one side only among those that are moved");
+        }
+        if (i.cutSequence > i.truncateSequence) {
+            fault(where + ": cut " + i.cutSequence + " above " + i.truncateSequence);
+        }
+        if (i.formerPools.contains(i.layout.getPool())) {
+            fault(where + ": was in " + i.formerPools + ", is in " + i.layout.getPool());
+        }
     }
 
     private void checkReachable() {
@@ -293,18 +314,25 @@ final class MetaFsck {
                 checkOrphanDeletion(record);
                 continue;
             }
-            byte[] place = store.get(MetaKeys.of(MetaKeys.DELETION_OF, record.getInode()));
+            byte[] place =
+                    record.getLeft()
+                            ? store.get(
+                                    MetaKeys.ofLeft(
+                                            record.getInode(), record.getLayout().getPool()))
+                            : store.get(MetaKeys.of(MetaKeys.DELETION_OF, record.getInode()));
             if (place == null || MetaKeys.longAt(place, 0) != MetaKeys.longAt(row.key(), 1)) {
                 fault("queued inode " + record.getInode() + " is not found by its id");
             }
-            if (inodes.containsKey(record.getInode())) {
+            if (inodes.containsKey(record.getInode()) != (record.getCutSequence() != 0)) {
                 fault("queued inode " + record.getInode() + " still exists");
             }
         }
         if (count != c.deletionInodes() || bytes != c.deletionBytes()) {
             fault(count + " inodes, " + bytes + " bytes queued: " + c);
         }
-        if (store.list(MetaKeys.prefix(MetaKeys.DELETION_OF)).size() != count - orphans) {
+        if (store.list(MetaKeys.prefix(MetaKeys.DELETION_OF)).size()
+                        + store.list(MetaKeys.prefix(MetaKeys.DELETION_LEFT)).size()
+                != count - orphans) {
             fault("places in the queue of inodes that are not in it");
         }
     }
@@ -361,6 +389,7 @@ final class MetaFsck {
     private void checkPoolUsers() {
         Map<Integer, Long> users = new TreeMap<>();
         inodes.values().forEach(i -> users.merge(i.layout.getPool(), 1L, Long::sum));
+        inodes.values().forEach(i -> users.merge(i.movingPool, 1L, Long::sum));
         for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.DELETION))) {
             users.merge(parse(row.value()).getLayout().getPool(), 1L, Long::sum);
         }

@@ -94,6 +94,7 @@ class MetadataFormatsTest {
         inode.size = 6;
         inode.ceiling = 0x400000;
         inode.truncateSequence = 21;
+        inode.cutSequence = 21;
         inode.truncations =
                 List.of(
                         Truncation.newBuilder().setSequence(20).setSize(22).build(),
@@ -133,6 +134,7 @@ class MetadataFormatsTest {
         Inode inode = inode(Mode.REGULAR | 0644);
         inode.appender = 0x7766;
         inode.truncateSequence = 21;
+        inode.cutSequence = 21;
         inode.truncations = List.of(Truncation.newBuilder().setSequence(21).setSize(23).build());
         roundTrip(
                 inode,
@@ -144,6 +146,31 @@ class MetadataFormatsTest {
                         + "6677000000000000");
         inode.leftovers = true;
         assertThat(hex(InodeFormat.encode(inode))).startsWith("0103");
+    }
+
+    @Test
+    void regularFileThatIsMoved() {
+        Inode inode = inode(Mode.REGULAR | 0644);
+        inode.appender = 0x7766;
+        inode.truncateSequence = 21;
+        inode.cutSequence = 19;
+        inode.truncations = List.of(Truncation.newBuilder().setSequence(21).setSize(23).build());
+        inode.mover = 0x5544;
+        inode.movingPool = 3;
+        inode.fenced = true;
+        inode.formerPools = List.of(1, 2);
+        roundTrip(
+                inode,
+                "010e"
+                        + common("0100", "a4810000", "0000000000000000").substring(4)
+                        + "0000000000000000"
+                        + "1500000000000000"
+                        + "15000000000000001700000000000000"
+                        + "6677000000000000"
+                        + "1300000000000000"
+                        + "4455000000000000"
+                        + "0300000002000000"
+                        + "0100000002000000");
     }
 
     @Test
