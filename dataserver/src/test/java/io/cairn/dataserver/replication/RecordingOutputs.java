@@ -1,10 +1,12 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Keeps a replica's log in memory and remembers what else it wanted done. */
 final class RecordingOutputs implements PgOutputs {
@@ -22,6 +24,10 @@ final class RecordingOutputs implements PgOutputs {
     boolean overwrites;
 
     boolean flushing;
+
+    /** See {@link #splitDue}. */
+    @Nullable Split split;
+
     boolean growing;
 
     RecordingOutputs(SimStore store) {
@@ -70,6 +76,11 @@ final class RecordingOutputs implements PgOutputs {
     @Override
     public boolean isFlushing() {
         return flushing;
+    }
+
+    @Override
+    public @Nullable Split splitDue() {
+        return split;
     }
 
     @Override
