@@ -1,6 +1,7 @@
 package io.cairn.dataserver.chunk;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 
 /**
  * The whole key space of the chunk index. All numbers are big-endian, so that keys sort by number
@@ -161,6 +162,11 @@ public final class ChunkKeys {
     /** Behind all groups of the chunk: their numbers are not negative. */
     static byte[] behindGroups(byte[] chunkHead) {
         return ByteBuffer.allocate(GROUP_BYTES).put(chunkHead).putInt(-1).array();
+    }
+
+    /** The head of the chunk that a group belongs to. */
+    static byte[] chunkHeadOf(byte[] group) {
+        return Arrays.copyOf(group, CHUNK_HEAD_BYTES);
     }
 
     /** The key of the same content in another PG. */

@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  * flusher.
  */
 public final class SplitRows {
+    /** Groups of a chunk that stays which are passed one by one: a seek costs more than a few. */
+    private static final int FEW_GROUPS = 4;
+
     private final ChunkIndex index;
     private final Split split;
     private final int parent;
@@ -80,8 +83,8 @@ public final class SplitRows {
                 } else if (split.takes(inode, ChunkKeys.chunkOf(key))) {
                     take(update, key, it.value(), freed);
                     it.next();
-                } else if (ChunkKeys.isChunkHead(key)) {
-                    it.seek(ChunkKeys.behindGroups(key));
+                } else if (ChunkKeys.isGroup(key) && ChunkKeys.groupOf(key) >= FEW_GROUPS) {
+                    it.seek(ChunkKeys.behindGroups(ChunkKeys.chunkHeadOf(key)));
                 } else {
                     it.next();
                 }

@@ -158,6 +158,8 @@ public final class PgLoop {
         }
         map = newer;
         waiting.clear();
+        Set<Integer> next = Splits.next(newer);
+        parts.disks().values().forEach(d -> d.store().flushFirst(next));
         gate.advance(newer.epoch(), newer::refused);
         channels.clear();
         primaries.clear();

@@ -5,6 +5,8 @@ import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,6 +32,18 @@ public final class Splits {
         return child == null || pool == null
                 ? null
                 : new Split(child.getPg(), ClusterMap.baseOf(pool), child.getSplitEpoch());
+    }
+
+    /** The groups that are split next, of the pools that are to have more of them. */
+    static Set<Integer> next(ClusterMap map) {
+        Set<Integer> next = new HashSet<>();
+        for (Pool pool : map.pools()) {
+            if (pool.getPgCount() < ClusterMap.targetOf(pool)) {
+                int parent = PgHash.parent(pool.getPgCount(), ClusterMap.baseOf(pool));
+                next.add(PgHash.pg(pool.getId(), parent));
+            }
+        }
+        return next;
     }
 
     /**

@@ -6,6 +6,7 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -82,6 +83,12 @@ public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
     default boolean begin(int pg, int parent, boolean parentIsHere) {
         return true;
     }
+
+    /**
+     * These PGs are to be split soon, if they are here: what they have in the log is flushed before
+     * that of others, so that the split has little to wait for.
+     */
+    default void flushFirst(Set<Integer> pgs) {}
 
     /** Whether the history of the parent here has the split that makes the child. */
     default boolean hasSplit(int parent, int child) {

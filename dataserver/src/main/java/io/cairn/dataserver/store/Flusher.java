@@ -54,6 +54,7 @@ final class Flusher {
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
     private boolean splitting;
+    private volatile Set<Integer> first = Set.of();
     private volatile DiskStore.DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
     /** Also what was deferred before is tried again: at the start, and when told. */
@@ -257,10 +258,17 @@ final class Flusher {
 
     /** A group that is made by a split serves nobody before that is carried out. */
     private List<PgStore> splitFirst() {
+        Set<Integer> soon = first;
         List<PgStore> ordered = new ArrayList<>(pgs.size());
-        pgs.stream().filter(PgStore::splits).forEach(ordered::add);
-        pgs.stream().filter(p -> !p.splits()).forEach(ordered::add);
+        List<PgStore> others = new ArrayList<>(pgs.size());
+        pgs.forEach(p -> (p.splits() || soon.contains(p.pg()) ? ordered : others).add(p));
+        ordered.addAll(others);
         return ordered;
+    }
+
+    /** See {@link DiskStore#flushFirst}. Any thread. */
+    void first(Set<Integer> soon) {
+        first = Set.copyOf(soon);
     }
 
     /** Whether the last round has worked towards a split, so that the next one should not wait. */

@@ -32,6 +32,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -220,6 +221,11 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public boolean begin(int pg, int parent, boolean parentIsHere) {
         return splits.begin(pg, parent, parentIsHere);
+    }
+
+    @Override
+    public void flushFirst(Set<Integer> first) {
+        flushThread.flusher().first(first);
     }
 
     @Override

@@ -2,8 +2,14 @@ package io.cairn.dataserver.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.Split;
+import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -55,6 +61,43 @@ class PeeringTest {
         assertThat(out.takePrepares())
                 .extracting(p -> p.targetDisk() + ": " + p.entry().sequence())
                 .containsExactly("2: 4", "3: 2", "3: 3", "3: 4");
+    }
+
+    /** Before anything that is admitted in the epoch, and nothing is until it is committed. */
+    @Test
+    void aSplitThatIsDueIsTheFirstOperationOfTheEpoch() {
+        out.split = new Split(Ops.PG + 1, 1, 5);
+        PgReplica replica = primary(1, Ops.entry(1, 1));
+        for (int backup : new int[] {2, 3}) {
+            replica.onPeerHistory(backup, 5, history(1, 1, from(1, 1)), Ops.space(0));
+        }
+        PgLogEntry first = out.takePrepares().getFirst().entry();
+        assertThat(first.op().type()).isEqualTo(DataOpType.SPLIT);
+        assertThat(first.epoch()).isEqualTo(5);
+        assertThat(first.sequence()).isEqualTo(2);
+        assertThat(SplitFormat.decode(first.payload())).isEqualTo(out.split);
+        out.sync(replica);
+        replica.onPrepareReply(2, 5, 2, Ops.space(0));
+        assertThat(replica.state()).isEqualTo(PgState.RESENDING);
+        replica.onPrepareReply(3, 5, 2, Ops.space(0));
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+        assertThat(replica.committedSequence()).isEqualTo(2);
+    }
+
+    /** Whoever has it, in whichever epoch it was logged. */
+    @Test
+    void aSplitThatTheHistoryHasIsNotLoggedAgain() {
+        out.split = null;
+        PgReplica replica = primary(1, Ops.entry(1, 1));
+        replica.onPeerHistory(2, 5, history(1, 2, from(1, 1), from(4, 2)), Ops.space(0));
+        replica.onPeerHistory(3, 5, history(1, 1, from(1, 1)), Ops.space(0));
+        Split split = new Split(Ops.PG + 1, 1, 4);
+        ByteBuf payload = Unpooled.buffer();
+        SplitFormat.encode(split, payload);
+        replica.onFetched(2, 5, List.of(new PgLogEntry(4, 2, DataOp.split(Ops.PG, 4), payload)));
+        assertThat(out.takePrepares())
+                .extracting(p -> p.targetDisk() + ": " + p.entry().op().type())
+                .containsExactly("2: NOOP", "3: SPLIT", "3: NOOP");
     }
 
     @Test

@@ -1,11 +1,13 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Keeps a replica's log in memory and remembers what else it wanted done. */
 final class RecordingOutputs implements PgOutputs {
@@ -26,6 +28,10 @@ final class RecordingOutputs implements PgOutputs {
     boolean poolFull;
 
     boolean flushing;
+
+    /** See {@link #splitDue}. */
+    @Nullable Split split;
+
     boolean growing;
 
     RecordingOutputs(SimStore store) {
@@ -74,6 +80,11 @@ final class RecordingOutputs implements PgOutputs {
     @Override
     public boolean isFlushing() {
         return flushing;
+    }
+
+    @Override
+    public @Nullable Split splitDue() {
+        return split;
     }
 
     @Override
