@@ -31,6 +31,7 @@ import picocli.CommandLine.Command;
             BalanceCommand.class,
             ScrubCommand.class,
             SessionCommand.class,
+            LocksCommand.class,
             InfoCommand.class,
             SetCommand.class,
             CompactCommand.class,

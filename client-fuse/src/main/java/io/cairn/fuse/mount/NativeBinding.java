@@ -25,31 +25,39 @@ final class NativeBinding {
             FuseDevice device,
             MountOptions options,
             FuseMeters meters) {
+        boolean locks = client.sharesLocks() && !options.noLock();
         RequestBuffers buffers = new RequestBuffers(FuseMount.MAX_WRITE_BYTES);
-        FuseSession session = new FuseSession(device, buffers, sessionOptions(options), meters);
+        FuseSession session =
+                new FuseSession(device, buffers, sessionOptions(options, locks), meters);
         Operations operations =
                 new Operations(
-                        client, root, session.notifier(), buffers, operationOptions(options));
+                        client,
+                        root,
+                        session.notifier(),
+                        buffers,
+                        operationOptions(options, locks));
         meters.handles(operations::handles);
         session.start(operations);
         return session;
     }
 
-    private static SessionOptions sessionOptions(MountOptions options) {
+    private static SessionOptions sessionOptions(MountOptions options, boolean locks) {
         return new SessionOptions(
                 READERS,
                 options.maxBackground(),
                 FuseMount.MAX_WRITE_BYTES,
                 FuseMount.MAX_WRITE_BYTES,
                 options.entryTimeoutNanos() > 0,
+                locks,
                 options.debug());
     }
 
-    private static OperationOptions operationOptions(MountOptions options) {
+    private static OperationOptions operationOptions(MountOptions options, boolean locks) {
         return new OperationOptions(
                 options.entryTimeoutNanos(),
                 options.attrTimeoutNanos(),
                 options.directIo(),
-                options.wsync());
+                options.wsync(),
+                locks);
     }
 }

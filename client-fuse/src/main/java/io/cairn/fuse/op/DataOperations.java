@@ -190,6 +190,13 @@ final class DataOperations {
     }
 
     void flush(FuseRequest request, RequestBody body) {
-        mount.thenEmpty(request, handles.get(FileFormat.handle(body.segment())).file().flush());
+        OpenFile file = handles.get(FileFormat.handle(body.segment())).file();
+        long owner = FileFormat.lockOwner(body.segment());
+        CompletableFuture<Void> flushed = file.flush();
+        // Also where the flush fails: the descriptor is closed in any case.
+        CompletableFuture<Void> unlocked =
+                flushed.handle((nothing, failure) -> file.descriptorClosed(owner))
+                        .thenCompose(done -> done);
+        mount.thenEmpty(request, unlocked.thenCompose(nothing -> flushed));
     }
 }

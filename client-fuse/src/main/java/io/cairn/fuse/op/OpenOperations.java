@@ -142,10 +142,15 @@ final class OpenOperations {
         if (direct(flags) || appends(flags) || mount.cache().pagesAreOf(attr)) {
             answer |= FileFormat.FOPEN_KEEP_CACHE;
         }
-        if ((flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY) {
+        if ((flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY && !isLockable(attr)) {
             answer |= FileFormat.FOPEN_NOFLUSH;
         }
         return answer;
+    }
+
+    /** Closing a descriptor ends the locks of its process, and only FLUSH tells of that. */
+    private boolean isLockable(Attr attr) {
+        return mount.options().locks() && attr.getWasLocked();
     }
 
     void release(FuseRequest request, RequestBody body) {

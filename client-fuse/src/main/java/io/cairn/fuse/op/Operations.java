@@ -15,8 +15,8 @@ import java.util.Map;
 /**
  * The table from opcode to handler. Any thread. What is not in it is answered with ENOSYS, after
  * which the kernel does without: LSEEK (it takes a file for one piece of data), COPY_FILE_RANGE (it
- * copies through the page cache), POLL, BMAP, ACCESS (default_permissions), SYNCFS. Locks are not
- * negotiated, so the kernel keeps them itself.
+ * copies through the page cache), POLL, BMAP, ACCESS (default_permissions), SYNCFS. Where locks are
+ * not negotiated, the kernel keeps them itself.
  */
 public final class Operations implements RequestHandler {
     private final Map<FuseOpcode, RequestHandler> table = new EnumMap<>(FuseOpcode.class);
@@ -100,6 +100,10 @@ public final class Operations implements RequestHandler {
         table.put(FuseOpcode.WRITE, data::write);
         table.put(FuseOpcode.FSYNC, data::fsync);
         table.put(FuseOpcode.FLUSH, data::flush);
+        LockOperations locks = new LockOperations(mount, handles);
+        table.put(FuseOpcode.GETLK, locks::getlk);
+        table.put(FuseOpcode.SETLK, locks::setlk);
+        table.put(FuseOpcode.SETLKW, locks::setlkw);
         table.put(FuseOpcode.FALLOCATE, new AllocateOperation(mount, handles)::fallocate);
     }
 

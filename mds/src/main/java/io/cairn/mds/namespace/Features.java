@@ -72,7 +72,8 @@ public final class Features {
                     Map.entry("cairn.Disk.slow", ELASTIC),
                     Map.entry("cairn.Pool.replica_classes", ELASTIC),
                     Map.entry("cairn.Pool.removed", ELASTIC),
-                    Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC));
+                    Map.entry("cairn.EvictSessionEntry.sessions", ELASTIC),
+                    Map.entry("cairn.Mutation.set_lock", GROWTH));
 
     private final Map<String, Integer> since;
 

@@ -155,6 +155,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(map);
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
+        state.addListener(mutations.lockWaits());
         state.addListener(truncator);
         state.addListener(truncationWaits); // after the sessions
     }
@@ -200,6 +201,7 @@ final class LeaderDuties implements Leadership.Duties {
             sessions.tick();
             forgotten.tick();
             mutations.appendTurns().tick();
+            mutations.lockWaits().tick();
             releases.tick();
         }
     }

@@ -10,6 +10,7 @@ import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMeter;
 import io.cairn.mds.namespace.MetaState;
+import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.session.Mutations;
 
@@ -46,6 +47,8 @@ final class MdsGauges {
     void register() {
         meters.gauge(MdsMeter.SESSIONS, () -> state.sessions().size());
         meters.gauge(MdsMeter.APPEND_WAITING, mutations.appendTurns()::waiting);
+        meters.gauge(MdsMeter.LOCKS, this::locks);
+        meters.gauge(MdsMeter.LOCK_WAITING, mutations.lockWaits()::waiting);
         meters.gauge(MdsMeter.INODES, () -> state.counters().inodesUsed());
         meters.gauge(MdsMeter.DELETION_BACKLOG, () -> state.counters().deletionInodes());
         meters.gauge(MdsMeter.DELETION_BACKLOG_BYTES, () -> state.counters().deletionBytes());
@@ -78,6 +81,10 @@ final class MdsGauges {
                 });
         meters.gauge(MdsMeter.RAFT_DISK_FREE, () -> log.space().freeBytes());
         meters.gauge(MdsMeter.RAFT_REFUSED, () -> log.stats().refused());
+    }
+
+    private long locks() {
+        return state.sessions().stream().mapToLong(SessionRecord::getLocks).sum();
     }
 
     private InSyncCounts inSync() {

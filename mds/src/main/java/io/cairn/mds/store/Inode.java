@@ -60,6 +60,9 @@ public final class Inode {
      */
     public long appender;
 
+    /** Regular files: somebody has locked it, at some time; else it has no locks. */
+    public boolean wasLocked;
+
     /** Directories: the directory it is in; the root is in itself. */
     public long parent;
 
@@ -95,6 +98,7 @@ public final class Inode {
         copy.truncations = truncations;
         copy.leftovers = leftovers;
         copy.appender = appender;
+        copy.wasLocked = wasLocked;
         copy.parent = parent;
         copy.nextSequence = nextSequence;
         copy.target = target;
@@ -143,7 +147,8 @@ public final class Inode {
             attr.setLayout(layout)
                     .setSizeCeiling(ceiling)
                     .setTruncateSequence(truncateSequence)
-                    .addAllPendingTruncations(truncations);
+                    .addAllPendingTruncations(truncations)
+                    .setWasLocked(wasLocked);
         } else if (isDirectory()) {
             attr.setLayout(layout).setParent(parent);
         }

@@ -36,7 +36,7 @@ import java.util.List;
  * </pre>
  *
  * <p>Flags, of regular files only: 1, bytes of ended sessions may lie beyond the size; 2, a session
- * has the append right.
+ * has the append right; 16, somebody has locked it at some time, so that it may have locks.
  */
 public final class InodeFormat {
     static final byte VERSION = 1;
@@ -44,6 +44,7 @@ public final class InodeFormat {
 
     private static final int LEFTOVERS = 1;
     private static final int APPENDER = 2;
+    private static final int WAS_LOCKED = 16;
 
     private static final int VERSION_OFFSET = 0;
     private static final int FLAGS_OFFSET = 1;
@@ -107,7 +108,9 @@ public final class InodeFormat {
     }
 
     private static int flags(Inode inode) {
-        return (inode.leftovers ? LEFTOVERS : 0) | (inode.appender != 0 ? APPENDER : 0);
+        return (inode.leftovers ? LEFTOVERS : 0)
+                | (inode.appender != 0 ? APPENDER : 0)
+                | (inode.wasLocked ? WAS_LOCKED : 0);
     }
 
     private static int regularLength(int truncations, int flags) {
@@ -180,12 +183,13 @@ public final class InodeFormat {
         inode.xattrListBytes = in.getInt(XATTR_LIST_OFFSET);
         inode.layout = layout(in);
         inode.leftovers = (in.get(FLAGS_OFFSET) & LEFTOVERS) != 0;
+        inode.wasLocked = (in.get(FLAGS_OFFSET) & WAS_LOCKED) != 0;
         readTail(in, inode, value);
         return inode;
     }
 
     private static int allowedFlags(ByteBuffer in) {
-        return Mode.isRegular(in.getInt(MODE_OFFSET)) ? LEFTOVERS | APPENDER : 0;
+        return Mode.isRegular(in.getInt(MODE_OFFSET)) ? LEFTOVERS | APPENDER | WAS_LOCKED : 0;
     }
 
     private static void readTail(ByteBuffer in, Inode inode, byte[] value) {
