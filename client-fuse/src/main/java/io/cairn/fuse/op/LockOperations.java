@@ -21,9 +21,11 @@ import java.util.Optional;
 final class LockOperations {
     private final MountContext mount;
     private final FileHandles handles;
+    private final UnseenCloses closes;
 
-    LockOperations(MountContext mount, FileHandles handles) {
+    LockOperations(MountContext mount, FileHandles handles, UnseenCloses closes) {
         this.mount = mount;
+        this.closes = closes;
         this.handles = handles;
     }
 
@@ -84,7 +86,18 @@ final class LockOperations {
                                 () -> CallingProcess.waitsForLockOfOpenFile(request.pid()));
         request.whenInterrupted(call::interrupt);
         request.whenGivenUp(() -> call.had().cancel(false));
-        mount.then(request, call.had(), attr -> locked(request, attr));
+        OpenFile file = handle.file();
+        mount.then(
+                request,
+                call.had(),
+                attr -> {
+                    if (!lock.getFlock() && handles.hasQuiet(file.inode())) {
+                        closes.follow(
+                                file, lock.getOwner(), lock.getPid(), () -> locked(request, attr));
+                    } else {
+                        locked(request, attr);
+                    }
+                });
     }
 
     /**

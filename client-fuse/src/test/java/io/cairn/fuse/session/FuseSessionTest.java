@@ -63,7 +63,7 @@ class FuseSessionTest {
                         options,
                         new FuseMeters(Meters.unpublished()));
         OperationOptions caching = new OperationOptions(0, 1_000_000_000, false, false, false);
-        made.start(new Operations(client, rootInode, made.notifier(), buffers, caching));
+        made.start(new Operations(client, rootInode, made.notifier(), buffers, caching, () -> 0));
         return made;
     }
 

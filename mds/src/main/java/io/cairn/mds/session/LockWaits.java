@@ -110,6 +110,7 @@ public final class LockWaits implements StateListener {
                                 TimeUnit.MILLISECONDS.toNanos(asked.getWaitMillis()),
                                 MAX_WAIT_NANOS);
         serve(wanted.getInode(), now);
+        tellDeadlock(waiter); // who closes the circle is told, and nobody else
     }
 
     /** The call has ended: nobody waits for it any more. */
@@ -184,7 +185,11 @@ public final class LockWaits implements StateListener {
     @Override
     public void locksChanged(long inode) {
         if (queue.concerns(inode)) {
-            control.execute(() -> serve(inode, clock.nanos()));
+            control.execute(() -> {
+                serve(inode, clock.nanos());
+                // Another owner may have got what they wait for.
+                queue.waiting(inode).forEach(this::tellDeadlock);
+            });
         }
     }
 
@@ -198,15 +203,18 @@ public final class LockWaits implements StateListener {
         for (Waiter<Parked> waiter : queue.serve(inode, state.locks(inode), now)) {
             answer(waiter, true);
         }
-        for (Waiter<Parked> waiter : queue.waiting(inode)) {
-            if (waiter.request != null && queue.isDeadlock(waiter, state::locks)) {
-                metrics.deadlock();
-                refuse(
-                        waiter,
-                        RpcStatus.fail(
-                                Errno.EDEADLK,
-                                "who holds the lock of inode " + inode + " waits for the caller"));
-            }
+    }
+
+    private void tellDeadlock(Waiter<Parked> waiter) {
+        if (waiter.request != null && queue.isDeadlock(waiter, state::locks)) {
+            metrics.deadlock();
+            refuse(
+                    waiter,
+                    RpcStatus.fail(
+                            Errno.EDEADLK,
+                            "who holds the lock of inode "
+                                    + waiter.wanted.getInode()
+                                    + " waits for the caller"));
         }
     }
 
