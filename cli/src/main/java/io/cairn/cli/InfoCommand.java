@@ -12,8 +12,6 @@ import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.Method;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +29,6 @@ import picocli.CommandLine.Parameters;
         })
 final class InfoCommand extends ClusterCommand {
     private static final long DEFAULT_CHUNKS = 16;
-    private static final String CAIRN = "fuse.cairn";
 
     @Parameters(
             paramLabel = "PATH",
@@ -80,20 +77,9 @@ final class InfoCommand extends ClusterCommand {
         return ExitCode.SUCCESS;
     }
 
-    /** Cairn's inode numbers are those that stat shows. */
     private long number() throws IOException {
         Path at = path;
-        if (at == null) {
-            return Objects.requireNonNull(inode);
-        }
-        Path held = Files.isSymbolicLink(at) ? at.toAbsolutePath().getParent() : at;
-        String type = Files.getFileStore(Objects.requireNonNull(held)).type();
-        if (!type.equals(CAIRN)) {
-            throw new CommandException(
-                    ExitCode.FAILURE,
-                    at + " is in a file system of type " + type + ", not in one of Cairn");
-        }
-        return (Long) Files.getAttribute(at, "unix:ino", LinkOption.NOFOLLOW_LINKS);
+        return at == null ? Objects.requireNonNull(inode) : MountedPaths.inode(at);
     }
 
     private Attr attr(AdminClient admin, long number) {

@@ -33,6 +33,7 @@ import picocli.CommandLine.Command;
             ScrubCommand.class,
             OrphansCommand.class,
             SessionCommand.class,
+            LocksCommand.class,
             InfoCommand.class,
             SetCommand.class,
             CompactCommand.class,

@@ -50,8 +50,8 @@ final class SessionCommand extends CommandGroup {
     @Command(
             name = "ls",
             description = {
-                "List sessions: number, state, address, age, when it was last seen, open files",
-                "and what the client says of itself. States: open; refused (evicted, and no data",
+                "List sessions: number, state, address, age, when it was last seen, open files,",
+                "locks held, and what the client says of itself. States: open; refused (evicted, and no data",
                 "server takes its writes); ending (its open files are being released)."
             })
     static final class Ls extends ClusterCommand {
@@ -67,17 +67,25 @@ final class SessionCommand extends CommandGroup {
             }
             PrintWriter out = out();
             out.printf(
-                    "%-8s %-8s %-21s %10s %9s %10s  %s%n",
-                    "SESSION", "STATE", "ADDRESS", "AGE", "LAST SEEN", "OPEN", "DESCRIPTION");
+                    "%-8s %-8s %-21s %10s %9s %10s %8s  %s%n",
+                    "SESSION",
+                    "STATE",
+                    "ADDRESS",
+                    "AGE",
+                    "LAST SEEN",
+                    "OPEN",
+                    "LOCKS",
+                    "DESCRIPTION");
             for (SessionStatus s : sessions) {
                 out.printf(
-                        "%-8d %-8s %-21s %10s %9s %10d  %s%n",
+                        "%-8d %-8s %-21s %10s %9s %10d %8d  %s%n",
                         s.getSession(),
                         state(s),
                         s.getAddress(),
                         age(s.getAgeMillis()),
                         "%.1f s".formatted(s.getSinceRenewalMillis() / 1000.0),
                         s.getOpenFiles(),
+                        s.getLocks(),
                         s.getDescription());
             }
             out.flush();
@@ -102,6 +110,7 @@ final class SessionCommand extends CommandGroup {
             json.put("age_millis", session.getAgeMillis());
             json.put("since_renewal_millis", session.getSinceRenewalMillis());
             json.put("open_files", session.getOpenFiles());
+            json.put("locks", session.getLocks());
             json.put("description", session.getDescription());
             return json;
         }

@@ -66,6 +66,9 @@ final class ClientRuntime implements MetaEvents {
     private static final long ATTR_FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long CLOSE_SECONDS = 30;
 
+    /** The group's feature level from which on locks hold between clients. */
+    private static final int LOCKS_LEVEL = 6;
+
     private final ClientConfig config;
     private final RpcLoops loops;
     private final RpcClient rpc;
@@ -83,6 +86,7 @@ final class ClientRuntime implements MetaEvents {
     private final FileServices services;
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile long session;
+    private volatile boolean sharesLocks;
     private volatile ByteString clusterId;
 
     ClientRuntime(ClientConfig config, Meters published) {
@@ -179,6 +183,10 @@ final class ClientRuntime implements MetaEvents {
         return services;
     }
 
+    boolean sharesLocks() {
+        return sharesLocks;
+    }
+
     Appends appends() {
         return appends;
     }
@@ -255,8 +263,11 @@ final class ClientRuntime implements MetaEvents {
 
     /** Before its map is taken: data requests of the session before it never carry that one. */
     @Override
-    public void sessionOpened(long opened, MapUpdate full) {
+    public void sessionOpened(long opened, MapUpdate full, int featureLevel) {
         boolean first = session == 0;
+        if (first) {
+            sharesLocks = featureLevel >= LOCKS_LEVEL;
+        }
         session = opened;
         clusterId = full.getClusterId();
         data.opened(opened);

@@ -204,6 +204,11 @@ final class ClusterClient implements CairnClient {
     }
 
     @Override
+    public boolean sharesLocks() {
+        return runtime.sharesLocks();
+    }
+
+    @Override
     public void slowDown() {
         services.data().slowDown();
     }

@@ -4,6 +4,7 @@ import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.StatFsReply;
 import io.cairn.fuse.kernel.AttrFormat;
 import io.cairn.fuse.kernel.StatFsFormat;
@@ -21,6 +22,11 @@ import ru.serce.jnrfuse.struct.Statvfs;
  *  0 flags     int                16 writepage  int, not 0: pages written back
  *  8 fh_old    unsigned long      20 bit 0      direct_io: no page cache
  *                                 24 fh         u64
+ *                                 32 lock_owner u64
+ *
+ * struct flock on 64 bits
+ *  0 l_type short, l_whence short  16 l_len long, 0: to the end
+ *  8 l_start long                  24 l_pid int
  * </pre>
  *
  * jnr-fuse's own class of it leaves {@code writepage} out, so that its bits lie elsewhere.
@@ -30,6 +36,14 @@ final class CStructs {
     private static final int INFO_WRITE_PAGE = 16;
     private static final int INFO_BITS = 20;
     private static final int INFO_HANDLE = 24;
+    private static final int INFO_LOCK_OWNER = 32;
+    private static final int FLOCK_TYPE = 0;
+    private static final int FLOCK_START = 8;
+    private static final int FLOCK_LENGTH = 16;
+    private static final int FLOCK_PID = 24;
+    private static final short F_RDLCK = 0;
+    private static final short F_WRLCK = 1;
+    private static final short F_UNLCK = 2;
     private static final int DIRECT_IO = 1;
 
     private CStructs() {}
@@ -78,6 +92,41 @@ final class CStructs {
 
     static void setDirectIo(Pointer info) {
         info.putInt(INFO_BITS, info.getInt(INFO_BITS) | DIRECT_IO);
+    }
+
+    /** Of lock and flock: a process, or an open file. */
+    static long lockOwner(Pointer info) {
+        return info.getLong(INFO_LOCK_OWNER);
+    }
+
+    static boolean isUnlock(Pointer flock) {
+        return flock.getShort(FLOCK_TYPE) == F_UNLCK;
+    }
+
+    /** libfuse gives the place from the file's beginning. */
+    static FileLock lock(Pointer flock, long owner) {
+        long start = flock.getLong(FLOCK_START);
+        long length = flock.getLong(FLOCK_LENGTH);
+        return FileLock.newBuilder()
+                .setOwner(owner)
+                .setExclusive(flock.getShort(FLOCK_TYPE) == F_WRLCK)
+                .setStart(start)
+                .setEnd(length == 0 ? Long.MAX_VALUE : start + length - 1)
+                .setPid(flock.getInt(FLOCK_PID))
+                .build();
+    }
+
+    static void putFree(Pointer flock) {
+        flock.putShort(FLOCK_TYPE, F_UNLCK);
+    }
+
+    static void putLock(Pointer flock, FileLock lock) {
+        boolean toTheEnd = lock.getEnd() == Long.MAX_VALUE;
+        flock.putShort(FLOCK_TYPE, lock.getExclusive() ? F_WRLCK : F_RDLCK);
+        flock.putShort(FLOCK_TYPE + 2, (short) 0); // SEEK_SET
+        flock.putLong(FLOCK_START, lock.getStart());
+        flock.putLong(FLOCK_LENGTH, toTheEnd ? 0 : lock.getEnd() - lock.getStart() + 1);
+        flock.putInt(FLOCK_PID, lock.getPid());
     }
 
     static void putStat(Pointer out, Attr attr) {

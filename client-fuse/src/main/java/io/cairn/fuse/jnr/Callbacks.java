@@ -101,6 +101,18 @@ public final class Callbacks {
         int call(@Nullable Pointer name, int mode, long offset, long length, Pointer info);
     }
 
+    /** lock, of ranges. */
+    public interface Lock {
+        @Delegate
+        int call(@Nullable Pointer name, Pointer info, int command, Pointer lock);
+    }
+
+    /** flock, of whole files. */
+    public interface Flock {
+        @Delegate
+        int call(@Nullable Pointer name, Pointer info, int operation);
+    }
+
     public interface Init {
         @Delegate
         @Nullable Pointer call(Pointer connection);

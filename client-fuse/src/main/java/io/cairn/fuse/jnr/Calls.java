@@ -136,6 +136,16 @@ final class Calls {
      * @param late disposes of a result that comes when nobody waits any more
      */
     <T> T await(CompletableFuture<T> future, Consumer<T> late) {
+        return await(future, late, () -> {});
+    }
+
+    /**
+     * Waits for the result.
+     *
+     * @param late disposes of a result that comes when nobody waits any more
+     * @param onSignal what is to be done when the thread that waits got a signal
+     */
+    <T> T await(CompletableFuture<T> future, Consumer<T> late, Runnable onSignal) {
         Waiting waiting = new Waiting();
         while (true) {
             try {
@@ -145,12 +155,25 @@ final class Calls {
                     meters.givenUp();
                     giveUp(future, late, waiting.killed);
                 }
+                if (waiting.signalled >= 0) {
+                    onSignal.run();
+                }
             } catch (ExecutionException e) {
                 throw unchecked(Causes.of(e));
             } catch (InterruptedException e) {
                 throw new FsException(Errno.EINTR, "the mount ends");
             }
         }
+    }
+
+    /** The process that calls. */
+    int process() {
+        return CallingProcess.of(libFuse.fuse_get_context().pid.intValue());
+    }
+
+    /** The thread that calls. */
+    int thread() {
+        return libFuse.fuse_get_context().pid.intValue();
     }
 
     /** What was not sent of a killed process's operation is dropped. */

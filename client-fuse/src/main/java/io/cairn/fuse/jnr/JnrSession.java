@@ -39,6 +39,9 @@ public final class JnrSession extends Serving {
         new AttributeCalls(client, calls, paths).enter(table);
         new DirectoryCalls(client, calls, paths, open).enter(table);
         new FileCalls(client, calls, paths, open, buffers, options).enter(table);
+        if (options.locks()) {
+            new LockCalls(calls, open).enter(table);
+        }
         table.put(table.init, Callbacks.Init.class, this::init);
         meters.handles(open::size);
     }

@@ -70,6 +70,11 @@ public final class FileFormat {
         return Native.u64(in, 0);
     }
 
+    /** Of FLUSH: the process that closed a descriptor, as an owner of locks. */
+    public static long lockOwner(MemorySegment in) {
+        return Native.u64(in, 16);
+    }
+
     /** Of READ, WRITE, READDIR, READDIRPLUS and FALLOCATE. */
     public static long offset(MemorySegment in) {
         return Native.u64(in, 8);

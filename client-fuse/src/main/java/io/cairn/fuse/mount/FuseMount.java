@@ -66,6 +66,7 @@ public final class FuseMount implements AutoCloseable {
                             NativeBinding.start(
                                     client,
                                     root,
+                                    path,
                                     mounter.mount(path, options),
                                     options,
                                     fuseMeters);

@@ -72,7 +72,11 @@ final class JnrBinding {
             CairnClient client, long root, MountOptions options, FuseMeters meters)
             throws MountException {
         try {
-            return new JnrSession(client, root, jnrOptions(options), meters);
+            return new JnrSession(
+                    client,
+                    root,
+                    jnrOptions(options, client.sharesLocks() && !options.noLock()),
+                    meters);
         } catch (LinkageError e) {
             throw new MountException(
                     "binding=jnr needs libfuse 2 (Debian 12, Ubuntu 22.04: apt install libfuse2;"
@@ -83,8 +87,8 @@ final class JnrBinding {
     }
 
     /** {@code direct_io} is how it always is without {@code page_cache}. */
-    private static JnrOptions jnrOptions(MountOptions options) {
-        return new JnrOptions(options.pageCache(), options.wsync(), options.debug());
+    private static JnrOptions jnrOptions(MountOptions options, boolean locks) {
+        return new JnrOptions(options.pageCache(), options.wsync(), locks, options.debug());
     }
 
     /** As of libfuse's main function: the program's name, the mount point, options. */

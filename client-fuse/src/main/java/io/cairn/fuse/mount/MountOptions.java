@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
  * @param binding {@code binding=native|jnr}: what carries the kernel's requests to this process
  * @param pageCache {@code page_cache}, of {@code binding=jnr} only: files go through the kernel's
  *     page cache, which libfuse keeps by path
+ * @param noLock {@code nolock}, as of NFS: locks hold among the programs of this mount alone
  */
 public record MountOptions(
         MountFlags flags,
@@ -51,7 +52,8 @@ public record MountOptions(
         String fsname,
         String subdir,
         Binding binding,
-        boolean pageCache) {
+        boolean pageCache,
+        boolean noLock) {
     /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
     public static final String REMOUNT = "remount";
 
@@ -125,6 +127,7 @@ public record MountOptions(
                     "",
                     "/",
                     Binding.NATIVE,
+                    false,
                     false);
 
     /**
@@ -157,7 +160,8 @@ public record MountOptions(
                 server + ":" + source,
                 subdir,
                 binding,
-                pageCache);
+                pageCache,
+                noLock);
     }
 
     /** The client's configuration as these options change it. */
@@ -210,6 +214,7 @@ public record MountOptions(
         private String subdir;
         private Binding binding;
         private boolean pageCache;
+        private boolean noLock;
 
         Parsed(MountOptions from) {
             flags = from.flags;
@@ -227,6 +232,7 @@ public record MountOptions(
             subdir = from.subdir;
             binding = from.binding;
             pageCache = from.pageCache;
+            noLock = from.noLock;
         }
 
         void apply(String option) throws MountException {
@@ -258,6 +264,7 @@ public record MountOptions(
                 case "wsync" -> wsync = true;
                 case "soft" -> waiting = Waiting.SOFT;
                 case "page_cache" -> pageCache = true;
+                case "nolock" -> noLock = true;
                 case REMOUNT ->
                         throw new MountException(
                                 "option remount changes a mount that is there: cairn mount -o"
@@ -294,7 +301,7 @@ public record MountOptions(
                             + "'; known: those of every file system (man 8 mount), and"
                             + " allow_other nonempty debug hard soft timeo= max_background="
                             + " entry_timeout= attr_timeout= direct_io wsync fsname= subdir= binding="
-                            + " page_cache");
+                            + " page_cache nolock");
         }
 
         private static Binding binding(String key, String value) throws MountException {
@@ -383,7 +390,8 @@ public record MountOptions(
                     fsname,
                     subdir,
                     binding,
-                    pageCache);
+                    pageCache,
+                    noLock);
         }
     }
 }

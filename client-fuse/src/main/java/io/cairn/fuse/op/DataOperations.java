@@ -21,9 +21,11 @@ final class DataOperations {
 
     private final MountContext mount;
     private final FileHandles handles;
+    private final UnseenCloses closes;
     private final AppendOrder order;
 
-    DataOperations(MountContext mount, FileHandles handles) {
+    DataOperations(MountContext mount, FileHandles handles, UnseenCloses closes) {
+        this.closes = closes;
         this.mount = mount;
         this.handles = handles;
         this.order = new AppendOrder(mount.cache(), mount.buffers().maxWriteBytes() - PAGE_BYTES);
@@ -190,6 +192,14 @@ final class DataOperations {
     }
 
     void flush(FuseRequest request, RequestBody body) {
-        mount.thenEmpty(request, handles.get(FileFormat.handle(body.segment())).file().flush());
+        OpenFile file = handles.get(FileFormat.handle(body.segment())).file();
+        long owner = FileFormat.lockOwner(body.segment());
+        closes.ended(file.inode(), owner);
+        CompletableFuture<Void> flushed = file.flush();
+        // Also where the flush fails: the descriptor is closed in any case.
+        CompletableFuture<Void> unlocked =
+                flushed.handle((nothing, failure) -> file.descriptorClosed(owner))
+                        .thenCompose(done -> done);
+        mount.thenEmpty(request, unlocked.thenCompose(nothing -> flushed));
     }
 }

@@ -9,6 +9,7 @@ final class FileHandle {
     private final Attr whenOpened;
     private final boolean cached;
     private final boolean readable;
+    private final boolean quiet;
 
     /** Set once; a race between two readers only notes the same thing twice. */
     private volatile boolean pagesNoted;
@@ -16,17 +17,23 @@ final class FileHandle {
     /**
      * @param cached whether reads and writes go through the kernel's page cache
      * @param readable whether it may be read, and so mapped
+     * @param quiet whether the kernel does not tell of closes of its descriptors
      */
-    FileHandle(OpenFile file, Attr whenOpened, boolean cached, boolean readable) {
+    FileHandle(OpenFile file, Attr whenOpened, boolean cached, boolean readable, boolean quiet) {
         this.file = file;
         this.whenOpened = whenOpened;
         this.cached = cached;
         this.readable = readable;
+        this.quiet = quiet;
         this.pagesNoted = !cached;
     }
 
     boolean cached() {
         return cached;
+    }
+
+    boolean quiet() {
+        return quiet;
     }
 
     boolean readable() {

@@ -120,7 +120,11 @@ final class OpenOperations {
     private FileHandle handle(OpenFile file, Attr attr, int flags) {
         boolean cached = !direct(flags) && !appends(flags);
         return new FileHandle(
-                file, attr, cached, (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_WRONLY);
+                file,
+                attr,
+                cached,
+                (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_WRONLY,
+                isQuiet(attr, flags));
     }
 
     /**
@@ -142,10 +146,19 @@ final class OpenOperations {
         if (direct(flags) || appends(flags) || mount.cache().pagesAreOf(attr)) {
             answer |= FileFormat.FOPEN_KEEP_CACHE;
         }
-        if ((flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY) {
+        if (isQuiet(attr, flags)) {
             answer |= FileFormat.FOPEN_NOFLUSH;
         }
         return answer;
+    }
+
+    /**
+     * Whether FLUSH is of no use: there is nothing to publish, and no locks of ranges to end with
+     * the close; where the file's first ones are yet to come, see {@link UnseenCloses}.
+     */
+    private boolean isQuiet(Attr attr, int flags) {
+        return (flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY
+                && !(mount.options().locks() && attr.getWasLocked());
     }
 
     void release(FuseRequest request, RequestBody body) {

@@ -7,6 +7,11 @@ package io.cairn.fuse.op;
  * @param attrTimeoutNanos how long it may take attributes for true
  * @param directIo whether every file bypasses the kernel's page cache
  * @param wsync whether every write waits until the size and the times it made are committed
+ * @param locks whether locks are asked of us; else the kernel keeps them
  */
 public record OperationOptions(
-        long entryTimeoutNanos, long attrTimeoutNanos, boolean directIo, boolean wsync) {}
+        long entryTimeoutNanos,
+        long attrTimeoutNanos,
+        boolean directIo,
+        boolean wsync,
+        boolean locks) {}

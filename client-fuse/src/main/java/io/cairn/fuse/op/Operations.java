@@ -11,24 +11,29 @@ import io.cairn.fuse.session.RequestBuffers;
 import io.cairn.fuse.session.RequestHandler;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.function.LongSupplier;
 
 /**
  * The table from opcode to handler. Any thread. What is not in it is answered with ENOSYS, after
  * which the kernel does without: LSEEK (it takes a file for one piece of data), COPY_FILE_RANGE (it
- * copies through the page cache), POLL, BMAP, ACCESS (default_permissions), SYNCFS. Locks are not
- * negotiated, so the kernel keeps them itself.
+ * copies through the page cache), POLL, BMAP, ACCESS (default_permissions), SYNCFS. Where locks are
+ * not negotiated, the kernel keeps them itself.
  */
 public final class Operations implements RequestHandler {
     private final Map<FuseOpcode, RequestHandler> table = new EnumMap<>(FuseOpcode.class);
     private final FileHandles handles = new FileHandles();
     private final OpenDirectories directories = new OpenDirectories();
 
+    /**
+     * @param device of the mount, as of stat(2); 0 where that is not known
+     */
     public Operations(
             CairnClient client,
             long rootInode,
             Notifier notifier,
             RequestBuffers buffers,
-            OperationOptions options) {
+            OperationOptions options,
+            LongSupplier device) {
         MountContext mount =
                 new MountContext(
                         client,
@@ -43,7 +48,7 @@ public final class Operations implements RequestHandler {
         names(new EntryOperations(mount));
         attributes(new AttrOperations(mount), new XattrOperations(mount));
         directories(new DirectoryOperations(mount));
-        files(mount);
+        files(mount, device);
         table.put(FuseOpcode.DESTROY, (request, body) -> request.replyEmpty());
         // Nothing is kept per node, so there is nothing to forget.
         table.put(FuseOpcode.FORGET, (request, body) -> {});
@@ -90,9 +95,10 @@ public final class Operations implements RequestHandler {
         return handles.size() + directories.handles();
     }
 
-    private void files(MountContext mount) {
+    private void files(MountContext mount, LongSupplier device) {
+        UnseenCloses closes = new UnseenCloses(device);
         OpenOperations opens = new OpenOperations(mount, handles);
-        DataOperations data = new DataOperations(mount, handles);
+        DataOperations data = new DataOperations(mount, handles, closes);
         table.put(FuseOpcode.OPEN, opens::open);
         table.put(FuseOpcode.CREATE, opens::create);
         table.put(FuseOpcode.RELEASE, opens::release);
@@ -100,6 +106,10 @@ public final class Operations implements RequestHandler {
         table.put(FuseOpcode.WRITE, data::write);
         table.put(FuseOpcode.FSYNC, data::fsync);
         table.put(FuseOpcode.FLUSH, data::flush);
+        LockOperations locks = new LockOperations(mount, handles, closes);
+        table.put(FuseOpcode.GETLK, locks::getlk);
+        table.put(FuseOpcode.SETLK, locks::setlk);
+        table.put(FuseOpcode.SETLKW, locks::setlkw);
         table.put(FuseOpcode.FALLOCATE, new AllocateOperation(mount, handles)::fallocate);
     }
 

@@ -17,6 +17,7 @@ public final class CallingProcess {
     /** Flags of a task, as of the kernel's sched.h. */
     private static final long PF_EXITING = 0x4;
 
+    private static final long F_OFD_SETLKW = 38;
     private static final long PF_SIGNALED = 0x400;
 
     private CallingProcess() {}
@@ -27,6 +28,20 @@ public final class CallingProcess {
             return threadId <= 0 ? 0 : (int) number(read(threadId, "status"), "Tgid:", 10);
         } catch (IOException | RuntimeException unreadable) {
             return 0;
+        }
+    }
+
+    /**
+     * Whether the thread waits in fcntl(2) for a lock of its open file, not of its process; false
+     * where that cannot be known. The file begins with the number of the system call and its
+     * arguments, the command second.
+     */
+    public static boolean waitsForLockOfOpenFile(int threadId) {
+        try {
+            String[] call = threadId <= 0 ? new String[0] : read(threadId, "syscall").split(" ", 4);
+            return call.length == 4 && Long.decode(call[2]) == F_OFD_SETLKW;
+        } catch (IOException | RuntimeException unreadable) {
+            return false;
         }
     }
 

@@ -30,6 +30,10 @@ public final class FuseRequest {
     private final int pid;
     private final long startNanos = System.nanoTime();
     private final AtomicBoolean answered = new AtomicBoolean();
+
+    /** Under the monitor: what is to be done when the thread that waits gets a signal. */
+    private @Nullable Runnable whenInterrupted;
+
     private volatile boolean interrupted;
 
     /** Under the monitor: what is to be done when nobody waits any more, and whether that is so. */
@@ -95,7 +99,29 @@ public final class FuseRequest {
 
     /** The thread that waits got a signal. */
     void interrupted() {
-        interrupted = true;
+        @Nullable Runnable then;
+        synchronized (this) {
+            interrupted = true;
+            then = whenInterrupted;
+        }
+        if (then != null) {
+            run(then);
+        }
+    }
+
+    /**
+     * Says what is to be done when the thread that waits gets a signal, whatever signal: once or
+     * more, on any thread, also at once. For calls that wait for other programs, and so must end
+     * with EINTR where a handler wants that.
+     */
+    public void whenInterrupted(Runnable then) {
+        synchronized (this) {
+            whenInterrupted = then;
+            if (!interrupted) {
+                return;
+            }
+        }
+        run(then);
     }
 
     boolean wasInterrupted() {
@@ -126,7 +152,11 @@ public final class FuseRequest {
         try {
             then.run();
         } catch (RuntimeException e) {
-            LOG.error("{} node {} was given up, but not ended", opcode.label(), node, e);
+            LOG.error(
+                    "{} node {} was interrupted or given up, but not ended",
+                    opcode.label(),
+                    node,
+                    e);
         }
     }
 

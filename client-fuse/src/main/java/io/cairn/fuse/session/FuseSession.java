@@ -134,6 +134,9 @@ public final class FuseSession extends Serving {
         if (options.readDirPlus()) {
             wanted |= InitFlag.READDIRPLUS | InitFlag.READDIRPLUS_AUTO;
         }
+        if (options.locks()) {
+            wanted |= InitFlag.POSIX_LOCKS | InitFlag.FLOCK_LOCKS;
+        }
         long flags = wanted & InitFormat.flags(in);
         InitFormat.Out out =
                 new InitFormat.Out(

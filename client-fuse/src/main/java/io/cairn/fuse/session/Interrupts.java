@@ -102,11 +102,11 @@ final class Interrupts {
         if (request.opcode() == FuseOpcode.INIT) {
             return true;
         }
+        request.interrupted();
         if (request.pid() == 0) {
             var _ = timer.schedule(() -> giveUp(request), UNKNOWN_MILLIS, TimeUnit.MILLISECONDS);
             return true;
         }
-        request.interrupted();
         if (CallingProcess.dying(request.pid())) {
             giveUp(request);
         }

@@ -9,6 +9,7 @@ package io.cairn.fuse.session;
  * @param maxWriteBytes largest READ and WRITE; a multiple of the page size
  * @param maxReadaheadBytes by which the kernel may read ahead
  * @param readDirPlus whether directories are listed with attributes
+ * @param locks whether locks are asked of us; else the kernel keeps them, for this mount alone
  * @param debug log every request and answer
  */
 public record SessionOptions(
@@ -17,4 +18,5 @@ public record SessionOptions(
         int maxWriteBytes,
         int maxReadaheadBytes,
         boolean readDirPlus,
+        boolean locks,
         boolean debug) {}

@@ -1,13 +1,18 @@
 package io.cairn.client.api;
 
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.StatFsReply;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 
 /**
  * A client of a Cairn cluster: the whole file system by inode id. Everything is asynchronous;
@@ -191,6 +196,14 @@ public interface CairnClient extends AutoCloseable {
     /** Removes an extended attribute. ENODATA where there is none. */
     CompletableFuture<Void> removeXattr(long inode, byte[] name);
 
+    /**
+     * Whether locks hold between all clients of the cluster: not before all its metadata servers
+     * know of them. It stays as it was when the client connected.
+     */
+    default boolean sharesLocks() {
+        return false;
+    }
+
     /** Space of the whole cluster in bytes, as files may use it: after replication. */
     CompletableFuture<StatFsReply> statFs();
 
@@ -249,6 +262,40 @@ public interface CairnClient extends AutoCloseable {
         CompletableFuture<Long> append(ByteBuf data, boolean killPrivileges, boolean goesOn);
 
         /**
+         * Locks a range, or the whole file as flock(2) does, for an owner within this client; see
+         * {@link LockCall}. What is had of the range already is replaced. The owner's ranges end
+         * with {@link #descriptorClosed}, what it took by this handle with {@link #release}, all of
+         * it with the session: then the files fail with EIO that were locked.
+         *
+         * @param lock session and inode do not count; {@code end} is the last byte, {@link
+         *     Long#MAX_VALUE} for all that will ever be
+         * @param wait whether to wait while another owner's lock is in the way
+         * @param ofOpenFile whether the owner is an open file, which other threads may unlock, so
+         *     that no deadlock is looked for; asked only where the call waits
+         */
+        default LockCall lock(FileLock lock, boolean wait, BooleanSupplier ofOpenFile) {
+            throw new FsException(Errno.EOPNOTSUPP, "no locks");
+        }
+
+        /**
+         * Unlocks a range for the owner, or the file; first publishes size and times, so that who
+         * gets the lock next sees what was written under it.
+         */
+        default CompletableFuture<Void> unlock(FileLock range) {
+            throw new FsException(Errno.EOPNOTSUPP, "no locks");
+        }
+
+        /** The lock that keeps another one from being had; its pid is 0 if it is not ours. */
+        default CompletableFuture<Optional<FileLock>> testLock(FileLock wanted) {
+            throw new FsException(Errno.EOPNOTSUPP, "no locks");
+        }
+
+        /** The owner has closed a descriptor of the file, by whatever handle: its ranges end. */
+        default CompletableFuture<Void> descriptorClosed(long owner) {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        /**
          * Makes the file at least this long, with a hole at its end; one that is longer, by
          * whatever client, stays so. Completes when the size is committed at the MDS. EFBIG beyond
          * 2^31 chunks.
@@ -271,8 +318,9 @@ public interface CairnClient extends AutoCloseable {
         CompletableFuture<Void> flush();
 
         /**
-         * The last close of this handle; nothing else may be called on it afterwards. Does not wait
-         * for the MDS when there was nothing left to publish.
+         * The last close of this handle, which ends the locks taken by it; nothing else may be
+         * called on it afterwards. Does not wait for the MDS when there was nothing left to
+         * publish.
          */
         CompletableFuture<Void> release();
     }

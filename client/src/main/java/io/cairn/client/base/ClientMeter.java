@@ -31,14 +31,15 @@ public enum ClientMeter implements MeterSpec {
     WRITES_LOST(
             Kind.COUNTER,
             "",
-            "Open files of which writes were lost with a session: programs are told EIO"),
+            "Open files of which writes or locks were lost with a session: programs are told EIO"),
     CHECKSUM_ERRORS(Kind.COUNTER, "", "Blocks received with a wrong checksum"),
     APPEND_RIGHTS(
             Kind.COUNTER,
             "",
             "Rights to append to a file acquired by a request of their own, and returned because"
                     + " another client appends to it too",
-            "change");
+            "change"),
+    LOCK_WAITS(Kind.COUNTER, "", "Locks had after waiting for another owner's");
 
     private final Definition definition;
 

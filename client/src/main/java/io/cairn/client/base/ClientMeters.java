@@ -34,7 +34,9 @@ public final class ClientMeters {
         APPEND,
         FSYNC,
         FLUSH,
-        RELEASE
+        RELEASE,
+        LOCK,
+        UNLOCK
     }
 
     private final Timers<Op> operations;
@@ -48,6 +50,7 @@ public final class ClientMeters {
     private final Counter refusedWrites;
     private final Counter appendRightsTaken;
     private final Counter appendRightsReturned;
+    private final Counter lockWaits;
 
     /** Makes them; names and units are those of {@link ClientMeter}. */
     public ClientMeters(Meters meters) {
@@ -61,6 +64,7 @@ public final class ClientMeters {
         checksumErrors = meters.counter(ClientMeter.CHECKSUM_ERRORS);
         refusedWrites = meters.counter(ClientMeter.REFUSED_WRITES);
         appendRightsTaken = meters.counter(ClientMeter.APPEND_RIGHTS, "acquired");
+        lockWaits = meters.counter(ClientMeter.LOCK_WAITS);
         appendRightsReturned = meters.counter(ClientMeter.APPEND_RIGHTS, "returned");
     }
 
@@ -114,6 +118,11 @@ public final class ClientMeters {
     /** A right to append was returned, because another client appends to the file too. */
     public void appendRightReturned() {
         appendRightsReturned.increment();
+    }
+
+    /** A call got its lock after it had waited for another owner's. */
+    public void lockWaited() {
+        lockWaits.increment();
     }
 
     /** A write was refused with ENOMEM: those that wait hold all that they may. */

@@ -41,6 +41,9 @@ public final class InodeState implements DataTarget {
     /** The newest publication; under the monitor. */
     CompletableFuture<Void> lastGrow = Async.done();
 
+    /** Under the monitor. */
+    final HeldLocks locks = new HeldLocks();
+
     /** Handles that exist or are being made. */
     int handles;
 

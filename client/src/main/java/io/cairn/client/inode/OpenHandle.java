@@ -1,16 +1,27 @@
 package io.cairn.client.inode;
 
 import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.LockCall;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
+import io.cairn.client.data.DataSession;
 import io.cairn.client.data.HeldData;
+import io.cairn.client.inode.HeldLocks.Owner;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.FileLock;
+import io.cairn.common.proto.Method;
+import io.cairn.common.proto.TestLockReply;
+import io.cairn.common.proto.TestLockRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
 
 /** One open of a file by the caller; all handles of an inode share its {@link InodeState}. */
 public final class OpenHandle implements CairnClient.OpenFile {
@@ -21,6 +32,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     /** Writes that were lost later are this handle's to report. */
     private final int losses;
+
+    /** Of calls for locks. */
+    private static final AtomicLong TICKETS = new AtomicLong();
 
     private final AtomicBoolean released = new AtomicBoolean();
 
@@ -162,10 +176,103 @@ public final class OpenHandle implements CairnClient.OpenFile {
         return sync.future;
     }
 
+    // ---- locks
+
+    @Override
+    public LockCall lock(FileLock lock, boolean wait, BooleanSupplier ofOpenFile) {
+        FileLock wanted = ours(lock);
+        LockOp op =
+                new LockOp(
+                        services,
+                        state,
+                        this,
+                        losses,
+                        wanted,
+                        wait,
+                        ofOpenFile,
+                        TICKETS.incrementAndGet());
+        var _ = services.meters().timed(ClientMeters.Op.LOCK, op.had());
+        op.start();
+        return op;
+    }
+
+    private FileLock ours(FileLock lock) {
+        return lock.toBuilder().clearSession().setInode(inode()).build();
+    }
+
+    @Override
+    public CompletableFuture<Void> unlock(FileLock range) {
+        Owner owner = new Owner(range.getFlock(), range.getOwner());
+        boolean whole = range.getStart() == 0 && range.getEnd() == Long.MAX_VALUE;
+        synchronized (state) {
+            if (!(whole ? state.locks.end(owner) : state.locks.has(owner))) {
+                return Async.done();
+            }
+            return services.meters().timed(ClientMeters.Op.UNLOCK, unlockAtMds(ours(range)));
+        }
+    }
+
+    /** With its session a lock has ended too. */
+    private CompletableFuture<Void> unlockAtMds(FileLock range) {
+        DataSession session = state.session();
+        return services.publisher()
+                .unlock(state, range)
+                .copy()
+                .orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS)
+                .exceptionallyCompose(failure ->
+                        session.ended() != null
+                                ? Async.done()
+                                : CompletableFuture.failedFuture(Async.failure(failure)));
+    }
+
+    @Override
+    public CompletableFuture<Void> descriptorClosed(long owner) {
+        return unlock(everything(false, owner));
+    }
+
+    private static FileLock everything(boolean flock, long owner) {
+        return FileLock.newBuilder().setFlock(flock).setOwner(owner).setEnd(Long.MAX_VALUE).build();
+    }
+
+    @Override
+    public CompletableFuture<Optional<FileLock>> testLock(FileLock wanted) {
+        return Async.map(
+                services.meta()
+                        .query(
+                                Method.TEST_LOCK,
+                                session ->
+                                        TestLockRequest.newBuilder()
+                                                .setLock(
+                                                        ours(wanted).toBuilder()
+                                                                .setSession(session))
+                                                .build(),
+                                TestLockReply.parser(),
+                                System.nanoTime() + services.metadataNanos()),
+                reply ->
+                        reply.hasConflict()
+                                ? Optional.of(shown(reply.getConflict()))
+                                : Optional.<FileLock>empty());
+    }
+
+    /** A process of another machine has a number that means nothing here, or another process. */
+    private FileLock shown(FileLock lock) {
+        synchronized (state) {
+            return lock.getSession() == state.session().id()
+                    ? lock
+                    : lock.toBuilder().clearPid().build();
+        }
+    }
+
     @Override
     public CompletableFuture<Void> release() {
         if (!released.compareAndSet(false, true)) {
             return Async.done();
+        }
+        synchronized (state) {
+            for (Owner owner : state.locks.released(this)) {
+                FileLock all = everything(owner.flock(), owner.number());
+                var _ = services.publisher().unlock(state, ours(all));
+            }
         }
         return services.meters().timed(ClientMeters.Op.RELEASE, table.release(state));
     }

@@ -7,11 +7,13 @@ import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.ReturnAppendOp;
+import io.cairn.common.proto.SetLockOp;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -90,6 +92,18 @@ public final class Publisher {
             giveBack.setGrow(grow);
         }
         return queued(state, grow, NewMutation.stamped().setReturnAppend(giveBack).build());
+    }
+
+    /**
+     * Unlocks, behind what is unsent: who has the lock next sees what was written under this one.
+     * Under the state's monitor.
+     *
+     * @param range without a session
+     */
+    CompletableFuture<Void> unlock(InodeState state, FileLock range) {
+        var _ = publish(state);
+        SetLockOp unlock = SetLockOp.newBuilder().setLock(range).setUnlock(true).build();
+        return queued(state, null, NewMutation.stamped().setSetLock(unlock).build());
     }
 
     /** Of the session in which the file is open: to a later one it says nothing. */

@@ -54,6 +54,9 @@ public final class Reopens {
                     continue; // or its barrier still stands, and will find that it is not open
                 }
                 state.appends.suspend();
+                if (state.locks.lost()) {
+                    state.tenure.lose();
+                }
                 state.tenure.reopening();
             }
             barriers.add(new Reopen(state, ending));
@@ -96,7 +99,7 @@ public final class Reopens {
                 }
                 clean = gone.isEmpty() && lost.isEmpty();
                 words =
-                        "Open files of session %d: %d; writes lost: %s; no longer there: %s"
+                        "Open files of session %d: %d; writes or locks lost: %s; no longer there: %s"
                                 .formatted(session, files, named(lost), named(gone));
             }
             if (clean) {

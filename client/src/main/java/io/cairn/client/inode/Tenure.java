@@ -72,7 +72,7 @@ final class Tenure {
 
     // ---- writes are lost
 
-    /** Writes were lost: handles there are now fail from now on. */
+    /** Writes or locks were lost: handles there are now fail from now on. */
     void lose() {
         losses++;
     }
@@ -98,6 +98,8 @@ final class Tenure {
                 ? null
                 : new FsException(
                         Errno.EIO,
-                        "writes to inode " + inode + " were lost with a session: open it again");
+                        "writes to inode "
+                                + inode
+                                + ", or its locks, were lost with a session: open it again");
     }
 }

@@ -5,8 +5,12 @@ import io.cairn.common.proto.MapUpdate;
 
 /** What a {@link MetaClient} reports; called on its event loops and timer, must not block. */
 public interface MetaEvents {
-    /** Before the session is used; another one only after {@link #sessionEnded}. */
-    void sessionOpened(long session, MapUpdate map);
+    /**
+     * Before the session is used; another one only after {@link #sessionEnded}.
+     *
+     * @param featureLevel of the group, 0 if it does not say
+     */
+    void sessionOpened(long session, MapUpdate map, int featureLevel);
 
     /**
      * The cluster refuses the session for ever, or it cannot go on. Nothing is sent in it any more,

@@ -139,7 +139,7 @@ final class SessionOpening {
             }
             session.opened(reply.getSession());
         }
-        events.sessionOpened(reply.getSession(), reply.getMap());
+        events.sessionOpened(reply.getSession(), reply.getMap(), reply.getFeatureLevel());
         leader.learnMembers(
                 reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         long interval = Math.max(50, reply.getRenewIntervalMillis());

@@ -15,6 +15,9 @@ public enum MdsMeter implements MeterSpec {
             "Append rights asked back from a session because another one appends to the file too, by"
                     + " this leader"),
     APPEND_WAITING(Kind.GAUGE, "", "Sessions that wait for the append right of a file"),
+    LOCKS(Kind.GAUGE, "", "Locks of files and of ranges that sessions hold"),
+    LOCK_WAITING(Kind.GAUGE, "", "Calls that wait for a lock, as this leader knows them"),
+    DEADLOCKS(Kind.COUNTER, "", "Calls for a lock refused with EDEADLK, by this leader"),
     INODES(Kind.GAUGE, "", "Inodes in use"),
     DELETION_BACKLOG(Kind.GAUGE, "", "Inodes whose data is still to be deleted"),
     DELETION_BACKLOG_BYTES(Kind.GAUGE, "bytes", "Sizes of those inodes"),

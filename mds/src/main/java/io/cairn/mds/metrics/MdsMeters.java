@@ -20,6 +20,7 @@ public final class MdsMeters {
     private final Distribution batch;
     private final Counter evictions;
     private final Counter appendRecalls;
+    private final Counter deadlocks;
     private final Counter deletions;
     private final Counter truncations;
     private final Counter controlFailures;
@@ -27,7 +28,10 @@ public final class MdsMeters {
     public MdsMeters(Meters meters) {
         for (Method method : Method.values()) {
             if (method != Method.UNRECOGNIZED && method.getNumber() > 0) {
-                if (method.getNumber() <= Method.HEARTBEAT_VALUE || method == Method.STATUS) {
+                if (method.getNumber() <= Method.HEARTBEAT_VALUE
+                        || method == Method.STATUS
+                        || method == Method.AWAIT_LOCK
+                        || method == Method.TEST_LOCK) {
                     timed.add(method);
                 }
             }
@@ -37,6 +41,7 @@ public final class MdsMeters {
         batch = meters.distribution(MdsMeter.BATCH);
         evictions = meters.counter(MdsMeter.EVICTIONS);
         appendRecalls = meters.counter(MdsMeter.APPEND_RECALLS);
+        deadlocks = meters.counter(MdsMeter.DEADLOCKS);
         deletions = meters.counter(MdsMeter.DELETIONS);
         truncations = meters.counter(MdsMeter.TRUNCATIONS);
         controlFailures = meters.counter(MdsMeter.CONTROL_FAILURES);
@@ -63,6 +68,10 @@ public final class MdsMeters {
 
     public void appendRecalled() {
         appendRecalls.increment();
+    }
+
+    public void deadlock() {
+        deadlocks.increment();
     }
 
     /** The data of so many inodes was deleted. */

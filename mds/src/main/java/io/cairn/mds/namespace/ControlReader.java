@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.FileLock;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.OrphanLookRecord;
@@ -42,6 +43,12 @@ public interface ControlReader {
 
     /** The session that has the append right of the inode, 0 if none, or no such inode. */
     long appender(long inode);
+
+    /** The locks of a file, as in {@code LockTable}. */
+    List<FileLock> locks(long inode);
+
+    /** Of files that have locks, by id, after the given one (0: from the start), all locks. */
+    List<FileLock> locksAfter(long inode, int maxFiles);
 
     /** Highest inode id ever used; the leader gives out ids above it. */
     long maxInode();

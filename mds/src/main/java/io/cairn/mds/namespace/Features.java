@@ -92,7 +92,8 @@ public final class Features {
                     Map.entry("cairn.Disk.fill", GROWTH),
                     Map.entry("cairn.Pool.near_full_percent", GROWTH),
                     Map.entry("cairn.Pool.full_percent", GROWTH),
-                    Map.entry("cairn.Pool.fill", GROWTH));
+                    Map.entry("cairn.Pool.fill", GROWTH),
+                    Map.entry("cairn.Mutation.set_lock", GROWTH));
 
     private final Map<String, Integer> since;
 

@@ -5,6 +5,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.OrphanLookRecord;
@@ -127,6 +128,24 @@ final class MetaReader {
     long appender(long id) {
         Inode inode = inodeIfAny(id);
         return inode == null ? 0 : inode.appender;
+    }
+
+    List<FileLock> locks(long id) {
+        try (MetaView view = store.view()) {
+            Inode inode = view.inode(id);
+            return inode == null || !inode.wasLocked
+                    ? List.of()
+                    : FileLocks.parse(view.get(MetaKeys.of(MetaKeys.LOCKS, id)));
+        }
+    }
+
+    List<FileLock> locksAfter(long after, int maxFiles) {
+        byte[] from = MetaKeys.of(MetaKeys.LOCKS, after + 1);
+        try (MetaView view = store.view()) {
+            return view.list(MetaKeys.prefix(MetaKeys.LOCKS), from, maxFiles).stream()
+                    .flatMap(row -> FileLocks.parse(row.value()).stream())
+                    .toList();
+        }
     }
 
     List<DeletionRecord> deletions(long afterSequence, int max) {

@@ -6,6 +6,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.common.rocks.RocksDatabase;
@@ -351,6 +352,16 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public long appender(long inode) {
         return read(s -> new MetaReader(s).appender(inode));
+    }
+
+    @Override
+    public List<FileLock> locks(long inode) {
+        return read(s -> new MetaReader(s).locks(inode));
+    }
+
+    @Override
+    public List<FileLock> locksAfter(long inode, int maxFiles) {
+        return read(s -> new MetaReader(s).locksAfter(inode, maxFiles));
     }
 
     @Override

@@ -129,6 +129,7 @@ final class MutationBatch {
             case ACQUIRE_APPEND -> AppendRights.acquire(tx, caller, m.getAcquireAppend());
             case RETURN_APPEND -> AppendRights.giveBack(tx, caller, m.getReturnAppend());
             case MOVE -> Moves.step(tx, caller, m.getMove());
+            case SET_LOCK -> FileLocks.set(tx, caller, m.getSetLock());
             // An operation of another version does not come so far.
             case OP_NOT_SET -> refusal(Errno.ENOSYS, "a mutation without an operation");
         };

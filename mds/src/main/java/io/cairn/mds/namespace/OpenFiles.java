@@ -59,7 +59,7 @@ final class OpenFiles {
         } else {
             tx.delete(key);
             addOpenFiles(tx, caller.session(), -1);
-            closed(tx, caller.session(), id, false);
+            addLocks(tx, caller.session(), -closed(tx, caller.session(), id, false));
         }
         MutationResult.Builder result = MutationResult.newBuilder();
         Inode left = tx.inode(id);
@@ -81,15 +81,17 @@ final class OpenFiles {
         List<KeyValue> rows = tx.listStored(MetaKeys.of(MetaKeys.OPEN, id), from, slice + 1);
         boolean all = rows.size() <= slice;
         List<KeyValue> released = all ? rows : rows.subList(0, slice);
+        int locks = 0;
         for (KeyValue row : released) {
             tx.delete(row.key());
-            closed(tx, id, inodeOf(row), true);
+            locks += closed(tx, id, inodeOf(row), true);
         }
         return all
                 ? null
                 : session.toBuilder()
                         .setReleasedUpTo(inodeOf(released.getLast()))
                         .setOpenFiles(session.getOpenFiles() - released.size())
+                        .setLocks(session.getLocks() - locks)
                         .build();
     }
 
@@ -97,8 +99,12 @@ final class OpenFiles {
         return MetaKeys.longAt(open.key(), 9);
     }
 
-    private static void closed(StateTx tx, long session, long id, boolean abandoned) {
+    /**
+     * @return how many locks the session had on it, which are gone
+     */
+    private static int closed(StateTx tx, long session, long id, boolean abandoned) {
         Inode inode = tx.edit(id);
+        int locks = FileLocks.closed(tx, session, inode);
         inode.openers--;
         AppendRights.closed(tx, session, inode);
         Moves.closed(tx, session, inode);
@@ -110,6 +116,7 @@ final class OpenFiles {
         } else {
             Truncations.cutLeftovers(tx, inode);
         }
+        return locks;
     }
 
     /** Whether no session but this one holds it open. */
@@ -125,6 +132,13 @@ final class OpenFiles {
         SessionRecord session = tx.session(id);
         if (session != null) {
             tx.putSession(session.toBuilder().setOpenFiles(session.getOpenFiles() + more).build());
+        }
+    }
+
+    private static void addLocks(StateTx tx, long id, int more) {
+        SessionRecord session = tx.session(id);
+        if (session != null && more != 0) {
+            tx.putSession(session.toBuilder().setLocks(session.getLocks() + more).build());
         }
     }
 

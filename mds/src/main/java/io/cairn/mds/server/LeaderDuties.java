@@ -167,6 +167,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(map);
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
+        state.addListener(mutations.lockWaits());
         state.addListener(truncator);
         state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
@@ -218,6 +219,7 @@ final class LeaderDuties implements Leadership.Duties {
             mutations.appendTurns().tick();
             orphanRemoval.tick();
             fences.tick();
+            mutations.lockWaits().tick();
             releases.tick();
         }
     }

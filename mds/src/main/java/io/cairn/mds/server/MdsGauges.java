@@ -14,6 +14,7 @@ import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMeter;
 import io.cairn.mds.namespace.MetaState;
+import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.session.Mutations;
 import java.util.function.Function;
@@ -54,6 +55,8 @@ final class MdsGauges {
     void register() {
         meters.gauge(MdsMeter.SESSIONS, () -> state.sessions().size());
         meters.gauge(MdsMeter.APPEND_WAITING, mutations.appendTurns()::waiting);
+        meters.gauge(MdsMeter.LOCKS, this::locks);
+        meters.gauge(MdsMeter.LOCK_WAITING, mutations.lockWaits()::waiting);
         meters.gauge(MdsMeter.INODES, () -> state.counters().inodesUsed());
         meters.gauge(MdsMeter.DELETION_BACKLOG, () -> state.counters().deletionInodes());
         meters.gauge(MdsMeter.DELETION_BACKLOG_BYTES, () -> state.counters().deletionBytes());
@@ -114,6 +117,10 @@ final class MdsGauges {
 
     private long pools(Fill atLeast) {
         return map.get().pools().stream().filter(p -> p.getFill().compareTo(atLeast) >= 0).count();
+    }
+
+    private long locks() {
+        return state.sessions().stream().mapToLong(SessionRecord::getLocks).sum();
     }
 
     private InSyncCounts inSync() {

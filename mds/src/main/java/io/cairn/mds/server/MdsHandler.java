@@ -113,7 +113,15 @@ final class MdsHandler implements RpcHandler {
 
     private void dispatch(Method method, RpcRequest request, long start) {
         switch (method) {
-            case LOOKUP, GET_ATTR, READ_DIR, READ_LINK, GET_XATTR, LIST_XATTR, STAT_FS ->
+            case LOOKUP,
+                    GET_ATTR,
+                    READ_DIR,
+                    READ_LINK,
+                    GET_XATTR,
+                    LIST_XATTR,
+                    STAT_FS,
+                    TEST_LOCK,
+                    LIST_LOCKS ->
                     metrics.request(method, start, queries.handle(method, request));
             case WAIT_TRUNCATED -> control.execute(() -> truncationWaits.handle(request, start));
             case MUTATE -> mutations.handle(request);
@@ -122,6 +130,8 @@ final class MdsHandler implements RpcHandler {
             case CLOSE_SESSION -> control(method, request, start, sessions::close);
             case AWAIT_APPEND ->
                     control.execute(() -> mutations.appendTurns().await(request, start));
+            case AWAIT_LOCK -> control.execute(() -> mutations.lockWaits().await(request, start));
+            case CANCEL_LOCK -> control.execute(() -> mutations.lockWaits().cancel(request));
             case REGISTER_SERVER -> {
                 require(request, Role.ROLE_DATA_SERVER);
                 control(method, request, start, dataServers::register);

@@ -206,7 +206,11 @@ public final class MdsServer implements AutoCloseable {
                             HelloPolicy.ACCEPT,
                             new MdsHandler(
                                     leadership,
-                                    new Queries(leadership, state, status),
+                                    new Queries(
+                                            leadership,
+                                            state,
+                                            new LockQueries(state, duties.mutations().lockWaits()),
+                                            status),
                                     duties.truncationWaits(),
                                     duties.mutations(),
                                     duties.sessions(),

@@ -6,6 +6,7 @@ import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.GetXattrReply;
 import io.cairn.common.proto.GetXattrRequest;
+import io.cairn.common.proto.ListLocksRequest;
 import io.cairn.common.proto.ListXattrReply;
 import io.cairn.common.proto.ListXattrRequest;
 import io.cairn.common.proto.LookupReply;
@@ -14,6 +15,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.ReadDirRequest;
 import io.cairn.common.proto.ReadLinkReply;
 import io.cairn.common.proto.ReadLinkRequest;
+import io.cairn.common.proto.TestLockRequest;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
@@ -33,11 +35,13 @@ final class Queries {
 
     private final Leadership leadership;
     private final NamespaceReader namespace;
+    private final LockQueries locks;
     private final Status status;
 
-    Queries(Leadership leadership, NamespaceReader namespace, Status status) {
+    Queries(Leadership leadership, NamespaceReader namespace, LockQueries locks, Status status) {
         this.leadership = leadership;
         this.namespace = namespace;
+        this.locks = locks;
         this.status = status;
     }
 
@@ -111,6 +115,8 @@ final class Queries {
                                                     .getInode()))
                             .build();
             case STAT_FS -> status.space();
+            case TEST_LOCK -> locks.test(Heads.parse(TestLockRequest.parser(), head));
+            case LIST_LOCKS -> locks.list(Heads.parse(ListLocksRequest.parser(), head));
             default -> throw new IllegalArgumentException(method + " is no query");
         };
     }

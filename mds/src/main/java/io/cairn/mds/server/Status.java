@@ -296,6 +296,7 @@ final class Status {
                                         Instant.now().toEpochMilli()
                                                 - record.getOpened().getSeconds() * 1000))
                         .setOpenFiles(record.getOpenFiles())
+                        .setLocks(record.getLocks())
                         .setRefused(record.getRefused())
                         .setEnding(record.getEnding());
         @Nullable ClientSession live = sessions.get(record.getSession());

@@ -24,6 +24,7 @@ import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
+import io.cairn.mds.namespace.Features;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.CloseSessionEntry;
 import io.cairn.mds.proto.EvictSessionEntry;
@@ -182,6 +183,7 @@ public final class ClientSessions {
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
                         .setMap(map.inAnswer(present))
+                        .setFeatureLevel(Features.level(state.settings()))
                         .build());
         map.sendRest(request.peer(), present);
     }

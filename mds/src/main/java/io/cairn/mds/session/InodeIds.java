@@ -36,6 +36,8 @@ final class InodeIds {
             case GROW -> true;
             // Others wait for it.
             case RETURN_APPEND -> true;
+            // Programs take a lock that they cannot have for a broken file system.
+            case SET_LOCK -> true;
             // To read, to truncate: the space an open takes in the log comes back with a
             // checkpoint.
             case OPEN -> true;

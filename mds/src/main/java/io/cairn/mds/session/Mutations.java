@@ -46,6 +46,7 @@ public final class Mutations {
     private final MdsMeters metrics;
     private final SessionTable sessions;
     private final AppendTurns turns;
+    private final LockWaits lockWaits;
     private final Screening screening;
 
     /** Guards ids: they must enter the log in the order in which they were given. */
@@ -68,11 +69,16 @@ public final class Mutations {
         this.metrics = metrics;
         this.sessions = new SessionTable(state, clock, this::submit);
         this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
+        this.lockWaits = new LockWaits(leadership, state, sessions, control, clock, metrics);
         this.screening = new Screening(new Features(), () -> Features.level(state.settings()));
     }
 
     public AppendTurns appendTurns() {
         return turns;
+    }
+
+    public LockWaits lockWaits() {
+        return lockWaits;
     }
 
     public SessionTable sessions() {
@@ -86,12 +92,14 @@ public final class Mutations {
         }
         sessions.reset();
         turns.begin();
+        lockWaits.begin();
     }
 
     /** This member no longer leads: batches that wait are refused. */
     public void end() {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
         turns.end();
+        lockWaits.end();
     }
 
     /** Refuses batches that have waited too long for an earlier number. On the control thread. */
@@ -191,7 +199,10 @@ public final class Mutations {
             } else if (InodeIds.wantsInode(m)) {
                 out.setMutations(i, InodeIds.with(m, nextInode++));
             } else {
-                Mutation admitted = turns.admitted(m, batch.getSession());
+                Mutation admitted =
+                        m.hasSetLock()
+                                ? lockWaits.admitted(m, batch.getSession())
+                                : turns.admitted(m, batch.getSession());
                 if (!admitted.equals(m)) {
                     out.setMutations(i, admitted);
                 }

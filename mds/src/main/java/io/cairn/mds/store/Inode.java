@@ -80,6 +80,9 @@ public final class Inode {
      */
     public List<Integer> formerPools = List.of();
 
+    /** Regular files: somebody has locked it, at some time; else it has no locks. */
+    public boolean wasLocked;
+
     /** Directories: the directory it is in; the root is in itself. */
     public long parent;
 
@@ -120,6 +123,7 @@ public final class Inode {
         copy.movingPool = movingPool;
         copy.fenced = fenced;
         copy.formerPools = formerPools;
+        copy.wasLocked = wasLocked;
         copy.parent = parent;
         copy.nextSequence = nextSequence;
         copy.target = target;
@@ -205,7 +209,7 @@ public final class Inode {
                         .setBtime(btime.toProto())
                         .setChange(change);
         if (isRegular()) {
-            attr.setLayout(layout).setSizeCeiling(ceiling);
+            attr.setLayout(layout).setSizeCeiling(ceiling).setWasLocked(wasLocked);
         } else if (isDirectory()) {
             attr.setLayout(layout).setParent(parent);
         }

@@ -39,7 +39,7 @@ import java.util.List;
  *
  * <p>Flags, of regular files only: 1, bytes of ended sessions may lie beyond the size; 2, a session
  * has the append right; 4, it was moved to another pool, or is being moved; 8, besides, its newest
- * truncation is a fence.
+ * truncation is a fence; 16, somebody has locked it at some time, so that it may have locks.
  */
 public final class InodeFormat {
     static final byte VERSION = 1;
@@ -49,6 +49,7 @@ public final class InodeFormat {
     private static final int APPENDER = 2;
     private static final int MOVED = 4;
     private static final int FENCED = 8;
+    private static final int WAS_LOCKED = 16;
 
     private static final int VERSION_OFFSET = 0;
     private static final int FLAGS_OFFSET = 1;
@@ -122,7 +123,8 @@ public final class InodeFormat {
         return (inode.leftovers ? LEFTOVERS : 0)
                 | (inode.appender != 0 ? APPENDER : 0)
                 | (isMoved(inode) ? MOVED : 0)
-                | (inode.fenced ? FENCED : 0);
+                | (inode.fenced ? FENCED : 0)
+                | (inode.wasLocked ? WAS_LOCKED : 0);
     }
 
     private static boolean isMoved(Inode inode) {
@@ -221,12 +223,15 @@ public final class InodeFormat {
         inode.xattrListBytes = in.getInt(XATTR_LIST_OFFSET);
         inode.layout = layout(in);
         inode.leftovers = (in.get(FLAGS_OFFSET) & LEFTOVERS) != 0;
+        inode.wasLocked = (in.get(FLAGS_OFFSET) & WAS_LOCKED) != 0;
         readTail(in, inode, value);
         return inode;
     }
 
     private static int allowedFlags(ByteBuffer in) {
-        return Mode.isRegular(in.getInt(MODE_OFFSET)) ? LEFTOVERS | APPENDER | MOVED | FENCED : 0;
+        return Mode.isRegular(in.getInt(MODE_OFFSET))
+                ? LEFTOVERS | APPENDER | MOVED | FENCED | WAS_LOCKED
+                : 0;
     }
 
     private static void readTail(ByteBuffer in, Inode inode, byte[] value) {

@@ -30,6 +30,7 @@ import com.google.protobuf.ByteString;
  * 21 uuid:16                      open session of a client             session:8
  * 22 session:8 number:8           answer to a mutation                 MutationResult
  * 23 session:8 inode:8            how often a session has it open      count:4
+ * 28 inode:8                      locks of a file; none: no row        LockTable
  * 30 id:4                         map: server                          Server
  * 31 id:4                         map: disk                            Disk
  * 32 id:4                         map: pool                            Pool
@@ -68,6 +69,7 @@ public final class MetaKeys {
     public static final byte SESSION_OF = 0x21;
     public static final byte ANSWER = 0x22;
     public static final byte OPEN = 0x23;
+    public static final byte LOCKS = 0x28;
     public static final byte MAP_SERVER = 0x30;
     public static final byte MAP_DISK = 0x31;
     public static final byte MAP_POOL = 0x32;

@@ -1,5 +1,6 @@
 package io.cairn.mds.store;
 
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.MapUpdate;
 
 /**
@@ -38,6 +39,12 @@ public interface StateListener {
 
     /** No session has the append right of the inode any more. */
     default void appendRightFree(long inode) {}
+
+    /** A session has got the lock. */
+    default void lockTaken(FileLock lock) {}
+
+    /** Locks of the file were taken, changed or given up. */
+    default void locksChanged(long inode) {}
 
     /** The whole state was replaced by another member's checkpoint. */
     default void restored() {}

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.cairn.common.posix.Mode;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.Truncation;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.OrphanRecord;
@@ -71,6 +72,7 @@ final class MetaFsck {
         checkEntries();
         checkSessions();
         checkXattrs();
+        checkLocks();
         checkSpecialLists();
         inodes.values().forEach(this::checkInode);
         checkReachable();
@@ -166,6 +168,37 @@ final class MetaFsck {
         }
         if (store.list(MetaKeys.prefix(MetaKeys.SESSION_OF)).size() != served) {
             fault("client uuids are not those of the " + served + " sessions");
+        }
+    }
+
+    private void checkLocks() {
+        Map<Long, Long> counted = new HashMap<>();
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.LOCKS))) {
+            long id = MetaKeys.longAt(row.key(), 1);
+            List<FileLock> locks = FileLocks.parse(row.value());
+            Inode file = inodes.get(id);
+            if (file == null || !file.wasLocked || locks.isEmpty()) {
+                fault("locks of inode " + id + ", which has none");
+            }
+            List<FileLock> again = List.of();
+            for (FileLock lock : locks) {
+                counted.merge(lock.getSession(), 1L, Long::sum);
+                if (LockRanges.inTheWay(again, lock) != null || lock.getInode() != id) {
+                    fault("locks of inode " + id + " that cannot be together: " + locks);
+                }
+                if (store.get(MetaKeys.of(MetaKeys.OPEN, lock.getSession(), id)) == null) {
+                    fault("a lock of inode " + id + ", which its session does not hold open");
+                }
+                again = LockRanges.with(again, lock);
+            }
+            if (!again.equals(locks)) {
+                fault("locks of inode " + id + " out of order: " + locks);
+            }
+        }
+        for (SessionRecord session : store.sessions()) {
+            if (session.getLocks() != counted.getOrDefault(session.getSession(), 0L)) {
+                fault("session " + session.getSession() + " has " + session.getLocks() + " locks");
+            }
         }
     }
 

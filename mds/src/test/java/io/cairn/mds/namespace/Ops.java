@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.CreateOp;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MkdirOp;
@@ -16,6 +17,7 @@ import io.cairn.common.proto.RenameOp;
 import io.cairn.common.proto.ReturnAppendOp;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.SetLockOp;
 import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.UnlinkOp;
@@ -138,6 +140,30 @@ final class Ops {
                         ReturnAppendOp.newBuilder()
                                 .setInode(inode)
                                 .setGrow(GrowOp.newBuilder().setSize(size)));
+    }
+
+    static FileLock range(long inode, long owner, boolean exclusive, long start, long end) {
+        return FileLock.newBuilder()
+                .setInode(inode)
+                .setOwner(owner)
+                .setExclusive(exclusive)
+                .setStart(start)
+                .setEnd(end)
+                .build();
+    }
+
+    /** As flock(2) does. */
+    static FileLock whole(long inode, long owner, boolean exclusive) {
+        return range(inode, owner, exclusive, 0, Long.MAX_VALUE).toBuilder().setFlock(true).build();
+    }
+
+    static Mutation.Builder lock(FileLock lock) {
+        return Mutation.newBuilder().setSetLock(SetLockOp.newBuilder().setLock(lock));
+    }
+
+    static Mutation.Builder unlock(FileLock lock) {
+        return Mutation.newBuilder()
+                .setSetLock(SetLockOp.newBuilder().setLock(lock).setUnlock(true));
     }
 
     static Mutation.Builder release(long inode) {

@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MknodOp;
@@ -11,6 +12,7 @@ import io.cairn.common.proto.RemoveXattrOp;
 import io.cairn.common.proto.RenameOp;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.SetLockOp;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.Timespec;
 import java.util.List;
@@ -98,6 +100,17 @@ final class EveryKind {
                 TestSession.returnAppend(file, 6000),
                 TestSession.grow(file, 7000),
                 TestSession.raiseCeiling(file, 1L << 30),
+                mutation()
+                        .setSetLock(
+                                SetLockOp.newBuilder()
+                                        .setLock(
+                                                FileLock.newBuilder()
+                                                        .setInode(file)
+                                                        .setOwner(7)
+                                                        .setExclusive(true)
+                                                        .setStart(10)
+                                                        .setEnd(19)))
+                        .build(),
                 mutation()
                         .setRelease(
                                 ReleaseOp.newBuilder()

@@ -146,6 +146,9 @@ class MetadataFormatsTest {
                         + "6677000000000000");
         inode.leftovers = true;
         assertThat(hex(InodeFormat.encode(inode))).startsWith("0103");
+        inode.wasLocked = true;
+        assertThat(hex(InodeFormat.encode(inode))).startsWith("0113");
+        assertThat(InodeFormat.decode(inode.id, InodeFormat.encode(inode)).wasLocked).isTrue();
     }
 
     @Test
