@@ -17,6 +17,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.mds.cluster.InSyncSets;
 import io.cairn.mds.cluster.Registration;
+import io.cairn.mds.cluster.Registrations;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.LeaderLease;
 import io.netty.buffer.ByteBuf;
@@ -158,7 +159,12 @@ final class SimMdsMember extends SimMachine {
         @Nullable Server before = Registration.find(raft.map(), wanted.getServerUuid());
         boolean anew = before != null && !before.getIncarnation().equals(wanted.getIncarnation());
         leading.change(
-                base -> new Registration(base, wanted, lease, true, true).update(),
+                base -> {
+                    Registrations all =
+                            new Registrations(base, new Registrations.Terms(lease, true, true));
+                    all.add(wanted);
+                    return all.update();
+                },
                 () -> {
                     @Nullable Server server = Registration.find(raft.map(), wanted.getServerUuid());
                     if (server == null || !leading.serves()) {

@@ -232,7 +232,8 @@ final class MetaReader {
             for (KeyValue row : view.list(prefix, prefix, Integer.MAX_VALUE)) {
                 looks.put(
                         MetaKeys.intAt(row.key(), 1),
-                        MessageRows.parse(OrphanLookRecord.parser(), row.value(), "a look for orphans"));
+                        MessageRows.parse(
+                                OrphanLookRecord.parser(), row.value(), "a look for orphans"));
             }
         }
         return looks;
