@@ -213,7 +213,10 @@ final class SimDataServer extends SimMachine {
         }
         for (SimDisk disk : disks) {
             for (int pg : disk.groups()) {
-                if (!disk.splitsDue(pg).isEmpty() && sim.random.nextInt(8) == 0) {
+                boolean inTime =
+                        sim.random.nextInt(8) == 0
+                                || cluster.fault == ClusterSim.Fault.SPLIT_UNCOMMITTED;
+                if (!disk.splitsDue(pg).isEmpty() && inTime) {
                     disk.flush(pg, sim.random);
                 }
             }

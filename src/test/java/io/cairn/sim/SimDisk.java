@@ -331,6 +331,12 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             throw new AssertionError(
                     "dropped after " + kept + ", though committed to " + committed(pg));
         }
+        for (Logged l : log) {
+            if (l.pg == pg && l.change instanceof Divided d && d.split.sequence > kept) {
+                throw new AssertionError(
+                        "dropped after " + kept + ", and with it a split that was carried out");
+            }
+        }
         log.add(new Logged(pg, new Dropped(kept), () -> {}));
         rebuild(pg);
     }

@@ -19,6 +19,7 @@ import io.cairn.mds.cluster.InSyncSets;
 import io.cairn.mds.cluster.PgSplits;
 import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.Registration;
+import io.cairn.mds.cluster.Registrations;
 import io.cairn.mds.cluster.ServerLeases;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.LeaderLease;
@@ -171,7 +172,13 @@ final class SimMdsMember extends SimMachine {
         @Nullable Server before = Registration.find(raft.map(), wanted.getServerUuid());
         boolean anew = before != null && !before.getIncarnation().equals(wanted.getIncarnation());
         leading.change(
-                base -> new Registration(base, wanted, lease, true, true, true).update(),
+                base -> {
+                    Registrations all =
+                            new Registrations(
+                                    base, new Registrations.Terms(lease, true, true, true));
+                    all.add(wanted);
+                    return all.update();
+                },
                 () -> {
                     @Nullable Server server = Registration.find(raft.map(), wanted.getServerUuid());
                     if (server == null || !leading.serves()) {

@@ -4,7 +4,6 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
-import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
@@ -26,11 +25,12 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
@@ -56,6 +56,11 @@ public final class DataServers {
     private final ServerLeases servers;
     private final SlowDisks slow;
     private final InSyncChanges inSync;
+    private final RegistrationQueue registrations;
+
+    /** By uuid, as of the registrations that are being answered. */
+    private final Map<ByteString, Integer> diskIds = new HashMap<>();
+
     private final PlacementRequests placementRequests;
     private final PoolRequests poolRequests;
 
@@ -116,6 +121,7 @@ public final class DataServers {
                         map,
                         changes,
                         clock);
+        this.registrations = new RegistrationQueue(changes, this::terms, outcome());
         AdminChanges administration = new AdminChanges(leadership, changes, featureLevel);
         this.placementRequests =
                 new PlacementRequests(administration, map, servers, sets, placement, held, clock);
@@ -146,32 +152,48 @@ public final class DataServers {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
-        AtomicBoolean anew = new AtomicBoolean();
-        var _ =
-                changes.change(
-                                base -> {
-                                    Registration made = registration(base, wanted);
-                                    anew.set(made.isNewProcess());
-                                    return made.update();
-                                })
-                        .whenComplete((now, failure) -> {
-                            if (failure != null) {
-                                request.fail(leadership.unavailable(failure));
-                            } else {
-                                registered(request, wanted, now, anew.get());
-                            }
-                        });
+        registrations.add(new RegistrationQueue.Waiting(request, wanted));
     }
 
-    private Registration registration(ClusterMap base, RegisterServerRequest wanted) {
+    private Registrations.Terms terms() {
         int level = featureLevel.getAsInt();
-        return new Registration(
-                base,
-                wanted,
+        return new Registrations.Terms(
                 level >= Features.SERVER_LEASES ? leaseMillis : 0,
                 level >= Features.RECOVERY,
                 level >= Features.ELASTIC,
                 level >= Features.GROWTH);
+    }
+
+    private RegistrationQueue.Outcome outcome() {
+        return new RegistrationQueue.Outcome() {
+            @Override
+            public void registered(
+                    RegistrationQueue.Waiting by, ClusterMap now, boolean isNewProcess) {
+                DataServers.this.registered(by.request(), by.wanted(), now, isNewProcess);
+            }
+
+            @Override
+            public void failed(RegistrationQueue.Waiting by, Throwable failure) {
+                by.request().fail(leadership.unavailable(failure));
+            }
+
+            @Override
+            public void changed(ClusterMap now, List<RegisterServerRequest> newProcesses) {
+                diskIds.clear();
+                now.disks().forEach(d -> diskIds.put(d.getUuid(), d.getId()));
+                Set<Integer> restarted = new HashSet<>();
+                for (RegisterServerRequest process : newProcesses) {
+                    @Nullable Server server = Registration.find(now, process.getServerUuid());
+                    if (server != null) {
+                        restarted.add(server.getId());
+                    }
+                }
+                if (!restarted.isEmpty()) {
+                    inSync.restarted(now, restarted);
+                }
+                pgTables.makeMissing();
+            }
+        };
     }
 
     private void registered(
@@ -193,9 +215,6 @@ public final class DataServers {
                 && (server.getSplits() || !wanted.getSplits())) {
             described.add(server.getId());
         }
-        if (anew) {
-            inSync.restarted(now, server.getId());
-        }
         LOG.info(
                 "data server {} at {} registered with {} disks",
                 server.getId(),
@@ -207,24 +226,15 @@ public final class DataServers {
                         .setLeaseMillis((int) (servers.leaseOf(server) / 1_000_000))
                         .setMap(map.inAnswer(now));
         for (var report : wanted.getDisksList()) {
-            reply.addDisks(diskId(now, report.getUuid()));
+            reply.addDisks(diskIds.getOrDefault(report.getUuid(), 0));
         }
         request.reply(reply.build());
         map.sendRest(request.peer(), now);
-        pgTables.makeMissing();
     }
 
     private List<DiskStatus> disks(int server) {
         ServerLeases.@Nullable Known known = servers.all().get(server);
         return known == null ? List.of() : known.report().disks();
-    }
-
-    private static int diskId(ClusterMap map, ByteString uuid) {
-        return map.disks().stream()
-                .filter(d -> d.getUuid().equals(uuid))
-                .mapToInt(Disk::getId)
-                .findFirst()
-                .orElse(0);
     }
 
     private static String release(RpcRequest request) {

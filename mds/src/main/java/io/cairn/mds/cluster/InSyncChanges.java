@@ -10,6 +10,7 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.FillLimits;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -105,8 +106,8 @@ final class InSyncChanges {
         joins = new Joins();
     }
 
-    void restarted(ClusterMap now, int server) {
-        sets.restarted(now, server, clock.nanos());
+    void restarted(ClusterMap now, Set<Integer> restarted) {
+        sets.restarted(now, restarted, clock.nanos());
     }
 
     void told(MemberSilentRequest said) {

@@ -128,10 +128,15 @@ public final class InSyncSets {
 
     /** A server has registered with a new process, and this map has it. */
     public void restarted(ClusterMap map, int server, long nowNanos) {
+        restarted(map, Set.of(server), nowNanos);
+    }
+
+    /** Likewise, several. */
+    void restarted(ClusterMap map, Set<Integer> registered, long nowNanos) {
         for (PlacementGroup group : map.pgs()) {
             for (int disk : group.getInSyncList()) {
                 @Nullable Server owner = map.serverOfDisk(disk);
-                if (owner != null && owner.getId() == server) {
+                if (owner != null && registered.contains(owner.getId())) {
                     restarts.put(new Member(group.getPg(), disk), nowNanos);
                 }
             }

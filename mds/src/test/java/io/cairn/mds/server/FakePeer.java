@@ -22,6 +22,9 @@ final class FakePeer implements RpcPeer {
         final LongAdder bytes = new LongAdder();
         final LongAdder wholeMaps = new LongAdder();
 
+        /** Of increments that name data servers. */
+        final Set<Long> serverEpochs = ConcurrentHashMap.newKeySet();
+
         /** Of increments that refuse sessions. */
         final Set<Long> evictionEpochs = ConcurrentHashMap.newKeySet();
     }
@@ -71,6 +74,9 @@ final class FakePeer implements RpcPeer {
             traffic.wholeMaps.increment();
         } else if (map.getRefusedSessionsCount() > 0) {
             traffic.evictionEpochs.add(map.getEpoch());
+        }
+        if (map.getBaseEpoch() > 0 && map.getServersCount() > 0) {
+            traffic.serverEpochs.add(map.getEpoch());
         }
         synchronized (this) {
             if (map.getEpoch() <= epoch) {

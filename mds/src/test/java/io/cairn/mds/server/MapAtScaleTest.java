@@ -8,6 +8,7 @@ import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.Disk;
+import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.HeartbeatReply;
@@ -18,12 +19,14 @@ import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.SettingsRequest;
 import io.cairn.common.rpc.RpcPeer;
+import io.cairn.mds.cluster.Registration;
 import io.cairn.mds.leader.Control;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
@@ -33,6 +36,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -41,6 +45,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -52,6 +57,8 @@ import org.slf4j.LoggerFactory;
  * A rack is lost and a tenth of all clients die with it: a real leader with its log, its clients
  * and data servers without a network or disks. Prints what it cost ({@code docs/benchmarks.md});
  * asserts what is not a matter of time.
+ *
+ * <p>Or many data servers start at once, {@code -Dcairn.test.map.starting=1000} instead of 100.
  *
  * <p>{@code -Dcairn.test.map.scale=100} is 10,000 clients, 10,000 disks in 1,000 data servers and
  * 10 racks, 500,000 replicas, 1,000 clients that die; 1, the default, a hundredth of all that.
@@ -73,6 +80,11 @@ final class MapAtScaleTest {
     private static final int PGS_OF_A_POOL = Math.min(PGS, 50_000);
 
     private static final int PGS_OF_A_CHANGE = 20_000;
+
+    private static final int PGS_OF_A_LARGE_POOL = 50_000;
+
+    /** Data servers that start together. */
+    private static final int STARTING = Integer.getInteger("cairn.test.map.starting", 100);
 
     /** Small runs go through the same phases sooner. */
     private static final Duration RENEWAL = Duration.ofMillis(SCALE == 1 ? 500 : 5000);
@@ -131,7 +143,9 @@ final class MapAtScaleTest {
         final FakePeer peer;
         final int id;
         final ByteString uuid = Uuids.random();
-        final ByteString incarnation = Uuids.random();
+        final List<ByteString> diskUuids =
+                Stream.generate(Uuids::random).limit(DISKS_OF_A_SERVER).toList();
+        volatile ByteString incarnation = Uuids.random();
         volatile boolean dead;
         long beatNanos;
 
@@ -183,6 +197,94 @@ final class MapAtScaleTest {
             assertThat(traffic.wholeMaps.sum()).as("whole maps").isEqualTo(wholeMaps);
             assertThat(traffic.evictionEpochs).as("epochs that evict").hasSizeLessThan(DYING);
         }
+    }
+
+    /** They register all at once: when they are new, and when all were started again. */
+    @Test
+    void dataServersThatStartTogetherAreFewEpochs() throws Exception {
+        // Nobody plans: the table is made here.
+        String settings = SETTINGS.replaceAll("bootstrap_disks = \\d+", "bootstrap_disks = 100000");
+        try (TestGroup group = new TestGroup(directory, 1, settings)) {
+            group.awaitServing();
+            MdsServer mds = group.server(1);
+            set(mds, "norebalance");
+            set(mds, "nodown"); // they send no heartbeats
+            for (int id = 1; id <= STARTING; id++) {
+                servers.add(new DataServer(new FakePeer(Role.ROLE_DATA_SERVER, traffic), id));
+            }
+            attach(mds);
+            registerAll(mds, "New");
+            ClusterMap map = map(mds);
+            assertThat(map.servers()).hasSize(STARTING);
+            assertThat(map.disks()).hasSize(STARTING * DISKS_OF_A_SERVER);
+            assertThat(map.disks().stream().map(Disk::getUuid).distinct())
+                    .hasSize(STARTING * DISKS_OF_A_SERVER);
+
+            makeTable(mds);
+            long table = map(mds).epoch();
+            servers.forEach(s -> s.incarnation = Uuids.random());
+            registerAll(mds, "Started again");
+            for (DataServer server : servers) {
+                Server known = Objects.requireNonNull(Registration.find(map(mds), server.uuid));
+                assertThat(known.getIncarnation()).isEqualTo(server.incarnation);
+            }
+            assertThat(map(mds).pgs()).as("their epochs").allMatch(pg -> pg.getEpoch() > table);
+        }
+    }
+
+    /** So many of the harness's size; the disks of all have fifty replicas each. */
+    private void makeTable(MdsServer mds) throws Exception {
+        int groups = STARTING * DISKS_OF_A_SERVER * 50 / COPIES;
+        List<Integer> disks = map(mds).disks().stream().map(Disk::getId).sorted().toList();
+        for (int pool = 2, left = groups; left > 0; pool++, left -= PGS_OF_A_LARGE_POOL) {
+            int end = Math.min(left, PGS_OF_A_LARGE_POOL);
+            change(
+                    mds,
+                    MapUpdate.newBuilder()
+                            .addPools(
+                                    Pool.newBuilder()
+                                            .setId(pool)
+                                            .setName("pool " + pool)
+                                            .setSize(COPIES)
+                                            .setMinSize(2)
+                                            .setPgCount(end)));
+            for (int from = 0; from < end; from += PGS_OF_A_CHANGE) {
+                MapUpdate.Builder some = MapUpdate.newBuilder();
+                for (int i = from; i < Math.min(end, from + PGS_OF_A_CHANGE); i++) {
+                    PlacementGroup.Builder pg =
+                            PlacementGroup.newBuilder().setPg(PgHash.pg(pool, i)).setEpoch(1);
+                    for (int copy = 0; copy < COPIES; copy++) {
+                        int disk =
+                                disks.get((i * COPIES + copy * DISKS_OF_A_SERVER) % disks.size());
+                        pg.addReplicas(disk).addInSync(disk);
+                    }
+                    some.addPgs(pg);
+                }
+                change(mds, some);
+            }
+        }
+    }
+
+    private void registerAll(MdsServer mds, String what) throws Exception {
+        long before = map(mds).epoch();
+        traffic.serverEpochs.clear();
+        Figures figures = new Figures();
+        List<CompletableFuture<MessageLite>> answers = new ArrayList<>();
+        for (DataServer server : servers) {
+            answers.add(register(mds, server, DISKS_OF_A_SERVER));
+        }
+        for (CompletableFuture<MessageLite> answer : answers) {
+            var reply = (RegisterServerReply) get(answer);
+            assertThat(reply.getDisksList()).doesNotContain(0).doesNotHaveDuplicates();
+        }
+        int epochs = traffic.serverEpochs.size();
+        LOG.info(
+                "{}, {} data servers: {} epochs of registrations; {}",
+                what,
+                STARTING,
+                epochs,
+                figures.until(map(mds).epoch() - before));
+        assertThat(epochs).isBetween(1, Math.max(3, STARTING / 20));
     }
 
     private static void awaitAll(String what, BooleanSupplier condition) {
@@ -355,30 +457,41 @@ final class MapAtScaleTest {
         changed.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
     }
 
-    private static void hold(MdsServer mds) throws Exception {
+    private static void set(MdsServer mds, String flag) throws Exception {
         FakeRequest request =
                 new FakeRequest(
                         new FakePeer(Role.ROLE_ADMIN, new FakePeer.Traffic()),
                         Method.SETTINGS,
-                        SettingsRequest.newBuilder().setName("norebalance").setValue("on").build());
+                        SettingsRequest.newBuilder().setName(flag).setValue("on").build());
         mds.control().execute(() -> mds.duties().liveSettings().handle(request));
         get(request.answer());
     }
 
     /** The same process, at the same address. */
     private static CompletableFuture<MessageLite> register(MdsServer mds, DataServer server) {
-        FakeRequest request =
-                new FakeRequest(
-                        server.peer,
-                        Method.REGISTER_SERVER,
-                        RegisterServerRequest.newBuilder()
-                                .setServerUuid(server.uuid)
-                                .setIncarnation(server.incarnation)
-                                .setAddress("127.0.0.1:" + (10_000 + server.id))
-                                .setHost("host " + server.id)
-                                .setRack("rack " + server.rack())
-                                .setRecovers(true)
-                                .build());
+        return register(mds, server, 0);
+    }
+
+    /**
+     * @param disks that it names
+     */
+    private static CompletableFuture<MessageLite> register(
+            MdsServer mds, DataServer server, int disks) {
+        RegisterServerRequest.Builder wanted =
+                RegisterServerRequest.newBuilder()
+                        .setServerUuid(server.uuid)
+                        .setIncarnation(server.incarnation)
+                        .setAddress("127.0.0.1:" + (10_000 + server.id))
+                        .setHost("host " + server.id)
+                        .setRack("rack " + server.rack())
+                        .setRecovers(true);
+        for (int i = 0; i < disks; i++) {
+            wanted.addDisks(
+                    DiskReport.newBuilder()
+                            .setUuid(server.diskUuids.get(i))
+                            .setCapacityBytes(1L << 40));
+        }
+        FakeRequest request = new FakeRequest(server.peer, Method.REGISTER_SERVER, wanted.build());
         mds.control().execute(() -> mds.duties().dataServers().register(request));
         return request.answer();
     }

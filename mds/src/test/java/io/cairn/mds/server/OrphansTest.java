@@ -16,8 +16,10 @@ import io.cairn.common.proto.OrphanId;
 import io.cairn.common.proto.OrphanState;
 import io.cairn.common.proto.ReportOrphansReply;
 import io.cairn.common.proto.ReportOrphansRequest;
+import io.cairn.common.proto.Setting;
 import io.cairn.common.proto.SettingsReply;
 import io.cairn.common.proto.SettingsRequest;
+import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -149,17 +151,47 @@ final class OrphansTest {
     }
 
     private void set(String name, String value) {
-        group.call(
+        assertThat(trySet(name, value).ok()).as("%s %s", name, value).isTrue();
+    }
+
+    private RpcStatus trySet(String name, String value) {
+        return group.call(
                         Method.SETTINGS,
                         SettingsRequest.newBuilder().setName(name).setValue(value).build(),
                         SettingsReply.parser())
-                .get();
+                .status();
     }
 
     private int deletions(long inode) {
         return three.servers().stream()
                 .mapToInt(s -> s.deleted.getOrDefault(inode, new AtomicInteger()).get())
                 .sum();
+    }
+
+    @Test
+    void whatIsSetIsChecked() {
+        for (String age : List.of("0s", "1500ms", "3651d", "-1s", "long")) {
+            assertThat(trySet("orphans.age", age).errno()).as(age).isEqualTo(Errno.EINVAL);
+        }
+        for (String share : List.of("1", "101%", "0.55%", "-1%", "%")) {
+            assertThat(trySet("orphans.max_share", share).errno())
+                    .as(share)
+                    .isEqualTo(Errno.EINVAL);
+        }
+        for (String share : List.of("0%", "0.5%", "100%")) {
+            assertThat(trySet("orphans.max_share", share).ok()).as(share).isTrue();
+        }
+        assertThat(trySet("orphans.age", "36h").ok()).isTrue();
+        assertThat(
+                        group.call(
+                                        Method.SETTINGS,
+                                        SettingsRequest.getDefaultInstance(),
+                                        SettingsReply.parser())
+                                .get()
+                                .getSettingsList())
+                .filteredOn(s -> s.getName().startsWith("orphans."))
+                .extracting(Setting::getValue)
+                .containsExactly("36h", "off", "100%");
     }
 
     // ---- scrubs -----------------------------------------------------------------------

@@ -246,7 +246,10 @@ final class PlacementRequestsTest {
                             "norecover",
                             "pause",
                             "moves.per_disk",
-                            "noscrub");
+                            "noscrub",
+                            "orphans.age",
+                            "orphans.remove",
+                            "orphans.max_share");
             assertThat(before.get(1).getValue()).isEqualTo("off");
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
