@@ -274,8 +274,8 @@ final class PoolCommand extends CommandGroup {
         public ExitCode call() throws IOException {
             if (pgs != null) {
                 throw usage(
-                        "the number of placement groups cannot be changed: make another pool, and copy"
-                                + " the files into a directory whose layout names it");
+                        "the number of placement groups cannot be changed: make another pool, and move"
+                                + " the files there with 'cairn migrate'");
             }
             SetPoolRequest.Builder request = SetPoolRequest.newBuilder().setName(name);
             if (size != null) {
