@@ -381,7 +381,7 @@ def interrupted(one, two):
     c.end()
 
 
-def crossing(one, two, rounds=40):
+def crossing(one, two, rounds=15):
     """A signal at the moment at which the lock is given up."""
     a, b, c = pair(one, two, 'crossing', 3)
     outcomes = {}
@@ -466,7 +466,7 @@ def content(one, two):
     b.end()
 
 
-def database(one, two, times=12):
+def database(one, two, times=8):
     """One database, several programs on each side."""
     for journal in 'DELETE', 'PERSIST':
         name = 'database-' + journal

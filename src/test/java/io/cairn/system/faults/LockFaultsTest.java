@@ -59,6 +59,13 @@ class LockFaultsTest {
                 file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
     }
 
+    /** Starts no process, see {@link Signals}. */
+    private static boolean isFree(FileChannel file) throws IOException {
+        try (FileLock lock = file.tryLock()) {
+            return lock != null;
+        }
+    }
+
     /** Tried by another process: the locks of this one are all Java's. */
     private static boolean isFree(Path file) {
         return Shell.run(
@@ -93,6 +100,7 @@ class LockFaultsTest {
     void aMountThatWasEvictedFailsTheFilesItHadLocked() throws Exception {
         try (Mount laptop = cluster.mount("laptop");
                 Signals signals = laptop.signals();
+                FileChannel elsewhere = open(cluster.mnt().resolve("locked"));
                 FileChannel locked = open(laptop.mnt().resolve("locked"));
                 FileChannel other = open(laptop.mnt().resolve("other"))) {
             FileLock lock = locked.lock();
@@ -103,7 +111,7 @@ class LockFaultsTest {
             try {
                 Awaitility.await("another has the lock")
                         .atMost(LIMIT)
-                        .until(() -> isFree(cluster.mnt().resolve("locked")));
+                        .until(() -> isFree(elsewhere));
             } finally {
                 signals.send("CONT");
             }

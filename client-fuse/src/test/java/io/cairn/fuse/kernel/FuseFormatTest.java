@@ -57,6 +57,27 @@ class FuseFormatTest {
     }
 
     @Test
+    void locks() {
+        MemorySegment in =
+                read(
+                        "0700000000000000 efcdab8967452301 0a00000000000000 ffffffffffffff7f"
+                                + "01000000 39300000 01000000 00000000");
+        assertThat(in.byteSize()).isEqualTo(LockFormat.IN_SIZE);
+        assertThat(FileFormat.handle(in)).isEqualTo(7);
+        assertThat(LockFormat.owner(in)).isEqualTo(0x0123456789abcdefL);
+        assertThat(LockFormat.start(in)).isEqualTo(10);
+        assertThat(LockFormat.end(in)).isEqualTo(Long.MAX_VALUE);
+        assertThat(LockFormat.isExclusive(in)).isTrue();
+        assertThat(LockFormat.isUnlock(in)).isFalse();
+        assertThat(LockFormat.pid(in)).isEqualTo(12345);
+        assertThat(LockFormat.isFlock(in)).isTrue();
+        LockFormat.putOut(memory, 10, 19, true, 12345);
+        written(24, "0a00000000000000 1300000000000000 01000000 39300000");
+        LockFormat.putFree(memory);
+        written(24, "0000000000000000 0000000000000000 02000000 00000000");
+    }
+
+    @Test
     void headers() {
         MemorySegment in =
                 read(

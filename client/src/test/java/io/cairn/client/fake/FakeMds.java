@@ -6,6 +6,10 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.AwaitAppendReply;
 import io.cairn.common.proto.AwaitAppendRequest;
+import io.cairn.common.proto.AwaitLockReply;
+import io.cairn.common.proto.AwaitLockRequest;
+import io.cairn.common.proto.CancelLockReply;
+import io.cairn.common.proto.CancelLockRequest;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.GetAttrReply;
@@ -56,6 +60,7 @@ public final class FakeMds implements AutoCloseable {
     private final Map<Long, RpcPeer> sessions = new ConcurrentHashMap<>();
     private final List<Runnable> late = new CopyOnWriteArrayList<>();
     private final List<RpcRequest> inLine = new ArrayList<>();
+    private final List<RpcRequest> waitForLocks = new ArrayList<>();
     private final AtomicInteger recalls = new AtomicInteger();
     private final ScheduledExecutorService timer =
             Executors.newSingleThreadScheduledExecutor(
@@ -153,6 +158,10 @@ public final class FakeMds implements AutoCloseable {
             request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, named));
             return;
         }
+        if (method == Method.AWAIT_LOCK || method == Method.CANCEL_LOCK) {
+            lockRequest(request, method);
+            return;
+        }
         if (method == Method.AWAIT_APPEND) {
             synchronized (inLine) {
                 inLine.add(request);
@@ -190,10 +199,58 @@ public final class FakeMds implements AutoCloseable {
         if (cluster.leader() != this) {
             List<RpcRequest> waiting;
             synchronized (inLine) {
-                waiting = List.copyOf(inLine);
+                waiting = new ArrayList<>(inLine);
+                waiting.addAll(waitForLocks);
                 inLine.clear();
+                waitForLocks.clear();
             }
             waiting.forEach(this::serve);
+        }
+    }
+
+    private void lockRequest(RpcRequest request, Method method) {
+        if (method == Method.AWAIT_LOCK) {
+            synchronized (inLine) {
+                waitForLocks.add(request);
+            }
+            serveLocks();
+            return;
+        }
+        long ticket = Heads.parse(CancelLockRequest.parser(), request.head()).getTicket();
+        List<RpcRequest> cancelled = new ArrayList<>();
+        synchronized (inLine) {
+            for (RpcRequest waiting : waitForLocks) {
+                if (awaited(waiting).getTicket() == ticket) {
+                    cancelled.add(waiting);
+                }
+            }
+            waitForLocks.removeAll(cancelled);
+        }
+        cancelled.forEach(r -> r.reply(AwaitLockReply.getDefaultInstance()));
+        request.reply(CancelLockReply.getDefaultInstance());
+    }
+
+    private static AwaitLockRequest awaited(RpcRequest request) {
+        return Heads.parse(AwaitLockRequest.parser(), request.head().duplicate());
+    }
+
+    private void serveLocks() {
+        List<RpcRequest> turns = new ArrayList<>();
+        synchronized (inLine) {
+            for (RpcRequest waiting : waitForLocks) {
+                if (cluster.names().isFree(awaited(waiting).getLock())) {
+                    turns.add(waiting);
+                }
+            }
+            waitForLocks.removeAll(turns);
+        }
+        turns.forEach(r -> r.reply(AwaitLockReply.newBuilder().setTurn(true).build()));
+    }
+
+    /** Calls that wait for locks. */
+    public int waitForLocks() {
+        synchronized (inLine) {
+            return waitForLocks.size();
         }
     }
 
@@ -283,6 +340,7 @@ public final class FakeMds implements AutoCloseable {
                     throw new FsException(Errno.EAGAIN, "a number is missing");
                 }
                 serveLine();
+                serveLocks();
                 if (answersShort) {
                     yield MutateReply.getDefaultInstance();
                 }
@@ -340,8 +398,10 @@ public final class FakeMds implements AutoCloseable {
     public void close() {
         timer.shutdownNow();
         synchronized (inLine) {
+            inLine.addAll(waitForLocks);
             inLine.forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
             inLine.clear();
+            waitForLocks.clear();
         }
         endpoint.close();
     }

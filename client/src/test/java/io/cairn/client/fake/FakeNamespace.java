@@ -8,6 +8,7 @@ import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.FileLayout;
+import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
@@ -59,6 +60,7 @@ public final class FakeNamespace {
     /** Sessions with the right to append, by inode. */
     private final Map<Long, Long> appenders = new HashMap<>();
 
+    private final FakeLocks locks = new FakeLocks();
     private long nextInode = 2;
     private long nextSession = 100;
 
@@ -93,6 +95,7 @@ public final class FakeNamespace {
             open.forEach(this::forgetUnused);
         }
         appenders.values().removeIf(holder -> holder == session);
+        locks.ended(session, 0);
     }
 
     /** What the ended session wrote beyond the size is nobody's, unless others have it open. */
@@ -252,6 +255,7 @@ public final class FakeNamespace {
                 }
                 session.opens.put(inode, left);
                 if (left == 0) {
+                    locks.ended(id, inode);
                     appenders.remove(inode, id);
                 }
                 MutationResult result = made(node(inode));
@@ -259,6 +263,15 @@ public final class FakeNamespace {
                 yield result;
             }
             case GROW -> made(grow(m.getGrow()));
+            case SET_LOCK -> {
+                FileLock lock = m.getSetLock().getLock().toBuilder().setSession(id).build();
+                if (!m.getSetLock().getUnlock() && !locks.isFree(lock)) {
+                    throw new FsException(Errno.EAGAIN, "locked");
+                }
+                yield made(node(lock.getInode())).toBuilder()
+                        .addAllReplacedLocks(locks.set(lock, m.getSetLock().getUnlock()))
+                        .build();
+            }
             case RAISE_CEILING -> {
                 Node node = node(m.getRaiseCeiling().getInode());
                 node.attr.setSizeCeiling(
@@ -391,6 +404,15 @@ public final class FakeNamespace {
         if (node(inode).attr.getNlink() == 0 && opens(inode) == 0) {
             nodes.remove(inode);
         }
+    }
+
+    synchronized boolean isFree(FileLock wanted) {
+        return locks.isFree(wanted);
+    }
+
+    /** As "7 shared 0-9": owner, mode, bytes. */
+    public synchronized List<String> locks(long inode) {
+        return locks.of(inode);
     }
 
     // ---- reads, and what tests do behind the client's back

@@ -151,6 +151,18 @@ final class LockQueue<R> {
         return waiting.containsKey(inode) || turns.containsKey(inode);
     }
 
+    /** Whether the lock's owner waits for another one. */
+    synchronized boolean isWaiting(FileLock lock) {
+        for (List<Waiter<R>> line : waiting.values()) {
+            for (Waiter<R> waiter : line) {
+                if (waiter.checked && Owner.of(waiter.wanted).equals(Owner.of(lock))) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
     synchronized int size() {
         return waiting.values().stream().mapToInt(List::size).sum();
     }

@@ -176,20 +176,22 @@ public final class LockWaits implements StateListener {
 
     // ---- told by the state --------------------------------------------------
 
-    /** Before its end is told, which may follow at once: the turn was used. */
+    /**
+     * Before its end is told, which may follow at once: a turn was used. An owner that waits for
+     * another lock meanwhile, as a process of several threads may, can have closed a circle.
+     */
     @Override
     public void lockTaken(FileLock lock) {
         queue.taken(lock);
+        if (queue.isWaiting(lock)) {
+            control.execute(() -> queue.waiting(lock.getInode()).forEach(this::tellDeadlock));
+        }
     }
 
     @Override
     public void locksChanged(long inode) {
         if (queue.concerns(inode)) {
-            control.execute(() -> {
-                serve(inode, clock.nanos());
-                // Another owner may have got what they wait for.
-                queue.waiting(inode).forEach(this::tellDeadlock);
-            });
+            control.execute(() -> serve(inode, clock.nanos()));
         }
     }
 

@@ -83,6 +83,19 @@ final class FeaturesTest {
     }
 
     @Test
+    void locksNeedTheLevelThatKnowsThem() {
+        LogEntry entry =
+                LogEntry.newBuilder()
+                        .setMutate(
+                                MutateRequest.newBuilder()
+                                        .addMutations(Ops.lock(Ops.whole(5, 7, true))))
+                        .build();
+        assertThat(new Features().above(entry, Features.GROWTH - 1))
+                .isEqualTo("cairn.Mutation.set_lock");
+        assertThat(new Features().above(entry, Features.GROWTH)).isNull();
+    }
+
+    @Test
     void anOperationThatIsNotKnownStopsTheMember() throws Exception {
         stops(mkdir(null, FUTURE), "field 99 of cairn.Mutation");
     }

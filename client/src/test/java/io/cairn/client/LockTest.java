@@ -1,0 +1,191 @@
+package io.cairn.client;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.api.LockCall;
+import io.cairn.client.fake.FakeCluster;
+import io.cairn.client.fake.Fault;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.FileLock;
+import io.cairn.common.proto.Method;
+import java.io.IOException;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls for locks: waiting, interrupted, given up while they are on their way, lost. */
+class LockTest extends ClientFixture {
+    private static final long END = Long.MAX_VALUE;
+
+    private CairnClient client;
+    private OpenFile file;
+    private OpenFile others;
+
+    @Override
+    FakeCluster makeCluster() throws IOException {
+        return new FakeCluster(2, 2, FakeCluster.layout(1 << 16, 1, 1 << 16));
+    }
+
+    @BeforeEach
+    void open() {
+        client = connect("publish_interval = \"1min\"");
+        file = create(client, "f");
+        others = get(connect().open(file.inode()));
+    }
+
+    private static FileLock range(long owner, boolean exclusive, long start, long end) {
+        return FileLock.newBuilder()
+                .setOwner(owner)
+                .setExclusive(exclusive)
+                .setStart(start)
+                .setEnd(end)
+                .build();
+    }
+
+    private static LockCall lock(OpenFile file, FileLock lock) {
+        return file.lock(lock, true, () -> false);
+    }
+
+    private static void locked(OpenFile file, FileLock lock) {
+        get(lock(file, lock).had());
+    }
+
+    private List<String> locks() {
+        return cluster.names().locks(file.inode());
+    }
+
+    /** A call that waits at the leader. */
+    private LockCall waiting(OpenFile file, FileLock lock) {
+        LockCall call = lock(file, lock);
+        await().until(() -> cluster.mds(1).waitForLocks() == 1);
+        assertThat(call.had()).isNotDone();
+        return call;
+    }
+
+    /** A call whose mutation is on its way, and stays there. */
+    private LockCall onItsWay(OpenFile file, FileLock lock) {
+        cluster.mds(1).faults(m -> m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
+        LockCall call = lock(file, lock);
+        await().until(() -> cluster.mds(1).held() > 0);
+        return call;
+    }
+
+    private void letGo() {
+        cluster.mds(1).faults(m -> Fault.NONE);
+        cluster.mds(1).letGo();
+    }
+
+    @Test
+    void whoComesNextSeesTheSizeThatWasMadeUnderTheLock() {
+        locked(file, range(7, true, 0, END));
+        LockCall next = waiting(others, range(7, true, 0, END));
+        get(write(file, 0, "abc"));
+        get(file.unlock(range(7, false, 0, END)));
+        assertThat(get(next.had()).getSize()).isEqualTo(3);
+        assertThat(locks()).containsExactly("7 exclusive 0-end");
+    }
+
+    @Test
+    void whoDoesNotWaitIsRefused() {
+        locked(file, range(7, true, 0, END));
+        LockCall call = others.lock(range(7, false, 5, 5), false, () -> false);
+        assertThat(errno(call.had())).isEqualTo(Errno.EAGAIN);
+    }
+
+    @Test
+    void whoIsInterruptedWhileItWaitsHasNothing() {
+        locked(file, range(7, true, 0, END));
+        LockCall call = waiting(others, range(7, true, 0, END));
+        call.interrupt();
+        assertThat(errno(call.had())).isEqualTo(Errno.EINTR);
+        assertThat(cluster.mds(1).waitForLocks()).isZero();
+        get(file.unlock(range(7, false, 0, END)));
+        assertThat(locks()).isEmpty();
+    }
+
+    @Test
+    void whoIsInterruptedWhileItsLockIsTakenHasIt() {
+        LockCall call = onItsWay(file, range(7, true, 0, 9));
+        call.interrupt();
+        assertThat(call.had()).isNotDone();
+        letGo();
+        get(call.had());
+        assertThat(locks()).containsExactly("7 exclusive 0-9");
+    }
+
+    @Test
+    void whoIsGoneGivesBackExactlyWhatWasNew() {
+        locked(file, range(7, false, 0, 9));
+        locked(file, range(7, true, 12, 13));
+        LockCall call = onItsWay(file, range(7, true, 5, 19));
+        call.had().cancel(false);
+        letGo();
+        await().until(() -> locks().equals(List.of("7 exclusive 12-13", "7 shared 0-9")));
+        await().until(() -> cluster.names().executed().size() >= 7);
+    }
+
+    @Test
+    void whatAProcessClosedDoesNotComeBackWithACallThatIsGone() {
+        locked(file, range(7, false, 0, 9));
+        LockCall call = onItsWay(file, range(7, true, 5, 19));
+        call.had().cancel(false);
+        var closed = file.descriptorClosed(7);
+        letGo();
+        get(closed);
+        assertThat(locks()).isEmpty();
+    }
+
+    @Test
+    void whoWaitsAsksTheNextLeader() {
+        locked(file, range(7, true, 0, END));
+        LockCall call = waiting(others, range(7, true, 0, END));
+        cluster.leader(cluster.mds(2));
+        await().until(() -> cluster.mds(2).waitForLocks() == 1);
+        get(file.unlock(range(7, false, 0, END)));
+        get(call.had());
+        assertThat(locks()).containsExactly("7 exclusive 0-end");
+    }
+
+    @Test
+    void aHandleTakesItsLocksAlongAndLeavesThoseOfOthers() {
+        OpenFile second = get(client.open(file.inode()));
+        locked(file, range(1, true, 0, 9)); // of an open file
+        locked(second, range(7, true, 20, 29));
+        locked(file, range(7, true, 30, 39)); // of a process with both
+        locked(file, range(2, true, 0, END).toBuilder().setFlock(true).build());
+        get(file.release());
+        await().until(() -> locks().equals(List.of("7 exclusive 20-39")));
+        get(second.descriptorClosed(7));
+        assertThat(locks()).isEmpty();
+    }
+
+    @Test
+    void nothingIsSentForWhoHasNoLocks() {
+        int before = cluster.names().executed().size();
+        get(file.descriptorClosed(7));
+        get(file.unlock(range(7, false, 3, 9)));
+        assertThat(cluster.names().executed()).hasSize(before);
+    }
+
+    @Test
+    void aFileThatWasLockedFailsWhenTheSessionIsLostAndOneThatWaitsGoesOn() {
+        OpenFile free = create(client, "g");
+        locked(file, range(7, true, 0, 9));
+        locked(others, range(8, true, 20, 29));
+        LockCall call = waiting(file, range(9, true, 25, 25));
+        long lost = cluster.names().lowestSession();
+        cluster.evict(lost);
+        await().until(() -> locks().equals(List.of("8 exclusive 20-29")));
+        await().until(() -> errno(write(file, 0, "x")) == Errno.EIO);
+        assertThat(errno(file.fsync())).isEqualTo(Errno.EIO);
+        assertThat(errno(lock(file, range(7, true, 0, 9)).had())).isEqualTo(Errno.EIO);
+        get(write(free, 0, "x"));
+        OpenFile again = get(client.open(file.inode()));
+        locked(again, range(7, true, 0, 9));
+        get(others.unlock(range(8, false, 0, END)));
+        assertThat(errno(call.had())).as("its file has lost locks too").isEqualTo(Errno.EIO);
+    }
+}
