@@ -271,7 +271,10 @@ final class MemberService {
     private int holderOf(PgBlockFormat.PgBlock b, PgSlot slot) {
         ClusterMap map = loops.owner(b.pg()).map();
         int pool = PgHash.poolOf(b.pg());
-        int now = map.pool(pool) == null ? b.pg() : map.pgOf(pool, b.inode(), b.chunk());
+        if (map.pool(pool) == null || map.isIn(b.pg(), b.inode(), b.chunk())) {
+            return b.pg();
+        }
+        int now = map.pgOf(pool, b.inode(), b.chunk());
         return slot.disk().store().pgs().contains(now) ? now : b.pg();
     }
 

@@ -50,6 +50,10 @@ final class Flusher {
     private final FreedBlocks freed = new FreedBlocks();
     private final CarryForward carryForward;
     private final ArrayDeque<Published> published = new ArrayDeque<>();
+
+    /** Shares of one split each, which the index has. */
+    private final List<FlushShare> divided = new ArrayList<>();
+
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
@@ -90,7 +94,7 @@ final class Flusher {
      */
     boolean round() throws IOException {
         boolean worked = publish();
-        forgetPublished();
+        endRound();
         return worked;
     }
 
@@ -101,7 +105,7 @@ final class Flusher {
      * @return whether there were any
      */
     boolean publish() throws IOException {
-        forgetPublished(); // or it would be published again
+        endRound(); // or it would be published again
         carryForward.settle();
         long syncedLsn = wal.syncedLsn();
         List<FlushShare> shares = collect(syncedLsn);
@@ -127,7 +131,7 @@ final class Flusher {
         }
         appliedTrimLsn = trimLsn;
         roundsSinceIndexFlush++;
-        completeSplits(shares);
+        shares.stream().filter(s -> GroupSplits.of(s) != null).forEach(divided::add);
         boolean worked = splitting;
         for (FlushShare s : shares) {
             s.pg().forgetDeferred(s);
@@ -140,23 +144,25 @@ final class Flusher {
 
     /**
      * A group that a split has made may log operations only once its making is durable: a recovery
-     * that does not find the group in the index takes them for the rest of a history.
+     * that does not find the group in the index takes them for the rest of a history. Once nothing
+     * is read from the log any more that the index has: the flush recycles segments.
      */
-    private void completeSplits(List<FlushShare> shares) {
-        if (shares.stream().anyMatch(s -> GroupSplits.of(s) != null)) {
+    private void completeSplits() {
+        if (!divided.isEmpty()) {
             flushIndex();
-        }
-        for (FlushShare s : shares) {
-            LoggedOp split = GroupSplits.of(s);
-            if (split != null) {
-                splits.completed(s.pg(), split);
-            }
+            divided.forEach(s -> splits.completed(s.pg()));
+            divided.clear();
         }
     }
 
     private void report(FlushShare s) {
         s.damaged()
                 .forEach(d -> damageListener.damaged(s.pg().pg(), d.inode(), d.chunk(), d.block()));
+    }
+
+    private void endRound() {
+        forgetPublished();
+        completeSplits();
     }
 
     private void forgetPublished() {

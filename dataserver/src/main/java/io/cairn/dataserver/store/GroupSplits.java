@@ -5,9 +5,12 @@ import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkIndex.Update;
 import io.cairn.dataserver.chunk.InodeChange.Divided;
 import io.cairn.dataserver.chunk.LoggedOp;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.SplitRows;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +34,23 @@ final class GroupSplits {
     private int roundBatches = ROUND_BATCHES;
 
     /** By the group that is split. */
-    private final Map<Integer, SplitRows> running = new HashMap<>();
+    private final Map<Integer, Running> running = new HashMap<>();
+
+    /** Groups that the splits under way make; any thread. */
+    private final Set<Integer> making = ConcurrentHashMap.newKeySet();
+
+    private static final class Running {
+        final Split split;
+        final SplitRows rows;
+
+        /** What the index says of the group, once it does. */
+        @Nullable PgLogState made;
+
+        Running(Split split, SplitRows rows) {
+            this.split = split;
+            this.rows = rows;
+        }
+    }
 
     GroupSplits(ChunkIndex index, Map<Integer, PgStore> pgs, SpaceAccount space) {
         this.index = index;
@@ -51,11 +70,19 @@ final class GroupSplits {
             return true;
         }
         PgStore from = pgs.get(parent);
-        if (from != null && from.makes(pg, !parentIsHere)) {
+        if (making.contains(pg) || (from != null && from.makes(pg, !parentIsHere))) {
             return false;
         }
         pgs.put(pg, new PgStore(PgStore.empty(pg), index, space));
         return true;
+    }
+
+    /** See {@link DiskStore#hasSplit}. Any thread. */
+    boolean has(int parent, int child) {
+        PgStore from = pgs.get(parent);
+        return (from != null && from.makes(child, false))
+                || making.contains(child)
+                || pgs.containsKey(child);
     }
 
     /**
@@ -64,38 +91,40 @@ final class GroupSplits {
      * @return whether all are moved
      */
     boolean move(PgStore parent, LoggedOp op, FreedBlocks freed) {
-        SplitRows rows = running.get(parent.pg());
-        if (rows == null) {
-            rows = new SplitRows(index, splitOf(op), isNew(splitOf(op).child()));
-            running.put(parent.pg(), rows);
+        Running now = running.get(parent.pg());
+        if (now == null) {
+            Split split = splitOf(op);
+            now = new Running(split, new SplitRows(index, split, make(split.child())));
+            running.put(parent.pg(), now);
         }
         for (int i = 0; i < roundBatches; i++) {
-            if (!rows.move(batchRows, freed::add)) {
+            if (!now.rows.move(batchRows, freed::add)) {
                 return true;
             }
         }
         return false;
     }
 
-    /** From now on it cannot begin otherwise: the split is committed. */
-    private synchronized boolean isNew(int pg) {
-        return !pgs.containsKey(pg);
+    /** From now on it cannot begin otherwise; false if it has. */
+    private synchronized boolean make(int pg) {
+        return !pgs.containsKey(pg) && making.add(pg);
     }
 
-    /** All rows are moved: with this update the group is there. */
+    /** All rows are moved: with this update the group is in the index. */
     void complete(PgStore parent, LoggedOp op, Update update) {
-        SplitRows rows = running.get(parent.pg());
-        if (rows != null && rows.keeps()) {
-            update.putPgState(parent.stateOf(splitOf(op), op));
+        Running now = running.get(parent.pg());
+        if (now != null && now.rows.keeps()) {
+            now.made = parent.stateOf(now.split, op);
+            update.putPgState(now.made);
         }
     }
 
-    /** The update is made. */
-    void completed(PgStore parent, LoggedOp op) {
-        SplitRows rows = running.remove(parent.pg());
-        if (rows != null && rows.keeps()) {
-            Split split = splitOf(op);
-            pgs.put(split.child(), new PgStore(parent.stateOf(split, op), index, space));
+    /** The update is durable: the group is here. */
+    synchronized void completed(PgStore parent) {
+        Running done = running.remove(parent.pg());
+        if (done != null && done.made != null) {
+            pgs.put(done.split.child(), new PgStore(done.made, index, space));
+            making.remove(done.split.child());
         }
     }
 

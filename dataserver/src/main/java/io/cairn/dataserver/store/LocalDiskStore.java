@@ -230,8 +230,7 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public boolean hasSplit(int parent, int child) {
-        PgStore from = pgs.get(parent);
-        return pgs.containsKey(child) || (from != null && from.makes(child, false));
+        return splits.has(parent, child);
     }
 
     @Override

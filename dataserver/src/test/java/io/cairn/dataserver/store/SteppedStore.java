@@ -126,7 +126,7 @@ public final class SteppedStore implements AutoCloseable {
 
     /** Whether a split is logged that makes the child, and not carried out. */
     public boolean splits(int parent, int child) {
-        return store().pg(parent).makes(child, false);
+        return !store().pgs().contains(child) || store().pg(parent).makes(child, false);
     }
 
     public boolean begin(int pg, int parent, boolean parentIsHere) {

@@ -96,7 +96,7 @@ class StoreSplitTest {
         }
 
         boolean isDone() {
-            return !store().pg(PARENT).makes(CHILD, false);
+            return !store().pg(PARENT).makes(CHILD, false) && store().pgs().contains(CHILD);
         }
 
         /** Both groups have what they should, and the disk is what it should be. */

@@ -55,6 +55,9 @@ public final class PgSplits {
     /** The pools whose groups are split before they move. */
     static Set<Integer> goFirst(ClusterMap map) {
         Set<Integer> pools = new HashSet<>();
+        if (!isKnownToAll(map)) {
+            return pools; // it may be long until something is split
+        }
         for (Pool pool : map.pools()) {
             if (isGrowing(pool) && !isCrowded(map, pool)) {
                 pools.add(pool.getId());
@@ -101,7 +104,7 @@ public final class PgSplits {
                 return raised;
             }
         }
-        if (isHeld() || !base.servers().stream().allMatch(Server::getSplits)) {
+        if (isHeld() || !isKnownToAll(base)) {
             return null;
         }
         for (Pool pool : base.pools()) {
@@ -111,6 +114,10 @@ public final class PgSplits {
             }
         }
         return null;
+    }
+
+    private static boolean isKnownToAll(ClusterMap map) {
+        return map.servers().stream().allMatch(Server::getSplits);
     }
 
     private boolean isHeld() {
