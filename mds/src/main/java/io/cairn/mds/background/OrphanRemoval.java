@@ -7,6 +7,7 @@ import io.cairn.common.proto.OrphanId;
 import io.cairn.common.proto.OrphanState;
 import io.cairn.common.proto.OrphanSummary;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.OrphanPolicy;
@@ -43,14 +44,19 @@ public final class OrphanRemoval implements StateListener {
     /** Also read at a time. */
     public static final int BATCH = 1024;
 
+    /** Times as long as counting takes, other work has the control thread before the next count. */
+    private static final int REST = 20;
+
     private final EntryLog entries;
     private final ControlReader state;
     private final Control control;
+    private final NanoClock clock;
     private final LongSupplier newerEpoch;
     private volatile boolean changed = true;
     private volatile OrphanSummary summary = OrphanSummary.getDefaultInstance();
     private OrphanPolicy counted = new OrphanPolicy(0, false, 0);
     private long newerEpochCounted;
+    private long notBeforeNanos;
     private boolean removing;
     private long tenure;
 
@@ -58,10 +64,15 @@ public final class OrphanRemoval implements StateListener {
      * @param newerEpoch of a data server, not known here; 0: there is none
      */
     public OrphanRemoval(
-            EntryLog entries, ControlReader state, Control control, LongSupplier newerEpoch) {
+            EntryLog entries,
+            ControlReader state,
+            Control control,
+            NanoClock clock,
+            LongSupplier newerEpoch) {
         this.entries = entries;
         this.state = state;
         this.control = control;
+        this.clock = clock;
         this.newerEpoch = newerEpoch;
     }
 
@@ -70,6 +81,7 @@ public final class OrphanRemoval implements StateListener {
         tenure++;
         removing = false;
         changed = true;
+        notBeforeNanos = clock.nanos();
     }
 
     /** Any thread. */
@@ -101,6 +113,10 @@ public final class OrphanRemoval implements StateListener {
     }
 
     public void tick() {
+        long now = clock.nanos();
+        if (now - notBeforeNanos < 0) {
+            return;
+        }
         OrphanPolicy policy = OrphanPolicy.of(state.settings());
         long epoch = newerEpoch.getAsLong();
         if (!removing && (changed || !policy.equals(counted) || epoch != newerEpochCounted)) {
@@ -108,6 +124,8 @@ public final class OrphanRemoval implements StateListener {
             counted = policy;
             newerEpochCounted = epoch;
             count(policy);
+            long ended = clock.nanos();
+            notBeforeNanos = ended + REST * (ended - now);
         }
     }
 

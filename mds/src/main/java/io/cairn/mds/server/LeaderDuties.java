@@ -156,7 +156,7 @@ final class LeaderDuties implements Leadership.Duties {
                 new TruncationWaits(
                         leadership, state, mutations.sessions(), truncator, control, metrics);
         orphanLooks = new OrphanLooks(leadership, map, state, mutations, entries, control, clock);
-        orphanRemoval = new OrphanRemoval(entries, state, control, orphanLooks::newerEpoch);
+        orphanRemoval = new OrphanRemoval(entries, state, control, clock, orphanLooks::newerEpoch);
         orphanRequests = new OrphanRequests(leadership, entries, state, orphanRemoval, control);
         fences = new FenceWatch(entries, state, clock);
         releases =
