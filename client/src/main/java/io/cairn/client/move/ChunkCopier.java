@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -100,7 +101,7 @@ final class ChunkCopier {
         }
 
         /** Those that may have chunks of the file, by the old pool. */
-        private TreeSet<Integer> groups() {
+        private Set<Integer> groups() {
             ClusterMap present = map.current();
             @Nullable Pool pool = present.pool(file.oldPool());
             if (pool == null) {
@@ -109,15 +110,14 @@ final class ChunkCopier {
             }
             Striping striping = file.striping();
             long chunks = file.ceiling() <= 0 ? 0 : striping.chunkCount(file.ceiling());
-            TreeSet<Integer> groups = new TreeSet<>();
+            Set<Integer> groups = new TreeSet<>();
             if (chunks > pool.getPgCount()) {
                 for (int i = 0; i < pool.getPgCount(); i++) {
                     groups.add(PgHash.pg(pool.getId(), i));
                 }
             } else {
                 LongStream.range(0, chunks)
-                        .forEach(
-                                c -> groups.add(present.pgOf(pool.getId(), file.inode(), (int) c)));
+                        .forEach(c -> groups.add(present.pgOf(pool.getId(), file.inode(), c)));
             }
             return groups;
         }
