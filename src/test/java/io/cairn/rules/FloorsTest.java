@@ -72,7 +72,11 @@ class FloorsTest {
     private static final House CLIENT =
             new House(
                     "io.cairn.client",
-                    List.of(List.of("inode"), List.of("meta", "data"), List.of("api", "base")));
+                    List.of(
+                            List.of("move"),
+                            List.of("inode"),
+                            List.of("meta", "data"),
+                            List.of("api", "base")));
 
     private static final House FUSE =
             new House(
@@ -88,7 +92,7 @@ class FloorsTest {
             new House(
                     "io.cairn.cli",
                     List.of(
-                            List.of("stats"),
+                            List.of("stats", "migrate"),
                             List.of("local"),
                             List.of("part", "admin"),
                             List.of("command", "output")));

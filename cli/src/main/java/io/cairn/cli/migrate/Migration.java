@@ -42,7 +42,7 @@ public final class Migration {
     private final Progress progress;
     private final Semaphore slots;
     private final int files;
-    private final Tally tally = new Tally();
+    private final MigrationTally tally = new MigrationTally();
 
     /** Inodes with several names, which are met several times. */
     private Set<Long> seen = new HashSet<>();

@@ -110,7 +110,7 @@ final class ChunkCopier {
         }
 
         /** Those that may have chunks of the file, by the old pool. */
-        private TreeSet<Integer> groups() {
+        private Set<Integer> groups() {
             ClusterMap present = map.current();
             @Nullable Pool pool = present.pool(file.oldPool());
             if (pool == null) {

@@ -128,7 +128,7 @@ final class MovedFile {
                     return view;
                 }
 
-                /** A data server knows of a newer truncation: it has refused the request. */
+                // A data server knows of a newer truncation: it has refused the request.
                 @Override
                 public CompletableFuture<Void> refresh() {
                     return Async.then(

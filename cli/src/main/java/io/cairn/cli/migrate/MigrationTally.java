@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What a migration has done so far. Any thread. */
-final class Tally {
+final class MigrationTally {
     /** Named in the report; the others are counted. */
     private static final int MAX_NAMED = 1000;
 
