@@ -60,22 +60,22 @@ class LockTest extends ClientFixture {
     /** A call that waits at the leader. */
     private LockCall waiting(OpenFile file, FileLock lock) {
         LockCall call = lock(file, lock);
-        await().until(() -> cluster.mds(1).waitForLocks() == 1);
+        await().until(() -> cluster.mds(0).waitForLocks() == 1);
         assertThat(call.had()).isNotDone();
         return call;
     }
 
     /** A call whose mutation is on its way, and stays there. */
     private LockCall onItsWay(OpenFile file, FileLock lock) {
-        cluster.mds(1).faults(m -> m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
+        cluster.mds(0).faults(m -> m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
         LockCall call = lock(file, lock);
-        await().until(() -> cluster.mds(1).held() > 0);
+        await().until(() -> cluster.mds(0).held() > 0);
         return call;
     }
 
     private void letGo() {
-        cluster.mds(1).faults(m -> Fault.NONE);
-        cluster.mds(1).letGo();
+        cluster.mds(0).faults(m -> Fault.NONE);
+        cluster.mds(0).letGo();
     }
 
     @Test
@@ -101,7 +101,7 @@ class LockTest extends ClientFixture {
         LockCall call = waiting(others, range(7, true, 0, END));
         call.interrupt();
         assertThat(errno(call.had())).isEqualTo(Errno.EINTR);
-        assertThat(cluster.mds(1).waitForLocks()).isZero();
+        assertThat(cluster.mds(0).waitForLocks()).isZero();
         get(file.unlock(range(7, false, 0, END)));
         assertThat(locks()).isEmpty();
     }
@@ -142,8 +142,8 @@ class LockTest extends ClientFixture {
     void whoWaitsAsksTheNextLeader() {
         locked(file, range(7, true, 0, END));
         LockCall call = waiting(others, range(7, true, 0, END));
-        cluster.leader(cluster.mds(2));
-        await().until(() -> cluster.mds(2).waitForLocks() == 1);
+        cluster.leader(cluster.mds(1));
+        await().until(() -> cluster.mds(1).waitForLocks() == 1);
         get(file.unlock(range(7, false, 0, END)));
         get(call.had());
         assertThat(locks()).containsExactly("7 exclusive 0-end");
