@@ -62,7 +62,9 @@ final class ClusterSim implements AutoCloseable {
         /** A split is carried out before it is committed. */
         SPLIT_UNCOMMITTED,
         /** A group goes on with chunks that are another one's by the map. */
-        SPLIT_UNNOTICED
+        SPLIT_UNNOTICED,
+        /** Who leaves a group that is split stays in sync with the one that is made of it. */
+        SPLIT_MEMBER_STAYS
     }
 
     static final int POOL = 1;

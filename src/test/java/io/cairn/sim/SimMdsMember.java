@@ -272,7 +272,7 @@ final class SimMdsMember extends SimMachine {
             }
         }
         if (leading.inSync.isLeaving(raft.map(), now)) {
-            leading.change(base -> update(leading.inSync.leaving(base, clock())), () -> {});
+            leading.change(base -> left(update(leading.inSync.leaving(base, clock()))), () -> {});
         }
         if (cluster.fault == ClusterSim.Fault.LEARNER_JOINS_TOO_SOON) {
             raft.map().pgs().forEach(g -> joinAny(g));
@@ -283,6 +283,15 @@ final class SimMdsMember extends SimMachine {
         if (leading.inSync.isSettling(raft.map(), now)) {
             leading.change(base -> update(leading.inSync.settling(base, clock())), () -> {});
         }
+    }
+
+    private MapUpdate.@Nullable Builder left(MapUpdate.@Nullable Builder update) {
+        if (update != null && cluster.fault == ClusterSim.Fault.SPLIT_MEMBER_STAYS) {
+            List<PlacementGroup> alone =
+                    update.getPgsList().stream().filter(g -> g.getSplitEpoch() == 0).toList();
+            update.clearPgs().addAllPgs(alone);
+        }
+        return update;
     }
 
     private static MapUpdate.@Nullable Builder update(InSyncSets.@Nullable Change change) {

@@ -67,7 +67,7 @@ class StoreSplitTest {
         /** To chunks that are not the child's: nobody would admit others. */
         private void writeWhatStays() {
             Random random = harness.random;
-            long inode = 1 + random.nextInt(StoreHarness.INODES);
+            long inode = 1L + random.nextInt(StoreHarness.INODES);
             int chunk = random.nextInt(StoreHarness.CHUNKS);
             if (!split.takes(inode, chunk)) {
                 byte[] payload = new byte[1 + random.nextInt(5000)];
