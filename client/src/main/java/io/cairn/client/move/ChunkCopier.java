@@ -90,7 +90,7 @@ final class ChunkCopier {
                 // A group that is split meanwhile leaves a part of its chunks to another one.
                 Set<Integer> asked = new HashSet<>();
                 do {
-                    TreeSet<Integer> groups = groups();
+                    Set<Integer> groups = groups();
                     groups.removeAll(asked);
                     groups.forEach(this::copyChanges);
                     asked.addAll(groups);
@@ -120,7 +120,7 @@ final class ChunkCopier {
             Striping striping = file.striping();
             long chunks = file.ceiling() <= 0 ? 0 : striping.chunkCount(file.ceiling());
             int count = Math.max(pgCount, pool.getPgCount());
-            TreeSet<Integer> groups = new TreeSet<>();
+            Set<Integer> groups = new TreeSet<>();
             if (chunks > count) {
                 for (int i = 0; i < count; i++) {
                     groups.add(PgHash.pg(pool.getId(), i));
