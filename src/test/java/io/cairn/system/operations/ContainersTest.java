@@ -247,7 +247,8 @@ class ContainersTest {
         script(folder, "up");
         assertThat(Shell.bash("docker exec cairn-client cat /mnt/cairn/f").ok().out())
                 .isEqualTo("kept\n");
-        Shell.bash("docker exec cairn-client cairn status --mds mds1:7000").ok();
+        String status = "docker exec cairn-client cairn status --mds mds1:7000";
+        await("replicas are brought up to date").until(() -> Shell.bash(status).exitCode() == 0);
         script(folder, "down", "-v");
         assertThat(Shell.bash("docker volume ls -q -f name=cairn-").ok().out()).isEmpty();
     }
