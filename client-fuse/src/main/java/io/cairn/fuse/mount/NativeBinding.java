@@ -3,10 +3,10 @@ package io.cairn.fuse.mount;
 import io.cairn.client.api.CairnClient;
 import io.cairn.fuse.op.OperationOptions;
 import io.cairn.fuse.op.Operations;
-import io.cairn.fuse.session.Descriptors;
 import io.cairn.fuse.session.FuseDevice;
 import io.cairn.fuse.session.FuseMeters;
 import io.cairn.fuse.session.FuseSession;
+import io.cairn.fuse.session.ProcessDescriptors;
 import io.cairn.fuse.session.RequestBuffers;
 import io.cairn.fuse.session.Serving;
 import io.cairn.fuse.session.SessionOptions;
@@ -50,7 +50,7 @@ final class NativeBinding {
     private static long deviceOf(Path path) {
         try {
             MountTable.@Nullable Entry mounted = MountTable.at(path);
-            return mounted == null ? 0 : Descriptors.device(mounted.device());
+            return mounted == null ? 0 : ProcessDescriptors.device(mounted.device());
         } catch (MountException unreadable) {
             return 0;
         }

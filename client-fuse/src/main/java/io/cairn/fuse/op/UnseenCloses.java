@@ -2,7 +2,7 @@ package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.time.Periodic;
-import io.cairn.fuse.session.Descriptors;
+import io.cairn.fuse.session.ProcessDescriptors;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -113,7 +113,7 @@ final class UnseenCloses {
         if (knownDevice == 0) {
             knownDevice = device.getAsLong();
         }
-        return knownDevice == 0 ? -1 : Descriptors.of(process, knownDevice, owner.inode());
+        return knownDevice == 0 ? -1 : ProcessDescriptors.of(process, knownDevice, owner.inode());
     }
 
     private void look() {

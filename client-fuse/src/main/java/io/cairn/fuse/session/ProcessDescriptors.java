@@ -6,10 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** What /proc says about the descriptors of other processes. Any thread. */
-public final class Descriptors {
+public final class ProcessDescriptors {
     private static final String INODE = "ino:";
 
-    private Descriptors() {}
+    private ProcessDescriptors() {}
 
     /**
      * How many descriptors of a file the process has; 0 where it has ended, -1 where that cannot be
