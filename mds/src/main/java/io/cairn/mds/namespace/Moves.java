@@ -71,6 +71,7 @@ final class Moves {
                     Errno.EAGAIN,
                     "what inode %d left in pool %d is not gone yet".formatted(file.id, pool));
         }
+        OrphanedData.requireNotDeleted(tx, pool, file.id);
         if (file.formerPools.size() >= MAX_FORMER_POOLS) {
             throw new FsException(Errno.EMLINK, "inode " + file.id + " was in too many pools");
         }
