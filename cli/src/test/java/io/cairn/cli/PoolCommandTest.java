@@ -194,6 +194,7 @@ final class PoolCommandTest {
                         "pool fast is changed: 'cairn balance --plan' says what moves",
                         "pool fast is changed: 'cairn balance --plan' says what moves",
                         "pool fast is changed: 'cairn balance --plan' says what moves",
+                        "pool fast is changed: 'cairn balance --plan' says what moves",
                         "pool fast is called so now",
                         "pool fast is removed");
     }

@@ -45,10 +45,10 @@ record CopyBacklog(int moving, int replicas, long bytes, double perSecond, doubl
     String text() {
         return String.format(
                 Locale.ROOT,
-                "%,d placement groups, %,d replicas still to be copied, at most about %s%s",
+                "%,d placement groups, %,d replicas still to be copied%s%s",
                 moving,
                 replicas,
-                Sizes.text(bytes),
+                bytes == 0 ? "" : ", at most about " + Sizes.text(bytes),
                 etaSeconds <= 0
                         ? ""
                         : String.format(

@@ -1,9 +1,8 @@
 package io.cairn.mds.background;
 
 import io.cairn.common.proto.DeleteInodesRequest;
-import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
-import io.cairn.common.proto.TruncateInodeRequest;
+import io.cairn.common.proto.Truncation;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.PgCalls;
@@ -274,21 +273,15 @@ public final class Reaper {
     /** The inode lives in another pool: here the sequence stays, and nothing else. */
     private void cut(int pg, DeletionRecord record) {
         long mine = tenure;
-        FileLayout layout = record.getLayout();
-        calls.call(
+        Truncation toNothing =
+                Truncation.newBuilder().setSequence(record.getCutSequence()).build();
+        calls.truncate(
                 pg,
-                Method.TRUNCATE_INODE,
-                TruncateInodeRequest.newBuilder()
-                        .setPg(pg)
-                        .setMapEpoch(map.get().epoch())
-                        .setInode(record.getInode())
-                        .setSequence(record.getCutSequence())
-                        .setStripeUnit(layout.getStripeUnit())
-                        .setStripeCount(layout.getStripeCount())
-                        .setChunkSize(layout.getChunkSize())
-                        .build(),
+                record.getInode(),
+                record.getLayout(),
+                toNothing,
                 () -> tenure == mine,
-                reply -> answered(mine, List.of(record)));
+                () -> answered(mine, List.of(record)));
     }
 
     /** Larger than any of an earlier leader, so that no PG takes it for a repetition. */

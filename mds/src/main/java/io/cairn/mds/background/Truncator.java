@@ -2,8 +2,6 @@ package io.cairn.mds.background;
 
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.FileLayout;
-import io.cairn.common.proto.Method;
-import io.cairn.common.proto.TruncateInodeRequest;
 import io.cairn.common.proto.Truncation;
 import io.cairn.mds.cluster.CurrentMap;
 import io.cairn.mds.cluster.PgCalls;
@@ -197,7 +195,6 @@ public final class Truncator implements StateListener {
      * @param asked PGs that have done it
      */
     private void truncate(Attr file, Truncation cut, Set<Integer> asked) {
-        FileLayout layout = file.getLayout();
         Set<Integer> left = new HashSet<>();
         pgs(file, cut).filter(asked::add).forEach(left::add);
         long mine = tenure;
@@ -206,21 +203,13 @@ public final class Truncator implements StateListener {
             return;
         }
         for (int pg : List.copyOf(left)) {
-            calls.call(
+            calls.truncate(
                     pg,
-                    Method.TRUNCATE_INODE,
-                    TruncateInodeRequest.newBuilder()
-                            .setPg(pg)
-                            .setMapEpoch(map.get().epoch())
-                            .setInode(file.getInode())
-                            .setSequence(cut.getSequence())
-                            .setSize(cut.getSize())
-                            .setStripeUnit(layout.getStripeUnit())
-                            .setStripeCount(layout.getStripeCount())
-                            .setChunkSize(layout.getChunkSize())
-                            .build(),
+                    file.getInode(),
+                    file.getLayout(),
+                    cut,
                     () -> tenure == mine,
-                    reply -> {
+                    () -> {
                         left.remove(pg);
                         if (left.isEmpty() && mine == tenure) {
                             truncate(file, cut, asked); // more, if a PG was split meanwhile

@@ -7,6 +7,8 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.TruncateInodeRequest;
+import io.cairn.common.proto.Truncation;
 import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcClient;
 import io.cairn.mds.leader.Control;
@@ -91,6 +93,33 @@ public final class PgCalls {
             BooleanSupplier wanted,
             Consumer<byte[]> done) {
         attempt(pg, method, request, wanted, done, 1);
+    }
+
+    /**
+     * Cuts what the PG has of a file; the data server catches up to the present map first.
+     *
+     * @param wanted as for {@link #call}
+     * @param done on the control thread
+     */
+    public void truncate(
+            int pg,
+            long inode,
+            FileLayout layout,
+            Truncation cut,
+            BooleanSupplier wanted,
+            Runnable done) {
+        TruncateInodeRequest request =
+                TruncateInodeRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map.get().epoch())
+                        .setInode(inode)
+                        .setSequence(cut.getSequence())
+                        .setSize(cut.getSize())
+                        .setStripeUnit(layout.getStripeUnit())
+                        .setStripeCount(layout.getStripeCount())
+                        .setChunkSize(layout.getChunkSize())
+                        .build();
+        call(pg, Method.TRUNCATE_INODE, request, wanted, reply -> done.run());
     }
 
     private void attempt(

@@ -5,6 +5,8 @@ import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MknodOp;
+import io.cairn.common.proto.MoveOp;
+import io.cairn.common.proto.MoveStep;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
@@ -100,6 +102,10 @@ final class EveryKind {
                 TestSession.returnAppend(file, 6000),
                 TestSession.grow(file, 7000),
                 TestSession.raiseCeiling(file, 1L << 30),
+                // A move needs a second pool: its other steps are in MovesTest.
+                mutation()
+                        .setMove(MoveOp.newBuilder().setInode(file).setStep(MoveStep.MOVE_ABORT))
+                        .build(),
                 mutation()
                         .setSetLock(
                                 SetLockOp.newBuilder()

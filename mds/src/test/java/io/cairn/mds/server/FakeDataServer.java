@@ -59,6 +59,7 @@ final class FakeDataServer implements AutoCloseable {
 
     /** Says that it brings learners up to date. */
     volatile boolean recovers;
+    volatile boolean splits;
 
     /** Refuses everything while set. */
     volatile boolean broken;
@@ -121,6 +122,7 @@ final class FakeDataServer implements AutoCloseable {
                                         .setAddress(RpcAddress.format(rpc.localAddress()))
                                         .setHost("host")
                                         .setRecovers(recovers)
+                                        .setSplits(splits)
                                         .addDisks(
                                                 DiskReport.newBuilder()
                                                         .setUuid(diskUuid)

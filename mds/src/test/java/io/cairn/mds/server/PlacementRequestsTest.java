@@ -249,7 +249,9 @@ final class PlacementRequestsTest {
                             "noscrub",
                             "orphans.age",
                             "orphans.remove",
-                            "orphans.max_share");
+                            "orphans.max_share",
+                            "space.near_full",
+                            "space.full");
             assertThat(before.get(1).getValue()).isEqualTo("off");
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
