@@ -273,8 +273,7 @@ public final class Reaper {
     /** The inode lives in another pool: here the sequence stays, and nothing else. */
     private void cut(int pg, DeletionRecord record) {
         long mine = tenure;
-        Truncation toNothing =
-                Truncation.newBuilder().setSequence(record.getCutSequence()).build();
+        Truncation toNothing = Truncation.newBuilder().setSequence(record.getCutSequence()).build();
         calls.truncate(
                 pg,
                 record.getInode(),

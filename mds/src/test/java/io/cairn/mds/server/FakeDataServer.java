@@ -59,6 +59,7 @@ final class FakeDataServer implements AutoCloseable {
 
     /** Says that it brings learners up to date. */
     volatile boolean recovers;
+
     volatile boolean splits;
 
     /** Refuses everything while set. */
