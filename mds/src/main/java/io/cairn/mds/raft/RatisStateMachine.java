@@ -62,7 +62,11 @@ final class RatisStateMachine extends BaseStateMachine {
         this.roomForLog = roomForLog;
     }
 
-    /** From now on Ratis closing itself is no failure. */
+    /**
+     * From now on Ratis closing itself is no failure, nor is what cannot be applied: it stays in
+     * the log. Where Ratis could not start, it does not wait for its applying thread, which may
+     * come when the state is closed.
+     */
     void expectClose() {
         closing = true;
     }
@@ -121,7 +125,7 @@ final class RatisStateMachine extends BaseStateMachine {
             }
         } catch (RuntimeException | Error e) {
             // Not an expected failure, which would be a reply: the members' states may differ now.
-            failed("log entry " + index + " of term " + term + " could not be applied", e);
+            notApplied("log entry " + index + " of term " + term + " could not be applied", e);
             throw e;
         }
         updateLastAppliedTermIndex(term, index);
@@ -138,7 +142,7 @@ final class RatisStateMachine extends BaseStateMachine {
                 }
             }
         } catch (RuntimeException | Error e) {
-            failed("log entry " + index + " of term " + term + " could not be noted", e);
+            notApplied("log entry " + index + " of term " + term + " could not be noted", e);
             throw e;
         }
         super.notifyTermIndexUpdated(term, index);
@@ -249,6 +253,14 @@ final class RatisStateMachine extends BaseStateMachine {
     @Override
     public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto failed) {
         failed("the Raft log could not be written", cause);
+    }
+
+    private void notApplied(String what, Throwable cause) {
+        if (closing) {
+            LOG.debug("{} while the log is closed", what, cause);
+        } else {
+            failed(what, cause);
+        }
     }
 
     /** What was acknowledged is durable in the log: once the cause is gone, a start goes on. */

@@ -136,6 +136,18 @@ final class RatisStateMachineTest implements MetaLogListener {
         assertThat(failures).hasSize(2).allMatch(f -> f.contains("ends with entry 1"));
     }
 
+    /** Ratis does not wait for its applying thread where it could not start. */
+    @Test
+    void whatCannotBeAppliedWhileItClosesIsNoFailure() {
+        apply(1);
+        machine.expectClose();
+        assertThatThrownBy(() -> apply(3)).hasMessageContaining("ends with entry 1");
+        assertThatThrownBy(() -> machine.notifyTermIndexUpdated(1, 4))
+                .hasMessageContaining("ends with entry 1");
+        assertThat(state.appliedIndex()).isEqualTo(1);
+        assertThat(failures).isEmpty();
+    }
+
     @Test
     void anInstallationWithNothingCompleteReceivedEndsTheMember() throws IOException {
         apply(1);
