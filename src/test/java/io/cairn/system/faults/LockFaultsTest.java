@@ -107,7 +107,7 @@ class LockFaultsTest {
             assertThat(lock.isValid()).isTrue();
             locked.write(ByteBuffer.wrap(new byte[] {'a'}));
             locked.force(true);
-            signals.send("STOP");
+            signals.stop();
             try {
                 Awaitility.await("another has the lock")
                         .atMost(LIMIT)

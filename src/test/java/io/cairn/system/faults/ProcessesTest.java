@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.Shell;
+import io.cairn.system.support.Stall;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
@@ -89,10 +91,7 @@ class ProcessesTest {
         Path file = cluster.mnt().resolve("blocked");
         Files.write(file, new byte[1 << 20]);
         Shell.bash("echo 3 >/proc/sys/vm/drop_caches").ok();
-        for (int i = 1; i <= 3; i++) {
-            signal("data-" + i, "STOP");
-        }
-        try {
+        try (Stall _ = new Stall(cluster, "data-")) {
             for (String signal : new String[] {"INT", "KILL"}) {
                 Process reader =
                         // A test run in the background may ignore SIGINT, and its children with it.
@@ -104,10 +103,6 @@ class ProcessesTest {
                         .until(() -> waitsIn(READ_CALL, reader));
                 Shell.run("kill", "-" + signal, "" + reader.pid()).ok();
                 assertThat(waitFor(reader)).as("SIG" + signal + " ends a blocked read").isTrue();
-            }
-        } finally {
-            for (int i = 1; i <= 3; i++) {
-                signal("data-" + i, "CONT");
             }
         }
         assertThat(Shell.run("cmp", "-n", "1048576", file.toString(), "/dev/zero").exitCode())
@@ -123,10 +118,7 @@ class ProcessesTest {
         Files.write(file, data);
         try (Mount other = cluster.mount("other");
                 var writer = new RandomAccessFile(other.mnt().resolve("cut").toFile(), "rw")) {
-            for (int i = 1; i <= 3; i++) {
-                signal("data-" + i, "STOP");
-            }
-            try {
+            try (Stall _ = new Stall(cluster, "data-")) {
                 Process truncate =
                         new ProcessBuilder("truncate", "-s", "0", file.toString()).start();
                 Awaitility.await("truncate waits")
@@ -134,10 +126,6 @@ class ProcessesTest {
                         .until(() -> waitsIn(TRUNCATE_CALL, truncate));
                 Shell.run("kill", "-KILL", "" + truncate.pid()).ok();
                 assertThat(waitFor(truncate)).as("SIGKILL ends a waiting truncate").isTrue();
-            } finally {
-                for (int i = 1; i <= 3; i++) {
-                    signal("data-" + i, "CONT");
-                }
             }
             Shell.run("truncate", "-s", "5", file.toString()).ok(); // and waits for the first cut
             writer.seek(7);
@@ -151,13 +139,13 @@ class ProcessesTest {
     void leaderWithoutFollowersRefusesReadsUntilTheyReturn() throws Exception {
         int leader = cluster.status().path("leader").asInt();
         Files.writeString(cluster.mnt().resolve("lease"), "x");
-        for (int i = 1; i <= 3; i++) {
-            if (i != leader) {
-                signal("mds-" + i, "STOP");
-            }
-        }
+        String[] followers =
+                IntStream.rangeClosed(1, 3)
+                        .filter(i -> i != leader)
+                        .mapToObj(i -> "mds-" + i)
+                        .toArray(String[]::new);
         Process stat;
-        try {
+        try (Stall _ = new Stall(cluster, followers)) {
             // The lease ends within a second or two; from then on no read is answered.
             Awaitility.await("reads stop")
                     .atMost(Duration.ofSeconds(60))
@@ -175,12 +163,6 @@ class ProcessesTest {
                     new ProcessBuilder("stat", cluster.mnt().resolve("lease").toString())
                             .redirectOutput(Path.of("/dev/null").toFile())
                             .start();
-        } finally {
-            for (int i = 1; i <= 3; i++) {
-                if (i != leader) {
-                    signal("mds-" + i, "CONT");
-                }
-            }
         }
         assertThat(stat.waitFor(120, TimeUnit.SECONDS)).isTrue();
         assertThat(stat.exitValue()).as("the waiting stat is answered").isZero();
@@ -196,15 +178,12 @@ class ProcessesTest {
                             Awaitility.await("the leader answers")
                                     .until(() -> probe.sizeOf("paused").join(), s -> s.isPresent()))
                     .hasValue(6);
-            signal("mds-" + leader, "STOP");
             CompletableFuture<OptionalLong> first;
-            try {
+            try (Stall _ = new Stall(cluster, "mds-" + leader)) {
                 Files.writeString(file, "after"); // waits for the new leader
                 assertThat(Files.readString(file)).isEqualTo("after");
                 // Lies in its socket, so that it is the first thing it does when it goes on.
                 first = probe.sizeOf("paused");
-            } finally {
-                signal("mds-" + leader, "CONT");
             }
             assertThat(first.join()).as("what the paused leader says").isEmpty();
             for (int i = 0; i < 50; i++) {
@@ -215,11 +194,6 @@ class ProcessesTest {
                 assertThat(Files.readString(file)).isEqualTo("after");
             }
         }
-    }
-
-    private void signal(String part, String name) {
-        long pid = cluster.process(part).orElseThrow().pid();
-        Shell.run("kill", "-" + name, "" + pid).ok();
     }
 
     /** In the system call, and in it within FUSE or for a page that FUSE is to fill. */

@@ -180,11 +180,11 @@ final class RandomFaults {
         Fault fault;
         if (kind == 8) {
             tell("suspend mount " + mount.name());
-            mount.signal("STOP");
+            Stall stall = mount.stall();
             fault =
                     () -> {
                         tell("resume mount " + mount.name());
-                        mount.signal("CONT");
+                        stall.close();
                     };
         } else {
             List<String> from = new ArrayList<>(servers);

@@ -101,7 +101,7 @@ class SuspendedMountTest {
     /** Starts no process, see {@link Signals}. */
     private static void whileItSleeps(Cluster cluster, Signals signals, Path there)
             throws IOException {
-        signals.send("STOP");
+        signals.stop();
         try {
             Awaitility.await("evicted")
                     .atMost(LIMIT)

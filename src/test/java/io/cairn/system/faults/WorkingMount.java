@@ -4,7 +4,7 @@ import io.cairn.system.history.Operation;
 import io.cairn.system.history.Recorder;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
-import io.cairn.system.support.Shell;
+import io.cairn.system.support.Stall;
 import io.cairn.system.workload.Worker;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -68,9 +68,9 @@ final class WorkingMount {
         return mount.mnt();
     }
 
-    /** SIGSTOP or SIGCONT for the process of the mount. */
-    void signal(String signal) {
-        Shell.run("kill", "-" + signal, "" + mount.process().pid()).ok();
+    /** Pauses the process of the mount until the result is closed. */
+    Stall stall() {
+        return mount.stall();
     }
 
     /** Kills the mount; what its worker had in flight fails, and the worker ends. */

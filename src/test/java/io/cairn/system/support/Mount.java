@@ -74,6 +74,11 @@ public final class Mount implements AutoCloseable {
         return new Signals(process.pid());
     }
 
+    /** Pauses its process until the result is closed; starts processes, see {@link Signals}. */
+    public Stall stall() {
+        return new Stall(List.of(process.pid()));
+    }
+
     /** The process that serves it. */
     public ProcessHandle process() {
         return process.toHandle();

@@ -12,11 +12,13 @@ import java.nio.charset.StandardCharsets;
  * tests of one thread.
  */
 public final class Signals implements AutoCloseable {
+    private final long pid;
     private final Process helper;
     private final Writer to;
     private final BufferedReader from;
 
     Signals(long pid) {
+        this.pid = pid;
         String loop = "while read -r signal; do kill -$signal " + pid + " && echo sent; done";
         try {
             helper = new ProcessBuilder("bash", "-c", loop).start();
@@ -25,6 +27,12 @@ public final class Signals implements AutoCloseable {
         }
         to = helper.outputWriter(StandardCharsets.US_ASCII);
         from = helper.inputReader(StandardCharsets.US_ASCII);
+    }
+
+    /** Returns when all threads stand still. */
+    public void stop() {
+        send("STOP");
+        Stall.awaitStopped(pid);
     }
 
     /** Returns when it is sent. */
