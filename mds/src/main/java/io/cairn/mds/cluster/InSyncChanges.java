@@ -29,6 +29,7 @@ import org.slf4j.LoggerFactory;
 final class InSyncChanges {
     private static final Logger LOG = LoggerFactory.getLogger(InSyncChanges.class);
     private static final long COUNT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long FILL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final InSyncSets sets;
     private final SlowDisks slow;
@@ -45,6 +46,7 @@ final class InSyncChanges {
 
     private final CopyProgress progress = new CopyProgress();
     private long countedNanos;
+    private long filledNanos;
 
     /** The change that a tick has begun; null when it is made, or failed. */
     private @Nullable CompletableFuture<ClusterMap> atTick;
@@ -102,6 +104,7 @@ final class InSyncChanges {
         placement.begin();
         progress.begin();
         countedNanos = fromNanos - COUNT_NANOS;
+        filledNanos = fromNanos - FILL_NANOS;
         atTick = null;
         joins = new Joins();
     }
@@ -125,12 +128,12 @@ final class InSyncChanges {
         if (atTick != null) {
             return;
         }
-        if (isAnyFillToChange(present)) {
-            atTick(this::fill);
-        } else if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
+        if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
             atTick(slow::changed);
         } else if (sets.isLeaving(present, now)) {
             atTick(base -> sets.leaving(base, clock.nanos()));
+        } else if (isAnyFillToChange(present, now)) {
+            atTick(this::fill);
         } else if (sets.isSettling(present, now)) {
             atTick(base -> sets.settling(base, clock.nanos()));
         } else if (isSplitting.getAsBoolean() && splits.isAny(present, now)) {
@@ -148,7 +151,12 @@ final class InSyncChanges {
         return (long) replicas.stream().mapToDouble(bytes::replicaOf).sum();
     }
 
-    private boolean isAnyFillToChange(ClusterMap present) {
+    /** Looks once a second only: at all disks, and at all groups once a disk is near full. */
+    private boolean isAnyFillToChange(ClusterMap present, long now) {
+        if (now - filledNanos < FILL_NANOS) {
+            return false;
+        }
+        filledNanos = now;
         return fill(present) != null;
     }
 

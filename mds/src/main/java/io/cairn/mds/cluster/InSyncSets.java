@@ -237,7 +237,8 @@ public final class InSyncSets {
             if (leave.isEmpty()) {
                 slow(base, group, stay, leave, nowNanos);
             }
-            if (!leave.isEmpty()) {
+            // No member is left if the child had others than its parent, which no map should say.
+            if (!leave.isEmpty() && !stay.isEmpty()) {
                 update.addPgs(inSync(group, stay, base));
                 if (child != null) {
                     update.addPgs(inSync(child, stay, base));

@@ -18,6 +18,7 @@ import io.cairn.mds.map.MapChecks;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -248,6 +249,22 @@ class PgSplitsTest {
         assertThat(pg(0).getInSyncList()).containsExactly(20, 30);
         assertThat(pg(2).getInSyncList()).containsExactly(20, 30);
         assertThat(pg(2).getEpoch()).isEqualTo(map.epoch());
+    }
+
+    /** Such a map should not be: nothing that is made of it leaves a group without a member. */
+    @Test
+    void aGroupKeepsAMemberThoughItsChildHasOthers() {
+        wanted(3);
+        assertThat(step()).isTrue();
+        PlacementGroup parent = pg(0).toBuilder().clearInSync().addInSync(10).build();
+        PlacementGroup child = pg(2).toBuilder().clearInSync().addInSync(20).addInSync(10).build();
+        MapUpdate.Builder other = map.toUpdate().toBuilder().clearPgs().clearServers();
+        map.pgs().stream()
+                .filter(g -> !Set.of(parent.getPg(), child.getPg()).contains(g.getPg()))
+                .forEach(other::addPgs);
+        map.servers().forEach(s -> other.addServers(s.toBuilder().setUp(s.getId() != 1)));
+        map = ClusterMap.of(other.addPgs(parent).addPgs(child).build());
+        assertThat(sets.leaving(map, now)).isNull();
     }
 
     @Test
