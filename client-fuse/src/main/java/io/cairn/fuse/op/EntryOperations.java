@@ -1,6 +1,7 @@
 package io.cairn.fuse.op;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.NameFormat;
@@ -16,10 +17,12 @@ final class EntryOperations {
     private static final int RENAME_EXCHANGE = 2;
 
     private final MountContext mount;
+    private final FileHandles handles;
     private final Subtree subtree;
 
-    EntryOperations(MountContext mount) {
+    EntryOperations(MountContext mount, FileHandles handles) {
         this.mount = mount;
+        this.handles = handles;
         this.subtree = new Subtree(mount.client(), mount.nodes());
     }
 
@@ -39,8 +42,15 @@ final class EntryOperations {
         CompletableFuture<Attr> found =
                 above
                         ? mount.client().lookup(inode, new byte[] {'.', '.'})
-                        : mount.client().getAttr(inode);
+                        : mount.client().getAttr(inode).thenApply(this::requireUsed);
         return found.thenCompose(subtree::require);
+    }
+
+    private Attr requireUsed(Attr attr) {
+        if (mount.isUnused(attr, handles)) {
+            throw new FsException(Errno.ESTALE, "removed, and closed here");
+        }
+        return attr;
     }
 
     private static boolean isDot(byte[] name) {

@@ -28,6 +28,11 @@ final class FileHandles {
         return ofInode.getOrDefault(handle.file().inode(), 0) > 1;
     }
 
+    /** Whether the kernel has a handle of the inode. */
+    boolean hasAny(long inode) {
+        return ofInode.containsKey(inode);
+    }
+
     /** Whether descriptors of the inode may be closed without a word of the kernel. */
     boolean hasQuiet(long inode) {
         return quietOfInode.containsKey(inode);

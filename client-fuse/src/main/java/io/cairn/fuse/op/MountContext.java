@@ -62,6 +62,20 @@ record MountContext(
                                 : failure));
     }
 
+    /**
+     * Whether a file has no name and nobody has it open on this mount. It may still be there: open
+     * elsewhere, or closed here a moment ago, since nobody waits for RELEASE. Local file systems
+     * answer ESTALE to who comes with a file handle of it.
+     *
+     * @param handles of this mount
+     */
+    boolean isUnused(Attr attr, FileHandles handles) {
+        return attr.getNlink() == 0
+                && Mode.isRegular(attr.getMode())
+                && !handles.hasAny(attr.getInode())
+                && !walks.holds(attr.getInode());
+    }
+
     /** Answers with what the future brings, or with its failure. */
     <T> void then(FuseRequest request, CompletableFuture<T> result, Consumer<T> answer) {
         var _ =

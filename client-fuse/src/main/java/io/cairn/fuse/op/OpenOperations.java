@@ -3,6 +3,7 @@ package io.cairn.fuse.op;
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.AttrFormat;
@@ -31,8 +32,19 @@ final class OpenOperations {
         int flags = FileFormat.openFlags(body.segment());
         mount.then(
                 request,
-                MountContext.ofInode(mount.client().open(mount.inode(request), appends(flags))),
+                MountContext.ofInode(mount.client().open(mount.inode(request), appends(flags)))
+                        .thenCompose(this::requireUsed),
                 file -> opened(request, file, flags));
+    }
+
+    /** ESTALE where the kernel knows the inode by a file handle, or by a name that is gone. */
+    private CompletableFuture<OpenFile> requireUsed(OpenFile file) {
+        if (!mount.isUnused(file.attr(), handles)) {
+            return CompletableFuture.completedFuture(file);
+        }
+        release(file);
+        return CompletableFuture.failedFuture(
+                new FsException(Errno.ESTALE, "removed, and closed here"));
     }
 
     /**
@@ -168,12 +180,15 @@ final class OpenOperations {
 
     /** The process no longer waits for the open, so nobody will ever close this. */
     private void abandon(long handle) {
+        release(handles.remove(handle).file());
+    }
+
+    /** Nobody waits for it. */
+    private static void release(OpenFile file) {
         var _ =
-                handles.remove(handle)
-                        .file()
-                        .release()
+                file.release()
                         .exceptionally(failure -> {
-                            LOG.warn("closing a file whose open was interrupted", failure);
+                            LOG.warn("closing a file whose open did not succeed", failure);
                             return null;
                         });
     }

@@ -45,7 +45,7 @@ public final class Operations implements RequestHandler {
                         buffers,
                         options);
         client.onNewSession(mount::forgetKernelCaches);
-        names(new EntryOperations(mount));
+        names(new EntryOperations(mount, handles));
         attributes(new AttrOperations(mount), new XattrOperations(mount));
         directories(new DirectoryOperations(mount));
         files(mount, device);

@@ -43,6 +43,9 @@ final class SecondWalks {
     /** When each of the threads was told ESTALE, by its id. */
     private final Map<Integer, Long> toldNanos = new ConcurrentHashMap<>();
 
+    /** How often each inode is held. */
+    private final Map<Long, Integer> holds = new ConcurrentHashMap<>();
+
     private final AtomicInteger held = new AtomicInteger();
 
     SecondWalks(CairnClient client) {
@@ -88,10 +91,19 @@ final class SecondWalks {
                 });
     }
 
+    /**
+     * Whether a file is held open for a thread that may ask for it, whatever became of its names.
+     */
+    boolean holds(long inode) {
+        return holds.containsKey(inode);
+    }
+
     private Attr hold(OpenFile file) {
         held.incrementAndGet();
+        holds.merge(file.inode(), 1, Integer::sum);
         soon.execute(() -> {
             held.decrementAndGet();
+            holds.computeIfPresent(file.inode(), (_, times) -> times == 1 ? null : times - 1);
             var _ =
                     file.release()
                             .exceptionally(failure -> {

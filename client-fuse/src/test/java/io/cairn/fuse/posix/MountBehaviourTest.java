@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_SHORT_UNALIGNED;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.fuse.posix.Posix.Stat;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class MountBehaviourTest {
     private static final int ENOENT = -2;
     private static final int ENOSPC = -28;
+    private static final int ESTALE = -116;
     private static final int O_DIRECTORY = 0200000;
     private static final int EOPNOTSUPP = -95;
     private static final int ENOTTY = -25;
@@ -55,6 +57,35 @@ class MountBehaviourTest {
         Set<Integer> seen = new HashSet<>();
         Posix.list(memory.path("")).forEach(name -> seen.add(name[0] & 0xff));
         assertThat(seen).hasSize(253);
+    }
+
+    /**
+     * By a handle, as NFS servers open files. The last close returns before RELEASE is answered.
+     */
+    @Test
+    void aFileWithoutANameIsStaleOnceItIsClosed() {
+        int root = Posix.open(memory.path(""), Posix.O_RDONLY, 0);
+        int fd = Posix.open(memory.path("a"), Posix.O_RDWR | Posix.O_CREAT, 0644);
+        byte[] handle = Posix.handle(memory.path("a"));
+        long inode = Posix.fstat(fd).inode();
+        OpenFile elsewhere = memory.client().open(inode).join();
+        assertThat(Posix.call("unlink", memory.path("a"))).isZero();
+        int again = Posix.open(root, handle, Posix.O_RDWR);
+        assertThat(again).as("while it is open").isPositive();
+        assertThat(Posix.close(again)).isZero();
+        Awaitility.await().until(() -> memory.client().openCount() == 2);
+
+        memory.client().holdBack("release");
+        assertThat(Posix.close(fd)).isZero();
+        Awaitility.await().until(() -> memory.client().heldBack("release") == 1);
+        assertThat(Posix.open(root, handle, Posix.O_RDWR)).isEqualTo(ESTALE);
+        memory.client().letGo("release");
+        Awaitility.await().until(() -> memory.client().openCount() == 1);
+        assertThat(Posix.open(root, handle, Posix.O_RDWR)).as("looked up").isEqualTo(ESTALE);
+        elsewhere.release().join();
+        Awaitility.await().until(() -> memory.client().inodeCount() == 1);
+        assertThat(Posix.open(root, handle, Posix.O_RDWR)).isEqualTo(ESTALE);
+        assertThat(Posix.close(root)).isZero();
     }
 
     @Test

@@ -36,6 +36,10 @@ public final class Posix {
     public static final int O_DIRECT =
             System.getProperty("os.arch").equals("aarch64") ? 0200000 : 040000;
     public static final int AT_FDCWD = -100;
+
+    /** MAX_HANDLE_SZ. */
+    private static final int HANDLE_BYTES = 128;
+
     private static final int AT_SYMLINK_NOFOLLOW = 0x100;
     private static final int AT_EMPTY_PATH = 0x1000;
 
@@ -105,6 +109,33 @@ public final class Posix {
 
     public static int open(byte[] path, int flags, int mode) {
         return call("open", path, flags, mode);
+    }
+
+    /** The file handle of a path, as name_to_handle_at(2) gives it; fails the test without one. */
+    static byte[] handle(byte[] path) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment handle = arena.allocate(8 + HANDLE_BYTES, 4);
+            handle.set(JAVA_INT, 0, HANDLE_BYTES);
+            int result =
+                    call("name_to_handle_at", AT_FDCWD, path, handle, arena.allocate(JAVA_INT), 0);
+            if (result != 0) {
+                throw new AssertionError("no file handle: error " + result);
+            }
+            return handle.toArray(JAVA_BYTE);
+        }
+    }
+
+    /**
+     * As open_by_handle_at(2).
+     *
+     * @param mount open, of the file system
+     */
+    static int open(int mount, byte[] handle, int flags) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment in = arena.allocate(handle.length, 4);
+            MemorySegment.copy(handle, 0, in, JAVA_BYTE, 0, handle.length);
+            return call("open_by_handle_at", mount, in, flags);
+        }
     }
 
     public static int close(int fd) {
