@@ -1,12 +1,13 @@
 """NFS clients for tests, without a kernel's: version 3 and 4 through libnfs, and single calls, with a file handle of
 version 4 that was kept, and for what libnfs does not ask. Run as a program it executes Python that it gets on its standard input, piece by piece, and
 keeps the variables: two lines for each piece, the number of its bytes and then that many bytes."""
-import ctypes, errno, os, socket, struct, sys, traceback
+import ctypes, errno, itertools, os, socket, struct, sys, traceback
 
 SERVER, PORT, MOUNT_PORT, EXPORT = '127.0.0.1', 2049, 20048, '/cairn'
 O_RDONLY, O_RDWR, O_CREAT, O_SYNC, O_TRUNC = os.O_RDONLY, os.O_RDWR, os.O_CREAT, os.O_SYNC, os.O_TRUNC
 
 libnfs = ctypes.CDLL('libnfs.so.13')
+_clients = itertools.count(1)
 _ptr, _str, _int, _u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
 
 
@@ -28,6 +29,7 @@ def _declare(name, result, *arguments):
 _declare('nfs_init_context', _ptr)
 _declare('nfs_get_error', _str, _ptr)
 _declare('nfs_set_version', _int, _ptr, _int)
+_declare('nfs4_set_client_name', None, _ptr, _str)
 _declare('nfs_set_uid', None, _ptr, _int)
 _declare('nfs_set_gid', None, _ptr, _int)
 _declare('nfs_mount', _int, _ptr, _str, _str)
@@ -59,6 +61,8 @@ class Client:
         self.context = libnfs.nfs_init_context()
         self.largest_write = 1 << 19 if version == 3 else 1 << 11  # a call of version 4 has 4 KiB in libnfs 4.0
         libnfs.nfs_set_version(self.context, version)
+        # Its own has the time in seconds, and a second client of that name ends what the first one has open.
+        libnfs.nfs4_set_client_name(self.context, b'cairn test %d %d' % (os.getpid(), next(_clients)))
         libnfs.nfs_set_uid(self.context, uid)
         libnfs.nfs_set_gid(self.context, uid)
         self.call('mount', SERVER.encode(), EXPORT.encode())
