@@ -90,7 +90,7 @@ class DeadServerTest {
             Awaitility.await("the status says so")
                     .atMost(Duration.ofMinutes(1))
                     .until(() -> cluster.status().at("/pgs/degraded").asInt() > 0);
-            assertThat(Cluster.cairn("status", "--dir", cluster.state().toString()).exitCode())
+            assertThat(cluster.statusCommand().exitCode())
                     .as("exit code of a degraded cluster")
                     .isEqualTo(6);
             cluster.start(part, "dataserver");

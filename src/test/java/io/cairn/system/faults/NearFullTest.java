@@ -38,8 +38,7 @@ class NearFullTest {
                 assertThat(files).as("near full some time").isLessThan(12);
                 assertThat(write(cluster.mnt().resolve("f" + files++))).isTrue();
             }
-            assertThat(Cluster.cairn("status", "--mds", cluster.mds()).exitCode())
-                    .isEqualTo(Cluster.DEGRADED);
+            assertThat(cluster.statusCommand().exitCode()).isEqualTo(Cluster.DEGRADED);
             boolean refused = false;
             while (!refused) {
                 assertThat(files).as("full some time").isLessThan(24);

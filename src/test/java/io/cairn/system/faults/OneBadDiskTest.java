@@ -269,8 +269,7 @@ class OneBadDiskTest {
 
     /** Of the status, which ends with the exit code for something missing if there is one. */
     private List<String> warnings() {
-        Shell.Result result =
-                Cluster.cairn("status", "--json", "--dir", cluster.state().toString());
+        Shell.Result result = cluster.statusCommand("--json");
         JsonNode status = JsonMapper.shared().readTree(result.out());
         List<String> warnings =
                 status.path("warnings").valueStream().map(JsonNode::asString).toList();

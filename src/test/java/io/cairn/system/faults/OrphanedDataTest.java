@@ -88,7 +88,7 @@ class OrphanedDataTest {
                 assertThat(proven.path("inodes").asInt()).isEqualTo(ORPHANS);
                 assertThat(proven.path("bytes").asLong()).isEqualTo(2L * ORPHANS * LATE.length);
             });
-            assertThat(cairn(cluster, "status").out()).contains("orphans   5 inodes proven (");
+            assertThat(cluster.statusCommand().out()).contains("orphans   5 inodes proven (");
 
             // As if the files of the newest ids had been lost with the newest metadata.
             long future = highest(cluster) + 1000;

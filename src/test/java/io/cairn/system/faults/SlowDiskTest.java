@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.DiskErrors;
-import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -111,14 +110,7 @@ class SlowDiskTest {
     }
 
     private List<String> warnings() {
-        Shell.Result status =
-                Cluster.cairn("status", "--json", "--dir", cluster.state().toString());
-        return JsonMapper.shared()
-                .readTree(status.out())
-                .path("warnings")
-                .valueStream()
-                .map(JsonNode::asString)
-                .toList();
+        return cluster.status().path("warnings").valueStream().map(JsonNode::asString).toList();
     }
 
     private static void await(String what, Callable<Boolean> condition) {

@@ -118,7 +118,7 @@ class AdministratorTest {
                     .isNotEmpty()
                     .containsOnly(release);
         }
-        assertThat(ask("status").out()).contains("release   " + release + "  all parts");
+        assertThat(cluster.statusCommand().out()).contains("release   " + release + "  all parts");
     }
 
     @Test
@@ -154,7 +154,7 @@ class AdministratorTest {
                                 .isPositive();
                         assertThat(status.path("deletion_eta_seconds").asDouble()).isPositive();
                     });
-            assertThat(ask("status").out())
+            assertThat(cluster.statusCommand().out())
                     .contains("deleting  ", "done in about", "(reaper.rate: 1/s at most)");
         } finally {
             ask("set", "reaper.rate", "0").ok();

@@ -15,13 +15,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -32,6 +32,11 @@ import tools.jackson.databind.json.JsonMapper;
 public final class Cluster implements AutoCloseable {
     /** Exit code of {@code cairn status} while something is missing. */
     public static final int DEGRADED = 6;
+
+    /** Exit code of commands that had no answer in time. */
+    static final int UNREACHABLE = 4;
+
+    static final int STATUS_ATTEMPTS = 3;
 
     /** The repository's top: the launcher lies there. */
     public static final Path REPOSITORY = repository();
@@ -185,17 +190,37 @@ public final class Cluster implements AutoCloseable {
      * again and again, and each JVM costs half a second of a core.
      */
     public JsonNode status() {
-        StringWriter out = new StringWriter();
-        StringWriter err = new StringWriter();
-        CommandLine line =
-                Main.commandLine(false, true)
-                        .setOut(new PrintWriter(out, true))
-                        .setErr(new PrintWriter(err, true));
-        int exitCode = line.execute("status", "--json", "--dir", state.toString());
-        if (exitCode != 0 && exitCode != DEGRADED) {
-            throw new AssertionError("exit code " + exitCode + " of cairn status: " + err);
+        Shell.Result said =
+                patiently(() -> {
+                    StringWriter out = new StringWriter();
+                    StringWriter err = new StringWriter();
+                    int exitCode =
+                            Main.commandLine(false, true)
+                                    .setOut(new PrintWriter(out, true))
+                                    .setErr(new PrintWriter(err, true))
+                                    .execute("status", "--json", "--dir", state.toString());
+                    return new Shell.Result(exitCode, out.toString(), err.toString());
+                });
+        if (said.exitCode() != 0 && said.exitCode() != DEGRADED) {
+            throw new AssertionError("not what cairn status should end with: " + said);
         }
-        return JsonMapper.shared().readTree(out.toString());
+        return JsonMapper.shared().readTree(said.out());
+    }
+
+    /** Runs {@code cairn status}, for tests of its exit code or of what it says to people. */
+    public Shell.Result statusCommand(String... options) {
+        List<String> command = new ArrayList<>(List.of("status", "--dir", state.toString()));
+        command.addAll(List.of(options));
+        return patiently(() -> cairn(command));
+    }
+
+    /** Up to three times while there is no answer: the servers of a busy machine may be late. */
+    private static Shell.Result patiently(Supplier<Shell.Result> status) {
+        Shell.Result result = status.get();
+        for (int more = 1; more < STATUS_ATTEMPTS && result.exitCode() == UNREACHABLE; more++) {
+            result = status.get();
+        }
+        return result;
     }
 
     /**

@@ -217,9 +217,16 @@ public final class ContainerCluster {
 
     /** What {@code cairn status --json} says in the client's container. */
     public JsonNode status() {
-        String status = "cairn status --json --mds " + MDS;
+        String script =
+                "for i in {1..%d}; do cairn status --json --mds %s; code=$?; [ $code = %d ] || break; done;"
+                        + " [ $code = 0 ] || [ $code = %d ]";
         String said =
-                client(status + "; code=$?; [ $code = 0 ] || [ $code = " + Cluster.DEGRADED + " ]");
+                client(
+                        script.formatted(
+                                Cluster.STATUS_ATTEMPTS,
+                                MDS,
+                                Cluster.UNREACHABLE,
+                                Cluster.DEGRADED));
         return JsonMapper.shared().readTree(said);
     }
 
