@@ -64,8 +64,7 @@ final class RatisStateMachine extends BaseStateMachine {
 
     /**
      * From now on Ratis closing itself is no failure, nor is what cannot be applied: it stays in
-     * the log. Where Ratis could not start, it does not wait for its applying thread, which may
-     * come when the state is closed.
+     * the log, for the next start.
      */
     void expectClose() {
         closing = true;

@@ -136,7 +136,6 @@ final class RatisStateMachineTest implements MetaLogListener {
         assertThat(failures).hasSize(2).allMatch(f -> f.contains("ends with entry 1"));
     }
 
-    /** Ratis does not wait for its applying thread where it could not start. */
     @Test
     void whatCannotBeAppliedWhileItClosesIsNoFailure() {
         apply(1);
