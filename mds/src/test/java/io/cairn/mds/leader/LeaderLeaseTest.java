@@ -37,11 +37,11 @@ final class LeaderLeaseTest {
     @Test
     void anotherLengthCountsAtOnceButNotForWhatWasWaited() {
         lease.granted(2, BORN + 2_000);
-        lease.use(500);
+        lease.use(500, BORN);
         assertThat(lease.servingFromNanos()).isEqualTo(BORN + 1_020);
         assertThat(lease.valid(BORN + 2_499)).isTrue();
         assertThat(lease.valid(BORN + 2_500)).isFalse();
-        lease.use(3_000);
+        lease.use(3_000, BORN);
         assertThat(lease.valid(BORN + 4_999)).isTrue();
         assertThat(lease.valid(BORN + 5_000)).isFalse();
     }
