@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,10 +25,13 @@ import org.jspecify.annotations.Nullable;
 public final class LeaderLease {
     static final double NEW_LEADER_FACTOR = 1.02;
 
+    /** The longest that a client may be told to believe something. */
+    public static final long MAX_LOAN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final long bornNanos;
 
-    /** Alone it waits too: an earlier process may have lent what clients still believe. */
-    private final boolean afterLoans;
+    /** When what an earlier process has lent is over; for a leader that is alone. */
+    private final long loansOverNanos;
 
     /** When leases of earlier leaders are over. */
     private final long earlierOverNanos;
@@ -69,7 +73,8 @@ public final class LeaderLease {
         this.others = groupSize - 1;
         this.leaseNanos = leaseNanos;
         this.bornNanos = bornNanos;
-        this.afterLoans = afterLoans;
+        long lent = afterLoans ? Math.min(leaseNanos, MAX_LOAN_NANOS) : 0;
+        this.loansOverNanos = bornNanos + (long) (lent * NEW_LEADER_FACTOR);
         this.longerOverNanos = bornNanos;
         this.earlierOverNanos = bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
     }
@@ -100,7 +105,7 @@ public final class LeaderLease {
         leaseNanos = nanos;
         if (nanos < before) {
             // Whoever has read the longer one has read the time before.
-            long over = nowNanos + before;
+            long over = nowNanos + Math.min(before, MAX_LOAN_NANOS);
             longerOverNanos = over - longerOverNanos > 0 ? over : longerOverNanos;
         }
     }
@@ -187,11 +192,11 @@ public final class LeaderLease {
         // In this order: a longer lease counts from a time before it was given up.
         long since = others == 0 ? nowNanos : majoritySince;
         long lease = leaseNanos;
-        return valid(nowNanos) ? Math.max(0, since + lease - nowNanos) : 0;
+        return valid(nowNanos) ? Math.clamp(since + lease - nowNanos, 0, MAX_LOAN_NANOS) : 0;
     }
 
     /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
     public long servingFromNanos() {
-        return others == 0 && !afterLoans ? bornNanos : earlierOverNanos;
+        return others == 0 ? loansOverNanos : earlierOverNanos;
     }
 }

@@ -11,6 +11,7 @@ import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.leader.LeaderLease;
 import io.cairn.mds.lease.ReadRecalling.Recall;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.store.EntryKeys;
@@ -52,8 +53,8 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class ReadLeases implements EntryWatcher, StateListener {
-    /** A lease at most: as long as a new leader waits, at most. */
-    static final long MAX_TERM_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** A lease at most. */
+    static final long MAX_TERM_NANOS = LeaderLease.MAX_LOAN_NANOS;
 
     /** Sessions are told less than is kept: their clocks may be slower, and kernels round. */
     static final long SLACK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
