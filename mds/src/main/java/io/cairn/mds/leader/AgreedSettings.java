@@ -1,5 +1,6 @@
 package io.cairn.mds.leader;
 
+import io.cairn.common.time.NanoClock;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.LogEntry;
@@ -18,7 +19,8 @@ import org.slf4j.LoggerFactory;
  * <p>Why a change of the lease is safe: the leader that makes it has waited for all leases of
  * earlier terms. A shorter lease binds this leader before the entry is logged, hence before any new
  * leader waits for the shorter one only. A longer lease begins when the entry is applied here.
- * Every later leader has applied it too, and waits for it.
+ * Every later leader has applied it too, and waits for it. What clients were lent under a longer
+ * lease they believe until it is over: the shorter one is logged only then.
  *
  * <p>The control thread only.
  */
@@ -28,14 +30,17 @@ public final class AgreedSettings {
     private final LeaderEntries entries;
     private final ControlReader state;
     private final MemberReports reports;
+    private final NanoClock clock;
 
     /** A change has been logged in this term, and whether it was committed is not known yet. */
     private Leadership.@Nullable Term changing;
 
-    public AgreedSettings(LeaderEntries entries, ControlReader state, MemberReports reports) {
+    public AgreedSettings(
+            LeaderEntries entries, ControlReader state, MemberReports reports, NanoClock clock) {
         this.entries = entries;
         this.state = state;
         this.reports = reports;
+        this.clock = clock;
     }
 
     /** The settings of a new cluster: this member's configured lease and highest feature level. */
@@ -72,10 +77,13 @@ public final class AgreedSettings {
         LeaderLease lease = term.lease();
         if (wanted.equals(present)) {
             // Whatever this leader was told: others wait no longer than the state says.
-            lease.use(Math.min(lease.leaseNanos(), present.getLeaderLeaseNanos()));
+            lease.use(Math.min(lease.leaseNanos(), present.getLeaderLeaseNanos()), clock.nanos());
             return;
         }
-        lease.use(Math.min(lease.leaseNanos(), wanted.getLeaderLeaseNanos()));
+        lease.use(Math.min(lease.leaseNanos(), wanted.getLeaderLeaseNanos()), clock.nanos());
+        if (!lease.longerOver(clock.nanos())) {
+            return; // the next tick looks again
+        }
         changing = term;
         LOG.info(
                 "every member is ready: the group uses a leader's lease of {} ms and feature"
@@ -91,7 +99,7 @@ public final class AgreedSettings {
                         .build(),
                 () -> {
                     changing = null;
-                    lease.use(state.settings().getLeaderLeaseNanos());
+                    lease.use(state.settings().getLeaderLeaseNanos(), clock.nanos());
                 });
     }
 

@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +25,13 @@ import org.jspecify.annotations.Nullable;
 public final class LeaderLease {
     static final double NEW_LEADER_FACTOR = 1.02;
 
+    /** The longest that a client may be told to believe something. */
+    public static final long MAX_LOAN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private final long bornNanos;
+
+    /** When what an earlier process has lent is over; for a leader that is alone. */
+    private final long loansOverNanos;
 
     /** When leases of earlier leaders are over. */
     private final long earlierOverNanos;
@@ -45,16 +52,30 @@ public final class LeaderLease {
 
     private volatile boolean everMajority;
 
+    /** When what was lent under a longer lease than now is over. */
+    private long longerOverNanos;
+
+    /** Of a leader that, if it is alone, has no earlier one to wait for. */
+    public LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
+        this(groupSize, leaseNanos, bornNanos, false);
+    }
+
     /**
      * @param groupSize members of the group, this one included
      * @param leaseNanos the group's when this member became leader; no earlier leader has a longer
      *     one that may still run
      * @param bornNanos when this member became leader
+     * @param afterLoans whether an earlier leader may have told clients what they may believe for
+     *     the time of its lease. A group of one has no other to be contradicted by, but it may have
+     *     been started anew
      */
-    public LeaderLease(int groupSize, long leaseNanos, long bornNanos) {
+    public LeaderLease(int groupSize, long leaseNanos, long bornNanos, boolean afterLoans) {
         this.others = groupSize - 1;
         this.leaseNanos = leaseNanos;
         this.bornNanos = bornNanos;
+        long lent = afterLoans ? Math.min(leaseNanos, MAX_LOAN_NANOS) : 0;
+        this.loansOverNanos = bornNanos + (long) (lent * NEW_LEADER_FACTOR);
+        this.longerOverNanos = bornNanos;
         this.earlierOverNanos = bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
     }
 
@@ -79,8 +100,19 @@ public final class LeaderLease {
      * leader may wait for that only. A longer one after it was applied: only then every new leader
      * waits for it.
      */
-    void use(long nanos) {
+    synchronized void use(long nanos, long nowNanos) {
+        long before = leaseNanos;
         leaseNanos = nanos;
+        if (nanos < before) {
+            // Whoever has read the longer one has read the time before.
+            long over = nowNanos + Math.min(before, MAX_LOAN_NANOS);
+            longerOverNanos = over - longerOverNanos > 0 ? over : longerOverNanos;
+        }
+    }
+
+    /** Whether what was lent under a longer lease than the present one is over. */
+    synchronized boolean longerOver(long nowNanos) {
+        return nowNanos - longerOverNanos >= 0;
     }
 
     /**
@@ -144,15 +176,27 @@ public final class LeaderLease {
     /** Whether reads whose data was fetched before {@code nowNanos} may be answered at it. */
     public boolean valid(long nowNanos) {
         if (others == 0) {
-            return true;
+            return nowNanos - servingFromNanos() >= 0;
         }
         return everMajority
                 && nowNanos - majoritySince < leaseNanos
                 && nowNanos - servingFromNanos() >= 0;
     }
 
+    /**
+     * For how long no other leader can acknowledge a change, nor this member after a start: clients
+     * may be told to believe something for so long, in nanoseconds from {@code nowNanos}. 0: for no
+     * moment.
+     */
+    public long leftNanos(long nowNanos) {
+        // In this order: a longer lease counts from a time before it was given up.
+        long since = others == 0 ? nowNanos : majoritySince;
+        long lease = leaseNanos;
+        return valid(nowNanos) ? Math.clamp(since + lease - nowNanos, 0, MAX_LOAN_NANOS) : 0;
+    }
+
     /** Before this nothing may be acknowledged: an earlier leader's lease may be running. */
     public long servingFromNanos() {
-        return others == 0 ? bornNanos : earlierOverNanos;
+        return others == 0 ? loansOverNanos : earlierOverNanos;
     }
 }

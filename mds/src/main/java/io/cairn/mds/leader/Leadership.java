@@ -13,6 +13,7 @@ import io.cairn.mds.raft.MetaLogListener;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,6 +55,7 @@ public final class Leadership implements MetaLogListener {
     private final int self;
     private final List<MdsMember> configured;
     private final LongSupplier leaseNanos;
+    private final BooleanSupplier everLent;
     private final NanoClock clock;
     private final Control control;
     private final FailureHandler failures;
@@ -69,11 +71,13 @@ public final class Leadership implements MetaLogListener {
     /**
      * @param configured the members of a new group
      * @param leaseNanos the leader's lease by the state as it is applied here
+     * @param everLent whether there can be clients that believe what an earlier leader told
      */
     public Leadership(
             int self,
             List<MdsMember> configured,
             LongSupplier leaseNanos,
+            BooleanSupplier everLent,
             NanoClock clock,
             Control control,
             EntryLog entries,
@@ -81,6 +85,7 @@ public final class Leadership implements MetaLogListener {
         this.self = self;
         this.configured = configured;
         this.leaseNanos = leaseNanos;
+        this.everLent = everLent;
         this.clock = clock;
         this.control = control;
         this.entries = entries;
@@ -109,7 +114,11 @@ public final class Leadership implements MetaLogListener {
     public synchronized void becameLeader(long number) {
         // All entries of earlier terms are applied: no earlier leader uses a longer lease.
         long lease = leaseNanos.getAsLong();
-        Term now = new Term(number, new LeaderLease(members().size(), lease, clock.nanos()));
+        Term now =
+                new Term(
+                        number,
+                        new LeaderLease(
+                                members().size(), lease, clock.nanos(), everLent.getAsBoolean()));
         term = now;
         LOG.info("member {} leads in term {}", self, number);
         @Nullable Duties d = duties;
@@ -167,8 +176,14 @@ public final class Leadership implements MetaLogListener {
         return null;
     }
 
+    /** As {@link LeaderLease#leftNanos}; 0 where this member may not answer now. */
+    public long leaseLeftNanos() {
+        @Nullable Term t = term();
+        return t == null || !t.equals(opened) ? 0 : t.lease.leftNanos(clock.nanos());
+    }
+
     /** What is answered where this member does not lead: who does. */
-    RpcStatus notLeading() {
+    public RpcStatus notLeading() {
         return RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leaderAddress());
     }
 

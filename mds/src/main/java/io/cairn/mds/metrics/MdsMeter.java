@@ -18,6 +18,24 @@ public enum MdsMeter implements MeterSpec {
     LOCKS(Kind.GAUGE, "", "Locks of files and of ranges that sessions hold"),
     LOCK_WAITING(Kind.GAUGE, "", "Calls that wait for a lock, as this leader knows them"),
     DEADLOCKS(Kind.COUNTER, "", "Calls for a lock refused with EDEADLK, by this leader"),
+    READ_LEASES(
+            Kind.GAUGE,
+            "",
+            "Names and attributes that sessions may believe without asking, as this leader knows them"),
+    READ_LEASES_GRANTED(Kind.COUNTER, "", "Such leases granted or renewed, by this leader"),
+    READ_RECALLS(
+            Kind.COUNTER,
+            "",
+            "Times a session was asked to forget what another one changed, by this leader"),
+    READ_RECALLS_LATE(
+            Kind.COUNTER,
+            "",
+            "Of those, how many ended because the lease ran out: the session did not answer"),
+    READ_WAITS(
+            Kind.COUNTER,
+            "",
+            "Answers that waited until other sessions had forgotten what they contradict, by this"
+                    + " leader"),
     INODES(Kind.GAUGE, "", "Inodes in use"),
     DELETION_BACKLOG(Kind.GAUGE, "", "Inodes whose data is still to be deleted"),
     DELETION_BACKLOG_BYTES(Kind.GAUGE, "bytes", "Sizes of those inodes"),

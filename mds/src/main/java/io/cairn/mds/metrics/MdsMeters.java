@@ -21,6 +21,10 @@ public final class MdsMeters {
     private final Counter evictions;
     private final Counter appendRecalls;
     private final Counter deadlocks;
+    private final Counter leasesGranted;
+    private final Counter leaseRecalls;
+    private final Counter leaseRecallsLate;
+    private final Counter leaseWaits;
     private final Counter deletions;
     private final Counter truncations;
     private final Counter controlFailures;
@@ -42,6 +46,10 @@ public final class MdsMeters {
         evictions = meters.counter(MdsMeter.EVICTIONS);
         appendRecalls = meters.counter(MdsMeter.APPEND_RECALLS);
         deadlocks = meters.counter(MdsMeter.DEADLOCKS);
+        leasesGranted = meters.counter(MdsMeter.READ_LEASES_GRANTED);
+        leaseRecalls = meters.counter(MdsMeter.READ_RECALLS);
+        leaseRecallsLate = meters.counter(MdsMeter.READ_RECALLS_LATE);
+        leaseWaits = meters.counter(MdsMeter.READ_WAITS);
         deletions = meters.counter(MdsMeter.DELETIONS);
         truncations = meters.counter(MdsMeter.TRUNCATIONS);
         controlFailures = meters.counter(MdsMeter.CONTROL_FAILURES);
@@ -72,6 +80,25 @@ public final class MdsMeters {
 
     public void deadlock() {
         deadlocks.increment();
+    }
+
+    /** Read leases, granted or renewed. */
+    public void leasesGranted(int leases) {
+        leasesGranted.increment(leases);
+    }
+
+    public void leaseRecalled() {
+        leaseRecalls.increment();
+    }
+
+    /** Recalls that ended because the lease ran out. */
+    public void leaseRecallsLate(int recalls) {
+        leaseRecallsLate.increment(recalls);
+    }
+
+    /** An answer waits for recalls. */
+    public void leaseWaited() {
+        leaseWaits.increment();
     }
 
     /** The data of so many inodes was deleted. */

@@ -35,6 +35,14 @@ final class MetaReader {
     }
 
     Attr lookup(long parent, ByteString name) {
+        Attr found = lookupIfAny(parent, name);
+        if (found == null) {
+            throw new FsException(Errno.ENOENT, "no '" + name.toStringUtf8() + "'");
+        }
+        return found;
+    }
+
+    @Nullable Attr lookupIfAny(long parent, ByteString name) {
         if (name.equals(Names.DOT)) {
             return getAttr(parent);
         }
@@ -45,23 +53,21 @@ final class MetaReader {
         }
         EntryKey key = new EntryKey(parent, name);
         Inode cached = store.cachedEntry(key);
-        return (cached != null ? cached : find(key)).toAttr();
+        Inode found = cached != null ? cached : find(key);
+        return found == null ? null : found.toAttr();
     }
 
-    private Inode find(EntryKey key) {
+    private @Nullable Inode find(EntryKey key) {
         try (MetaView view = store.view()) {
             return find(view, key);
         }
     }
 
-    private static Inode find(MetaView view, EntryKey key) {
+    private static @Nullable Inode find(MetaView view, EntryKey key) {
         directory(view, key.directory());
         Names.check(key.name());
         Dentry entry = view.entry(key);
-        if (entry == null) {
-            throw new FsException(Errno.ENOENT, "no '" + key.name().toStringUtf8() + "'");
-        }
-        return require(view, entry.inode());
+        return entry == null ? null : require(view, entry.inode());
     }
 
     Attr getAttr(long id) {

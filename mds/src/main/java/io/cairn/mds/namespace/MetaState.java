@@ -19,6 +19,7 @@ import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.ReplicatedState;
 import io.cairn.mds.store.CorruptStateException;
 import io.cairn.mds.store.Counters;
+import io.cairn.mds.store.EntryWatcher;
 import io.cairn.mds.store.MetaKeys;
 import io.cairn.mds.store.MetaStateConfig;
 import io.cairn.mds.store.MetaStore;
@@ -47,6 +48,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     private final MetaStateConfig config;
     private final List<StateListener> listeners = new CopyOnWriteArrayList<>();
     private final Object applying = new Object();
+    private volatile EntryWatcher watcher = EntryWatcher.NONE;
     private volatile MetaStore store;
     private final ReentrantReadWriteLock life = new ReentrantReadWriteLock();
     private boolean closed;
@@ -80,12 +82,17 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                     new StateTx(
                             store,
                             new Time(entry.getTime().getSeconds(), entry.getTime().getNanos()));
+            if (watcher.wantsReads()) {
+                tx.noteReads();
+            }
             ApplyReply.Builder reply = execute(tx, entry);
+            watcher.showing(index, entry.getMutate().getSession(), tx);
             store.commit(tx, term, index);
+            watcher.shown(index);
             for (Consumer<StateListener> event : tx.events()) {
                 listeners.forEach(event);
             }
-            return reply.setMapEpoch(tx.map.epoch()).build().toByteString();
+            return reply.setMapEpoch(tx.map.epoch()).setIndex(index).build().toByteString();
         }
     }
 
@@ -270,6 +277,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     }
 
     @Override
+    public @Nullable Attr find(long parent, ByteString name) {
+        return read(s -> new MetaReader(s).lookupIfAny(parent, name));
+    }
+
+    @Override
     public Attr getAttr(long inode) {
         return read(s -> new MetaReader(s).getAttr(inode));
     }
@@ -422,5 +434,10 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public void addListener(StateListener listener) {
         listeners.add(listener);
+    }
+
+    /** Before the first entry is applied. */
+    public void watch(EntryWatcher entries) {
+        watcher = entries;
     }
 }

@@ -62,6 +62,10 @@ final class MutationBatch {
         }
         checkFilledIn(done);
         ApplyReply.Builder reply = ApplyReply.newBuilder();
+        if (done > 0) {
+            tx.repeatAnswers();
+            reply.setRepeatedResults(done);
+        }
         for (int i = 0; i < done; i++) {
             reply.addResults(kept(session, first + i));
         }

@@ -5,6 +5,7 @@ import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.mds.store.Counters;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads of the namespace, as it is after the last applied entry. Any thread, while entries are
@@ -20,6 +21,9 @@ public interface NamespaceReader {
      * parent. ENOENT, ENOTDIR, ENAMETOOLONG, EINVAL.
      */
     Attr lookup(long parent, ByteString name);
+
+    /** As {@link #lookup}, null where the directory has no such name. */
+    @Nullable Attr find(long parent, ByteString name);
 
     /** ENOENT when there is no such inode (unlinked and closed by all). */
     Attr getAttr(long inode);

@@ -71,6 +71,10 @@ final class Rename {
             }
             move(target);
         }
+        tx.moveInto(to);
+        if (exchange) {
+            tx.moveInto(from);
+        }
         return result();
     }
 

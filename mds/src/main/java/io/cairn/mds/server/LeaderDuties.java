@@ -93,7 +93,7 @@ final class LeaderDuties implements Leadership.Duties {
         this.state = state;
         this.control = control;
         LeaderEntries own = new LeaderEntries(leadership, entries, control);
-        settings = new AgreedSettings(own, state, reports);
+        settings = new AgreedSettings(own, state, reports, clock);
         liveSettings =
                 new LiveSettings(
                         leadership,
@@ -168,6 +168,8 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
         state.addListener(mutations.lockWaits());
+        state.addListener(mutations.readLeases()); // after the sessions
+        state.watch(mutations.readLeases());
         state.addListener(truncator);
         state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
@@ -191,7 +193,7 @@ final class LeaderDuties implements Leadership.Duties {
         groupChanges.reset();
         membersInMap.begin();
         dataServers.begin(term);
-        mutations.begin();
+        mutations.begin(term.number());
         sessions.begin();
         forgotten.begin();
         reaper.begin(term);
@@ -207,6 +209,7 @@ final class LeaderDuties implements Leadership.Duties {
     private void tick(Leadership.Term term) {
         mutations.expire(ORDER_WAIT_NANOS);
         truncationWaits.tick();
+        mutations.readLeases().tick();
         if (leadership.refusal() == null) {
             settings.tick(term);
             groupChanges.tick(term);

@@ -122,9 +122,10 @@ final class MdsHandler implements RpcHandler {
                     STAT_FS,
                     TEST_LOCK,
                     LIST_LOCKS ->
-                    metrics.request(method, start, queries.handle(method, request));
+                    queries.handle(method, request, start);
             case WAIT_TRUNCATED -> control.execute(() -> truncationWaits.handle(request, start));
             case MUTATE -> mutations.handle(request);
+            case READ_RECALLED -> mutations.readLeases().recalled(request);
             case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
             case OPEN_SESSION -> control(method, request, start, sessions::open);
             case CLOSE_SESSION -> control(method, request, start, sessions::close);

@@ -22,6 +22,7 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.leader.LeaseGrants;
 import io.cairn.mds.leader.MemberReports;
 import io.cairn.mds.leader.RemovalWatch;
+import io.cairn.mds.lease.LeasedReplies;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
@@ -149,6 +150,7 @@ public final class MdsServer implements AutoCloseable {
                         config.memberId(),
                         members(config),
                         () -> leaseNanos(state, config),
+                        () -> state.maxSession() > 0,
                         clock,
                         control,
                         entries,
@@ -210,7 +212,9 @@ public final class MdsServer implements AutoCloseable {
                                             leadership,
                                             state,
                                             new LockQueries(state, duties.mutations().lockWaits()),
-                                            status),
+                                            status,
+                                            new LeasedReplies(duties.mutations().readLeases()),
+                                            metrics),
                                     duties.truncationWaits(),
                                     duties.mutations(),
                                     duties.sessions(),

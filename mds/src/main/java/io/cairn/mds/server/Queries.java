@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import com.google.protobuf.MessageLite;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.GetXattrReply;
@@ -15,11 +16,15 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.ReadDirRequest;
 import io.cairn.common.proto.ReadLinkReply;
 import io.cairn.common.proto.ReadLinkRequest;
+import io.cairn.common.proto.StatFsRequest;
 import io.cairn.common.proto.TestLockRequest;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.LeasedReplies;
+import io.cairn.mds.lease.WaitingAnswer;
+import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.netty.buffer.ByteBuf;
 import org.jspecify.annotations.Nullable;
@@ -37,57 +42,112 @@ final class Queries {
     private final NamespaceReader namespace;
     private final LockQueries locks;
     private final Status status;
+    private final LeasedReplies leases;
+    private final MdsMeters metrics;
 
-    Queries(Leadership leadership, NamespaceReader namespace, LockQueries locks, Status status) {
+    Queries(
+            Leadership leadership,
+            NamespaceReader namespace,
+            LockQueries locks,
+            Status status,
+            LeasedReplies leases,
+            MdsMeters metrics) {
         this.leadership = leadership;
         this.namespace = namespace;
         this.locks = locks;
         this.status = status;
+        this.leases = leases;
+        this.metrics = metrics;
     }
 
-    /** Whether it was answered with success. */
-    boolean handle(Method method, RpcRequest request) {
+    /** Answers it, now or when nobody may believe any more what the answer contradicts. */
+    void handle(Method method, RpcRequest request, long startNanos) {
+        Query query = new Query(method, request, startNanos);
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
-            request.fail(refusal);
-            return false;
+            query.refuse(refusal);
+            return;
         }
-        @Nullable MessageLite reply = null;
-        RpcStatus failure = RpcStatus.OK;
-        try {
-            reply = read(method, request.head());
-        } catch (FsException e) {
-            failure = RpcStatus.fail(e.errno(), String.valueOf(e.getMessage()));
+        long since = leases.begin();
+        query.read();
+        if (!leases.waits(query.asked, query.reply, request.peer(), query)) {
+            query.lend(since);
+            query.send();
         }
-        refusal = leadership.refusal();
-        if (refusal != null) {
-            request.fail(refusal);
-            return false;
-        }
-        if (reply == null) {
-            request.fail(failure);
-            return false;
-        }
-        request.reply(reply);
-        return true;
     }
 
-    private MessageLite read(Method method, ByteBuf head) {
-        return switch (method) {
-            case LOOKUP -> {
-                LookupRequest r = Heads.parse(LookupRequest.parser(), head);
-                yield LookupReply.newBuilder()
-                        .setAttr(namespace.lookup(r.getParent(), r.getName()))
-                        .build();
+    /** One query and what it is answered with. */
+    private final class Query implements WaitingAnswer {
+        private final Method method;
+        private final RpcRequest request;
+        private final long startNanos;
+        private @Nullable MessageLite asked;
+        private @Nullable MessageLite reply;
+        private RpcStatus failure = RpcStatus.OK;
+
+        Query(Method method, RpcRequest request, long startNanos) {
+            this.method = method;
+            this.request = request;
+            this.startNanos = startNanos;
+        }
+
+        void read() {
+            try {
+                MessageLite parsed = parsed(method, request.head());
+                asked = parsed;
+                reply = answer(parsed);
+            } catch (FsException e) {
+                failure = RpcStatus.fail(e.errno(), String.valueOf(e.getMessage()));
             }
-            case GET_ATTR ->
-                    GetAttrReply.newBuilder()
-                            .setAttr(
-                                    namespace.getAttr(
-                                            Heads.parse(GetAttrRequest.parser(), head).getInode()))
-                            .build();
-            case READ_DIR -> {
-                ReadDirRequest r = Heads.parse(ReadDirRequest.parser(), head);
+        }
+
+        void lend(long since) {
+            if (asked != null && reply != null) {
+                reply = leases.lent(asked, reply, request.peer(), since);
+            }
+        }
+
+        @Override
+        public void send() {
+            @Nullable RpcStatus refusal = leadership.refusal();
+            if (refusal != null) {
+                refuse(refusal);
+            } else if (reply == null) {
+                refuse(failure);
+            } else {
+                request.reply(reply);
+                metrics.request(method, startNanos, true);
+            }
+        }
+
+        @Override
+        public void refuse(RpcStatus status) {
+            request.fail(status);
+            metrics.request(method, startNanos, false);
+        }
+    }
+
+    private static MessageLite parsed(Method method, ByteBuf head) {
+        return switch (method) {
+            case LOOKUP -> Heads.parse(LookupRequest.parser(), head);
+            case GET_ATTR -> Heads.parse(GetAttrRequest.parser(), head);
+            case READ_DIR -> Heads.parse(ReadDirRequest.parser(), head);
+            case READ_LINK -> Heads.parse(ReadLinkRequest.parser(), head);
+            case GET_XATTR -> Heads.parse(GetXattrRequest.parser(), head);
+            case LIST_XATTR -> Heads.parse(ListXattrRequest.parser(), head);
+            case STAT_FS -> StatFsRequest.getDefaultInstance();
+            case TEST_LOCK -> Heads.parse(TestLockRequest.parser(), head);
+            case LIST_LOCKS -> Heads.parse(ListLocksRequest.parser(), head);
+            default -> throw new IllegalArgumentException(method + " is no query");
+        };
+    }
+
+    private MessageLite answer(MessageLite asked) {
+        return switch (asked) {
+            case LookupRequest r -> lookup(r);
+            case GetAttrRequest r ->
+                    GetAttrReply.newBuilder().setAttr(namespace.getAttr(r.getInode())).build();
+            case ReadDirRequest r -> {
                 int max = r.getMaxBytes() <= 0 ? MAX_LISTING_BYTES : r.getMaxBytes();
                 yield namespace.readDir(
                         r.getInode(),
@@ -95,29 +155,30 @@ final class Queries {
                         Math.min(max, MAX_LISTING_BYTES),
                         r.getWithAttributes());
             }
-            case READ_LINK ->
-                    ReadLinkReply.newBuilder()
-                            .setTarget(
-                                    namespace.readLink(
-                                            Heads.parse(ReadLinkRequest.parser(), head).getInode()))
+            case ReadLinkRequest r ->
+                    ReadLinkReply.newBuilder().setTarget(namespace.readLink(r.getInode())).build();
+            case GetXattrRequest r ->
+                    GetXattrReply.newBuilder()
+                            .setValue(namespace.getXattr(r.getInode(), r.getName()))
                             .build();
-            case GET_XATTR -> {
-                GetXattrRequest r = Heads.parse(GetXattrRequest.parser(), head);
-                yield GetXattrReply.newBuilder()
-                        .setValue(namespace.getXattr(r.getInode(), r.getName()))
-                        .build();
-            }
-            case LIST_XATTR ->
+            case ListXattrRequest r ->
                     ListXattrReply.newBuilder()
-                            .addAllNames(
-                                    namespace.listXattr(
-                                            Heads.parse(ListXattrRequest.parser(), head)
-                                                    .getInode()))
+                            .addAllNames(namespace.listXattr(r.getInode()))
                             .build();
-            case STAT_FS -> status.space();
-            case TEST_LOCK -> locks.test(Heads.parse(TestLockRequest.parser(), head));
-            case LIST_LOCKS -> locks.list(Heads.parse(ListLocksRequest.parser(), head));
-            default -> throw new IllegalArgumentException(method + " is no query");
+            case TestLockRequest r -> locks.test(r);
+            case ListLocksRequest r -> locks.list(r);
+            default -> status.space();
         };
+    }
+
+    private LookupReply lookup(LookupRequest asked) {
+        if (asked.getLeaseSession() == 0) {
+            Attr found = namespace.lookup(asked.getParent(), asked.getName());
+            return LookupReply.newBuilder().setAttr(found).build();
+        }
+        @Nullable Attr found = namespace.find(asked.getParent(), asked.getName());
+        return found == null
+                ? LookupReply.getDefaultInstance()
+                : LookupReply.newBuilder().setAttr(found).build();
     }
 }

@@ -13,6 +13,9 @@ public final class ClientSession {
     private volatile long renewedNanos;
     private volatile @Nullable RpcPeer peer;
 
+    /** It asks for read leases. */
+    private volatile boolean borrows;
+
     ClientSession(
             long id,
             long nowNanos,
@@ -50,6 +53,16 @@ public final class ClientSession {
     public String release() {
         RpcPeer by = peer;
         return by == null ? "" : Release.shown(by.hello().getRelease());
+    }
+
+    boolean borrows() {
+        return borrows;
+    }
+
+    /** It asks for read leases on this connection, on which they are recalled. */
+    void borrowing(RpcPeer by) {
+        borrows = true;
+        peer = by;
     }
 
     @Nullable RpcPeer peer() {

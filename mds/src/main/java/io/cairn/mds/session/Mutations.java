@@ -11,6 +11,9 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.LeasedResults;
+import io.cairn.mds.lease.ReadLeases;
+import io.cairn.mds.lease.WaitingAnswer;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
@@ -47,6 +50,7 @@ public final class Mutations {
     private final SessionTable sessions;
     private final AppendTurns turns;
     private final LockWaits lockWaits;
+    private final ReadLeases readLeases;
     private final Screening screening;
 
     /** Guards ids: they must enter the log in the order in which they were given. */
@@ -70,6 +74,14 @@ public final class Mutations {
         this.sessions = new SessionTable(state, clock, this::submit);
         this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
         this.lockWaits = new LockWaits(leadership, state, sessions, control, clock, metrics);
+        this.readLeases =
+                new ReadLeases(
+                        leadership::leaseLeftNanos,
+                        this::refusal,
+                        sessions,
+                        control::after,
+                        clock,
+                        metrics);
         this.screening = new Screening(new Features(), () -> Features.level(state.settings()));
     }
 
@@ -81,18 +93,23 @@ public final class Mutations {
         return lockWaits;
     }
 
+    public ReadLeases readLeases() {
+        return readLeases;
+    }
+
     public SessionTable sessions() {
         return sessions;
     }
 
-    /** On becoming leader; before any mutation is taken. */
-    public void begin() {
+    /** On becoming leader in a term; before any mutation is taken. */
+    public void begin(long term) {
         synchronized (submitting) {
             nextInode = Math.max(nextInode, state.maxInode() + 1);
         }
         sessions.reset();
         turns.begin();
         lockWaits.begin();
+        readLeases.begin(term);
     }
 
     /** This member no longer leads: batches that wait are refused. */
@@ -100,6 +117,15 @@ public final class Mutations {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
         turns.end();
         lockWaits.end();
+        readLeases.end();
+    }
+
+    /** What is answered that this member does not know how to answer any more. */
+    private RpcStatus refusal() {
+        @Nullable RpcStatus refusal = leadership.refusalOfMutation();
+        return refusal != null
+                ? refusal
+                : RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "the leader has changed meanwhile");
     }
 
     /** Refuses batches that have waited too long for an earlier number. On the control thread. */
@@ -222,12 +248,36 @@ public final class Mutations {
             control.execute(call.order()::resume);
         }
         if (executed) {
-            call.request()
-                    .reply(MutateReply.newBuilder().addAllResults(reply.getResultsList()).build());
+            readLeases.whenForgotten(reply.getIndex(), new Executed(call, reply));
         } else {
             call.request().fail(refusal(call, reply));
+            metrics.mutations(call.batch(), reply, call.startNanos());
         }
-        metrics.mutations(call.batch(), reply, call.startNanos());
+    }
+
+    /** An answer that may have to wait until others have forgotten what it contradicts. */
+    private final class Executed implements WaitingAnswer {
+        private final MutationCall call;
+        private final ApplyReply reply;
+
+        Executed(MutationCall call, ApplyReply reply) {
+            this.call = call;
+            this.reply = reply;
+        }
+
+        @Override
+        public void send() {
+            MutateReply.Builder answer = MutateReply.newBuilder();
+            answer.addAllResults(LeasedResults.of(readLeases, call.batch(), reply));
+            call.request().reply(answer.build());
+            metrics.mutations(call.batch(), reply, call.startNanos());
+        }
+
+        @Override
+        public void refuse(RpcStatus status) {
+            call.request().fail(status);
+            metrics.mutations(call.batch(), reply, call.startNanos());
+        }
     }
 
     private static RpcStatus refusal(MutationCall call, ApplyReply reply) {

@@ -5,6 +5,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
+import io.cairn.mds.lease.LeaseHolders;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.StateListener;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * The open sessions as this leader knows them: when each was last renewed, and which of its
  * mutations wait for earlier ones. Follows the replicated state. Any thread.
  */
-public final class SessionTable implements StateListener {
+public final class SessionTable implements StateListener, LeaseHolders {
     private final ControlReader state;
     private final NanoClock clock;
     private final Consumer<MutationCall> submit;
@@ -111,6 +112,31 @@ public final class SessionTable implements StateListener {
             }
         }
         return peers;
+    }
+
+    @Override
+    public boolean isOpen(long session) {
+        return sessions.containsKey(session);
+    }
+
+    @Override
+    public boolean borrows(long session) {
+        @Nullable ClientSession known = sessions.get(session);
+        return known != null && known.borrows();
+    }
+
+    @Override
+    public @Nullable RpcPeer peer(long session) {
+        @Nullable ClientSession known = sessions.get(session);
+        return known == null ? null : known.peer();
+    }
+
+    @Override
+    public void borrowing(long session, RpcPeer peer) {
+        @Nullable ClientSession known = sessions.get(session);
+        if (known != null) {
+            known.borrowing(peer);
+        }
     }
 
     @Override

@@ -11,8 +11,10 @@ import io.cairn.mds.store.MetaStore.KeyValue;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +27,7 @@ import org.rocksdb.WriteBatch;
  *
  * <p>There is no undo: an operation checks everything before its first change.
  */
-public final class StateTx {
+public final class StateTx implements EntryKeys {
     /** When the leader logged the entry. */
     public final Time now;
 
@@ -40,6 +42,14 @@ public final class StateTx {
     private final Map<Long, @Nullable SessionRecord> sessions = new HashMap<>();
     private final List<Consumer<StateListener>> events = new ArrayList<>();
 
+    /** Null unless somebody wants to know. */
+    private @Nullable Reads reads;
+
+    private boolean repeatsAnswers;
+    private List<Long> movedInto = List.of();
+
+    private record Reads(Set<Long> inodes, Set<EntryKey> names) {}
+
     public StateTx(MetaStore store, Time now) {
         this.store = store;
         this.now = now;
@@ -51,6 +61,9 @@ public final class StateTx {
     // ---- inodes -------------------------------------------------------------
 
     public @Nullable Inode inode(long id) {
+        if (reads != null) {
+            reads.inodes.add(id);
+        }
         return inodes.containsKey(id) ? inodes.get(id) : store.inode(id);
     }
 
@@ -85,6 +98,9 @@ public final class StateTx {
 
     public @Nullable Dentry entry(long directory, ByteString name) {
         EntryKey key = new EntryKey(directory, name);
+        if (reads != null) {
+            reads.names.add(key);
+        }
         return entries.containsKey(key) ? entries.get(key) : store.entry(key);
     }
 
@@ -178,6 +194,63 @@ public final class StateTx {
     /** Whether the row is gone with this entry. */
     public boolean deletes(byte[] key) {
         return rows.containsKey(key) && rows.get(key) == null;
+    }
+
+    // ---- what an answer may tell of -----------------------------------------
+
+    /** From now on notes what is read. */
+    public void noteReads() {
+        reads = new Reads(new HashSet<>(), new HashSet<>());
+    }
+
+    /** Answers of earlier entries are given once more. */
+    public void repeatAnswers() {
+        repeatsAnswers = true;
+    }
+
+    /** Something was renamed into the directory. */
+    public void moveInto(long directory) {
+        if (movedInto.isEmpty()) {
+            movedInto = new ArrayList<>();
+        }
+        movedInto.add(directory);
+    }
+
+    @Override
+    public Set<Long> changedInodes() {
+        return inodes.keySet();
+    }
+
+    @Override
+    public Set<EntryKey> changedNames() {
+        return entries.keySet();
+    }
+
+    @Override
+    public boolean changesAttributes(long id) {
+        Inode before = store.inode(id);
+        Inode after = inodes.get(id);
+        return before == null || after == null || !before.toAttr().equals(after.toAttr());
+    }
+
+    @Override
+    public Set<Long> readInodes() {
+        return reads == null ? Set.of() : reads.inodes;
+    }
+
+    @Override
+    public Set<EntryKey> readNames() {
+        return reads == null ? Set.of() : reads.names;
+    }
+
+    @Override
+    public boolean repeatsAnswers() {
+        return repeatsAnswers;
+    }
+
+    @Override
+    public List<Long> movedInto() {
+        return movedInto;
     }
 
     // ---- the end ------------------------------------------------------------

@@ -37,11 +37,11 @@ final class LeaderLeaseTest {
     @Test
     void anotherLengthCountsAtOnceButNotForWhatWasWaited() {
         lease.granted(2, BORN + 2_000);
-        lease.use(500);
+        lease.use(500, BORN);
         assertThat(lease.servingFromNanos()).isEqualTo(BORN + 1_020);
         assertThat(lease.valid(BORN + 2_499)).isTrue();
         assertThat(lease.valid(BORN + 2_500)).isFalse();
-        lease.use(3_000);
+        lease.use(3_000, BORN);
         assertThat(lease.valid(BORN + 4_999)).isTrue();
         assertThat(lease.valid(BORN + 5_000)).isFalse();
     }
@@ -118,6 +118,56 @@ final class LeaderLeaseTest {
         assertThat(lone.servingFromNanos()).isEqualTo(BORN + 1_020);
         assertThat(lone.valid(BORN + 1_000)).isFalse();
         assertThat(lone.valid(BORN + 1_020)).isTrue();
+    }
+
+    @Test
+    void aLoneLeaderWaitsForWhatAnEarlierProcessLent() {
+        LeaderLease restarted = new LeaderLease(1, LEASE, BORN, true);
+        assertThat(restarted.servingFromNanos()).isEqualTo(BORN + 1_020);
+        assertThat(restarted.valid(BORN + 1_019)).isFalse();
+        assertThat(restarted.leftNanos(BORN + 1_019)).isZero();
+        assertThat(restarted.valid(BORN + 1_020)).isTrue();
+        assertThat(restarted.leftNanos(BORN + 1_020)).isEqualTo(LEASE);
+    }
+
+    @Test
+    void nothingIsLentForLongerThanASecond() {
+        long second = LeaderLease.MAX_LOAN_NANOS;
+        LeaderLease minute = new LeaderLease(1, 60 * second, BORN, true);
+        assertThat(minute.servingFromNanos()).isEqualTo(BORN + second * 102 / 100);
+        assertThat(minute.leftNanos(BORN + 2 * second)).isEqualTo(second);
+        minute.use(30 * second, BORN + 2 * second);
+        assertThat(minute.longerOver(BORN + 3 * second - 1)).isFalse();
+        assertThat(minute.longerOver(BORN + 3 * second)).isTrue();
+        minute.voters(Set.of(2));
+        assertThat(minute.servingFromNanos())
+                .as("others may serve reads for longer")
+                .isEqualTo(BORN + second * 6120 / 100);
+    }
+
+    @Test
+    void whatIsLeftIsCountedFromWhenAMajorityWasLastAsked() {
+        assertThat(lease.leftNanos(BORN + 2_000)).isZero();
+        lease.granted(2, BORN + 2_000);
+        assertThat(lease.leftNanos(BORN + 2_000)).isEqualTo(LEASE);
+        assertThat(lease.leftNanos(BORN + 2_300)).isEqualTo(LEASE - 300);
+        assertThat(lease.leftNanos(BORN + 3_000)).isZero();
+        lease.granted(3, BORN + 2_900);
+        assertThat(lease.leftNanos(BORN + 3_000)).isEqualTo(LEASE - 100);
+    }
+
+    @Test
+    void whatWasLentUnderALongerLeaseIsOverLater() {
+        assertThat(lease.longerOver(BORN)).isTrue();
+        lease.use(400, BORN + 5_000);
+        assertThat(lease.longerOver(BORN + 5_999)).isFalse();
+        assertThat(lease.longerOver(BORN + 6_000)).isTrue();
+        lease.use(400, BORN + 5_500); // nothing shorter
+        assertThat(lease.longerOver(BORN + 6_000)).isTrue();
+        lease.use(300, BORN + 5_100);
+        assertThat(lease.longerOver(BORN + 5_999)).as("the longest counts").isFalse();
+        lease.granted(2, BORN + 6_000);
+        assertThat(lease.leftNanos(BORN + 6_000)).isEqualTo(300);
     }
 
     @Test

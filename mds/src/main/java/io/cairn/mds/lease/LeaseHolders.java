@@ -1,0 +1,18 @@
+package io.cairn.mds.lease;
+
+import io.cairn.common.rpc.RpcPeer;
+import org.jspecify.annotations.Nullable;
+
+/** The sessions that are open, as leases need them. Any thread. */
+public interface LeaseHolders {
+    boolean isOpen(long session);
+
+    /** Whether the session has asked for leases, at some time. */
+    boolean borrows(long session);
+
+    /** Where it is reached; null where it is not known, or the session is not open. */
+    @Nullable RpcPeer peer(long session);
+
+    /** The session asks for leases, on this connection. */
+    void borrowing(long session, RpcPeer peer);
+}

@@ -1,0 +1,82 @@
+package io.cairn.mds.lease;
+
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
+import io.cairn.mds.lease.ReadLeases.Loan;
+import io.cairn.mds.proto.ApplyReply;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a session may believe of the inodes that it has made, linked or opened, so that it need not
+ * ask at once for what it was just told. Nothing of:
+ *
+ * <ul>
+ *   <li>answers that are repeated: the state has gone on since;
+ *   <li>changes of attributes: a kernel before Linux 6.16 believes the answer whatever it was told
+ *       to forget while the change was on its way;
+ *   <li>what a later mutation of the same batch may have changed again.
+ * </ul>
+ */
+public final class LeasedResults {
+    private LeasedResults() {}
+
+    /** When the answer is sent. */
+    public static List<MutationResult> of(
+            ReadLeases leases, MutateRequest batch, ApplyReply reply) {
+        List<MutationResult> results = reply.getResultsList();
+        if (!leases.borrows(batch.getSession())) {
+            return results;
+        }
+        @Nullable Loan loan = leases.loan(batch.getSession(), reply.getIndex());
+        if (loan == null) {
+            return results;
+        }
+        List<MutationResult> lent = new ArrayList<>(results);
+        Set<Long> changedLater = new HashSet<>();
+        for (int i = results.size() - 1; i >= reply.getRepeatedResults(); i--) {
+            MutationResult result = results.get(i);
+            if (result.getErrno() != 0) {
+                continue;
+            }
+            Mutation mutation = batch.getMutations(i);
+            if (!namesOrOpens(mutation)) {
+                break; // what it has changed is not known here
+            }
+            Attr attr = result.getAttr();
+            Attr.Builder told = attr.toBuilder();
+            if (!changedLater.contains(attr.getInode())) {
+                told.setAttrLeaseMicros(loan.attributes(attr.getInode()));
+            }
+            long directory = directory(mutation);
+            if (directory != 0) {
+                told.setNameLeaseMicros(loan.names(directory));
+            }
+            lent.set(i, result.toBuilder().setAttr(told).build());
+            changedLater.add(attr.getInode());
+            changedLater.add(directory);
+        }
+        return loan.end() ? lent : results;
+    }
+
+    private static boolean namesOrOpens(Mutation m) {
+        return m.hasOpen() || directory(m) != 0;
+    }
+
+    /** In which the mutation makes a name; 0: it makes none. */
+    private static long directory(Mutation m) {
+        return switch (m.getOpCase()) {
+            case CREATE -> m.getCreate().getParent();
+            case MKDIR -> m.getMkdir().getParent();
+            case SYMLINK -> m.getSymlink().getParent();
+            case MKNOD -> m.getMknod().getParent();
+            case LINK -> m.getLink().getNewParent();
+            default -> 0;
+        };
+    }
+}
