@@ -5,6 +5,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.FileLock;
+import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.StatFsReply;
@@ -50,6 +51,24 @@ public interface CairnClient extends AutoCloseable {
      * have changed everything that was cached. Must not block.
      */
     default void onNewSession(Runnable action) {}
+
+    /**
+     * From now on {@link #find}, {@link #getAttr} and {@link #readDir} ask for leases of names and
+     * attributes. How long they last stands in the attributes, {@code attr_lease_micros} and {@code
+     * name_lease_micros}, and in the reply for a name that is not there; 0 where there is none. It
+     * counts from when the operation was called, so that time spent on the way is spent. Attributes
+     * that this client's own writes have changed come without.
+     */
+    default void holdLeases(LeaseHolder holder) {}
+
+    /**
+     * As {@link #lookup}, but a name that is not there may also be answered, without attributes, by
+     * who knows for how long there will be none.
+     */
+    default CompletableFuture<LookupReply> find(long parent, byte[] name) {
+        return lookup(parent, name)
+                .thenApply(attr -> LookupReply.newBuilder().setAttr(attr).build());
+    }
 
     /**
      * The attributes of an entry, this client's own writes included. "." and ".." are answered too.
