@@ -375,7 +375,7 @@ final class ClusterClient implements CairnClient {
     }
 
     @Override
-    public CompletableFuture<Void> rename(
+    public CompletableFuture<Attr> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags) {
         RenameOp rename =
                 RenameOp.newBuilder()
@@ -385,7 +385,7 @@ final class ClusterClient implements CairnClient {
                         .setNewName(ByteString.copyFrom(newName))
                         .setFlags(flags)
                         .build();
-        return changed(Op.RENAME, NewMutation.stamped().setRename(rename));
+        return made(Op.RENAME, NewMutation.stamped().setRename(rename));
     }
 
     @Override

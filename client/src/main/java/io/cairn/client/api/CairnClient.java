@@ -57,7 +57,7 @@ public interface CairnClient extends AutoCloseable {
      * attributes. How long they last stands in the attributes, {@code attr_lease_micros} and {@code
      * name_lease_micros}, and in the reply for a name that is not there; 0 where there is none. It
      * counts from when the operation was called, so that time spent on the way is spent. Attributes
-     * that this client's own writes have changed come without.
+     * that this client's own writes have changed, or are changing, come without.
      */
     default void holdLeases(LeaseHolder holder) {}
 
@@ -168,13 +168,14 @@ public interface CairnClient extends AutoCloseable {
     CompletableFuture<Void> rmdir(long parent, byte[] name);
 
     /**
-     * Moves a name in one step, over one that is there. EEXIST with NOREPLACE, ENOENT with EXCHANGE
-     * where there is nothing to exchange with; EINVAL for a directory into itself or other flags;
-     * ENOTEMPTY, EISDIR or ENOTDIR for a target that it cannot replace.
+     * Moves a name in one step, over one that is there; completes with the attributes of what was
+     * moved. EEXIST with NOREPLACE, ENOENT with EXCHANGE where there is nothing to exchange with;
+     * EINVAL for a directory into itself or other flags; ENOTEMPTY, EISDIR or ENOTDIR for a target
+     * that it cannot replace.
      *
      * @param flags as of renameat2: NOREPLACE 1, EXCHANGE 2, not both
      */
-    CompletableFuture<Void> rename(
+    CompletableFuture<Attr> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags);
 
     /** The target of a symbolic link, at most 4,095 bytes. EINVAL for other inodes. */

@@ -124,12 +124,13 @@ public final class InodeState implements DataTarget {
 
     /**
      * {@link #merged}, with the leases of a reply that was observed: of the attributes only if they
-     * are these. That the inode has its name stays true whatever was written.
+     * are these, and nothing is being written. That the inode has its name stays true whatever was
+     * written.
      */
     synchronized Attr merged(Attr received) {
         Attr merged = merged();
         boolean same = merged == attr && merged.getChange() == received.getChange();
-        if (same && !own.unconfirmed()) {
+        if (same && !own.unconfirmed() && order.idle()) {
             return received;
         }
         return received.getNameLeaseMicros() == 0
