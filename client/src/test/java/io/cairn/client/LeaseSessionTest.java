@@ -93,6 +93,18 @@ class LeaseSessionTest extends ClientFixture {
     }
 
     @Test
+    void whatIsMadeBringsThem() {
+        CairnClient client = holder();
+        OpenFile file = create(client, "f");
+        assertThat(file.made().getNameLeaseMicros()).isEqualTo(LEASE);
+        assertThat(file.made().getAttrLeaseMicros()).isEqualTo(LEASE);
+        get(write(file, 0, "abc"));
+        assertThat(file.made().getSize()).isEqualTo(3);
+        assertThat(file.made().getAttrLeaseMicros()).isZero();
+        assertThat(get(client.open(file.inode())).made()).isEqualTo(file.attr());
+    }
+
+    @Test
     void aNameThatIsMissingHasALeaseToo() {
         CairnClient client = holder();
         LookupReply reply = get(client.find(client.rootInode(), bytes("none")));

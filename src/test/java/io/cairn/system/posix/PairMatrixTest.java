@@ -15,7 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
  * For each pair of operations what a mount sees when a call of another one has returned: the table
  * in {@code pairs.py}, which says of each row whether that is so at once, within a term of the
  * kernel's attributes, or at the next open. Once with that term, and once without and once with
- * leases, where nothing may be late for its sake. {@code -Dcairn.test.rounds} sets how often each row is tried.
+ * leases, where nothing may be late for its sake. {@code -Dcairn.test.rounds} sets how often each
+ * row is tried.
  */
 @ExtendWith(SharedCluster.class)
 @Tag("native-binding")

@@ -168,18 +168,24 @@ final class EntryOperations {
         rename(request, body, NameFormat.RENAME2_SIZE, flags);
     }
 
+    /**
+     * The kernel goes on believing what it has moved, under the new name, as long as it believed
+     * the old one: for that time the leader takes the new one for lent to this session too.
+     */
     private void rename(FuseRequest request, RequestBody body, int nameOffset, int flags) {
         byte[] name = body.string(nameOffset);
         byte[] newName = body.string(nameOffset + name.length + 1L);
         long newParent = mount.nodes().inode(NameFormat.newParent(body.segment()));
-        new RenameOperation(
-                        mount,
-                        request,
-                        mount.inode(request),
-                        name,
-                        newParent,
-                        newName,
-                        (flags & RENAME_EXCHANGE) != 0)
-                .start(flags);
+        long parent = mount.inode(request);
+        OwnChange change = mount.change().of(parent, name).of(newParent, newName);
+        // What was moved has another time of change.
+        CompletableFuture<Attr> renamed =
+                mount.client()
+                        .rename(parent, name, newParent, newName, flags)
+                        .thenApply(moved -> {
+                            change.of(moved.getInode());
+                            return moved;
+                        });
+        mount.thenChanged(request, change, renamed, moved -> request.replyEmpty());
     }
 }

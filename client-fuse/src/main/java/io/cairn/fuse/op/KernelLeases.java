@@ -51,10 +51,9 @@ final class KernelLeases {
     private final AtomicLongArray directories = new AtomicLongArray(1 << SLOT_BITS);
     private volatile long everything;
 
-    /** When attributes were last given that may be believed, and until when names may be. */
+    /** When attributes were last given that may be believed. */
     private final AtomicLongArray given = new AtomicLongArray(1 << SLOT_BITS);
 
-    private final AtomicLongArray believed = new AtomicLongArray(1 << SLOT_BITS);
     private final ReentrantReadWriteLock answers = new ReentrantReadWriteLock();
 
     /** When something was asked: before the question went to anybody. */
@@ -74,7 +73,6 @@ final class KernelLeases {
         long now = clock.getAsLong();
         for (int i = 0; i < 1 << SLOT_BITS; i++) {
             given.set(i, now - YOUNG_NANOS);
-            believed.set(i, now);
         }
     }
 
@@ -119,16 +117,11 @@ final class KernelLeases {
         if (!held) {
             return entryNanos;
         }
-        int slot = slot(directory, name);
-        if (changed(names, slot, asked) || changed(directories, slot(directory), asked)) {
+        if (changed(names, slot(directory, name), asked)
+                || changed(directories, slot(directory), asked)) {
             return 0;
         }
-        long left = left(asked.nanos, leaseMicros);
-        if (left > 0) {
-            long until = clock.getAsLong() + left + MARGIN_NANOS;
-            believed.accumulateAndGet(slot, until, KernelLeases::later);
-        }
-        return left;
+        return left(asked.nanos, leaseMicros);
     }
 
     private boolean changed(AtomicLongArray table, int slot, Asked asked) {
@@ -139,10 +132,6 @@ final class KernelLeases {
         long lease = TimeUnit.MICROSECONDS.toNanos(Integer.toUnsignedLong(micros));
         long left = sinceNanos + lease - MARGIN_NANOS - clock.getAsLong();
         return Math.clamp(left, 0, attrNanos);
-    }
-
-    private static long later(long one, long other) {
-        return one - other > 0 ? one : other;
     }
 
     // ---- changes
@@ -190,39 +179,9 @@ final class KernelLeases {
         answers.writeLock().unlock();
     }
 
-    // ---- what the kernel may believe
-
     /** Whether it may be yet to look at attributes that it was given. */
     boolean isYoung(long inode) {
         return clock.getAsLong() - given.get(slot(inode)) < YOUNG_NANOS;
-    }
-
-    /** Until when it may believe the name at most; a time that has passed if not at all. */
-    long believedUntil(long directory, byte[] name) {
-        return believed.get(slot(directory, name));
-    }
-
-    /**
-     * The kernel moves the name, and how long it believes it: that is to be covered by the lease of
-     * the new one. False where it is not.
-     *
-     * @param asked before the lease of the new name was asked for
-     */
-    boolean moved(long until, Asked asked, long directory, byte[] name, int leaseMicros) {
-        long covered = asked.nanos + TimeUnit.MICROSECONDS.toNanos(leaseMicros);
-        int slot = slot(directory, name);
-        if (until - covered > 0
-                || changed(names, slot, asked)
-                || changed(directories, slot(directory), asked)) {
-            return false;
-        }
-        believed.accumulateAndGet(slot, until, KernelLeases::later);
-        return true;
-    }
-
-    /** Whether the time has passed. */
-    boolean isOver(long nanos) {
-        return clock.getAsLong() - nanos > 0;
     }
 
     private static int slot(long inode) {

@@ -144,11 +144,7 @@ record MountContext(
                         leases.attrNanos(asked, attr)));
     }
 
-    /**
-     * What a name was made to mean by this operation, which has changed it. The kernel holds the
-     * lock of the directory until it has looked at the answer, so the name's lease may be recalled
-     * until then, and is judged before the change is noted.
-     */
+    /** What a name was made to mean by an operation. */
     void thenEntry(
             FuseRequest request,
             OwnChange change,
@@ -158,9 +154,7 @@ record MountContext(
         AtomicLong nameNanos = new AtomicLong();
         CompletableFuture<Attr> judged =
                 made.thenApply(attr -> {
-                    nameNanos.set(
-                            leases.nameNanos(
-                                    change.asked(), directory, name, attr.getNameLeaseMicros()));
+                    nameNanos.set(change.nameNanos(directory, name, attr));
                     return attr;
                 });
         thenChanged(

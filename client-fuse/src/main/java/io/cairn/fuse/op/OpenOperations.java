@@ -14,6 +14,7 @@ import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -81,8 +82,14 @@ final class OpenOperations {
                                 true,
                                 appends(flags),
                                 MountContext.credentials(request));
+        AtomicLong nameNanos = new AtomicLong();
+        CompletableFuture<OpenFile> judged =
+                created.thenApply(file -> {
+                    nameNanos.set(change.nameNanos(parent, name, file.made()));
+                    return file;
+                });
         CompletableFuture<OpenFile> made =
-                created.exceptionallyCompose(failure -> {
+                judged.exceptionallyCompose(failure -> {
                     boolean again =
                             (flags & OpenFlag.O_EXCL) == 0 && Causes.is(failure, Errno.EEXIST);
                     return CompletableFuture.failedFuture(
@@ -94,13 +101,20 @@ final class OpenOperations {
                 request,
                 change,
                 made,
-                file -> replyCreate(request, change.asked(), parent, name, file, flags));
+                file ->
+                        mount.leases()
+                                .answer(() ->
+                                        replyCreate(
+                                                request,
+                                                change.asked(),
+                                                nameNanos.get(),
+                                                file,
+                                                flags)));
     }
 
-    /** Without leases: the answer to a create brings none. */
     private boolean replyCreate(
-            FuseRequest request, Asked asked, long parent, byte[] name, OpenFile file, int flags) {
-        Attr attr = file.attr();
+            FuseRequest request, Asked asked, long nameNanos, OpenFile file, int flags) {
+        Attr attr = file.made();
         long handle = handles.add(handle(file, attr, flags));
         ReplyBuffer reply = ReplyBuffer.ofThread();
         AttrFormat.putEntryOut(
@@ -108,7 +122,7 @@ final class OpenOperations {
                 0,
                 mount.nodes().node(attr),
                 attr,
-                mount.leases().nameNanos(asked, parent, name, 0),
+                nameNanos,
                 mount.leases().attrNanos(asked, attr));
         FileFormat.putOpenOut(
                 reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(attr, flags));

@@ -1,5 +1,6 @@
 package io.cairn.fuse.op;
 
+import io.cairn.common.proto.Attr;
 import io.cairn.fuse.op.KernelLeases.Asked;
 import io.cairn.fuse.session.LeaseNotifier.Inode;
 import io.cairn.fuse.session.LeaseNotifier.Name;
@@ -33,6 +34,15 @@ final class OwnChange {
 
     Asked asked() {
         return asked;
+    }
+
+    /**
+     * How long a name may be believed that the operation has made. Before {@link #ended}, by which
+     * it is noted as changed. The kernel holds the lock of the directory until it has looked at the
+     * answer, so the lease may be recalled until then.
+     */
+    long nameNanos(long directory, byte[] name, Attr made) {
+        return mount.leases().nameNanos(asked, directory, name, made.getNameLeaseMicros());
     }
 
     /** Its attributes. */

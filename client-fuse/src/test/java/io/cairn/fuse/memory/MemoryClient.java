@@ -329,7 +329,7 @@ public final class MemoryClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> mkdir(long parent, byte[] name, int mode, Credentials who) {
-        return run("mkdir", () -> make(parent, name, mode, who).attr());
+        return run("mkdir", () -> leased(make(parent, name, mode, who).attr(), true));
     }
 
     @Override
@@ -340,7 +340,7 @@ public final class MemoryClient implements CairnClient {
                 () -> {
                     MemoryNode node = make(parent, name, mode, who);
                     node.rdev = rdev;
-                    return node.attr();
+                    return leased(node.attr(), true);
                 });
     }
 
@@ -358,7 +358,7 @@ public final class MemoryClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> link(long inode, long newParent, byte[] newName) {
-        return run("link", () -> makeLink(inode, newParent, newName));
+        return run("link", () -> leased(makeLink(inode, newParent, newName), true));
     }
 
     private synchronized Attr makeLink(long inode, long newParent, byte[] newName) {
@@ -643,6 +643,11 @@ public final class MemoryClient implements CairnClient {
             synchronized (MemoryClient.this) {
                 return node.attr();
             }
+        }
+
+        @Override
+        public Attr made() {
+            return leased(attr(), true);
         }
 
         @Override

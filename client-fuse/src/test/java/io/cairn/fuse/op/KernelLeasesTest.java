@@ -159,21 +159,4 @@ class KernelLeasesTest {
         now += TimeUnit.MILLISECONDS.toNanos(50);
         assertThat(leases.isYoung(7)).isFalse();
     }
-
-    @Test
-    void aMovedNameIsBelievedAsLongAsTheOldOneWasIfItsOwnLeaseCoversThat() {
-        assertThat(leases.isOver(leases.believedUntil(5, NAME))).isFalse();
-        now++;
-        assertThat(leases.isOver(leases.believedUntil(5, NAME))).isTrue();
-        names(leases.asked());
-        long until = leases.believedUntil(5, NAME);
-        assertThat(until).isEqualTo(now + LEASE);
-        now += 1000;
-        Asked asked = leases.asked();
-        assertThat(leases.moved(until, asked, 6, OTHER, LEASE_MICROS - 2)).isFalse();
-        assertThat(leases.moved(until, asked, 6, OTHER, LEASE_MICROS)).isTrue();
-        assertThat(leases.believedUntil(6, OTHER)).isEqualTo(until);
-        leases.recalled(recall(6, OTHER));
-        assertThat(leases.moved(until, asked, 6, OTHER, LEASE_MICROS)).isFalse();
-    }
 }

@@ -54,10 +54,11 @@ public interface CairnClient extends AutoCloseable {
 
     /**
      * From now on {@link #find}, {@link #getAttr} and {@link #readDir} ask for leases of names and
-     * attributes. How long they last stands in the attributes, {@code attr_lease_micros} and {@code
-     * name_lease_micros}, and in the reply for a name that is not there; 0 where there is none. It
-     * counts from when the operation was called, so that time spent on the way is spent. Attributes
-     * that this client's own writes have changed, or are changing, come without.
+     * attributes, and what makes names may bring them. How long they last stands in the attributes,
+     * {@code attr_lease_micros} and {@code name_lease_micros}, and in the reply for a name that is
+     * not there; 0 where there is none. It counts from when the operation was called, so that time
+     * spent on the way is spent. Attributes that this client's own writes have changed, or are
+     * changing, come without.
      */
     default void holdLeases(LeaseHolder holder) {}
 
@@ -249,6 +250,11 @@ public interface CairnClient extends AutoCloseable {
 
         /** As this client knows them now, its own writes included. */
         Attr attr();
+
+        /** The same of a file that was made with it, with the leases that it was made with. */
+        default Attr made() {
+            return attr();
+        }
 
         /**
          * At most length bytes; shorter only at end of file. The receiver releases the buffer. EIO

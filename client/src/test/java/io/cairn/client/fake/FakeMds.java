@@ -21,6 +21,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.ReadDirReply;
@@ -325,6 +326,15 @@ public final class FakeMds implements AutoCloseable {
                         .build();
     }
 
+    /** What is made has leases too, also if they are not wanted: that is not said here. */
+    private MutateReply leased(MutateReply reply, long session) {
+        MutateReply.Builder leased = reply.toBuilder();
+        leased.getResultsBuilderList().stream()
+                .filter(MutationResult.Builder::hasAttr)
+                .forEach(result -> result.setAttr(leased(result.getAttr(), session, true)));
+        return leased.build();
+    }
+
     private LookupReply lookup(LookupRequest lookup) {
         long session = lookup.getLeaseSession();
         try {
@@ -401,6 +411,9 @@ public final class FakeMds implements AutoCloseable {
                 serveLocks();
                 if (answersShort) {
                     yield MutateReply.getDefaultInstance();
+                }
+                if (leaseMicros > 0) {
+                    yield leased(reply, mutate.getSession());
                 }
                 for (int i = 0; i < reply.getResultsCount(); i++) {
                     if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()
