@@ -1,5 +1,5 @@
 # What one mount sees after a call of another one has returned: a table of pairs of operations. Arguments: a directory in
-# two mounts, the attribute timeout of both in seconds, rounds, and rows ('all').
+# two mounts, the attribute timeout of both in seconds (0 with leases), rounds, and rows ('all').
 #
 # Each row prepares, acts on one mount, and returns what the other one is asked and what it must answer. A row is STRONG: true
 # at once, each time; or it names what it may wait for: TERM, the attribute timeout of the kernel, with 0 it must be strong; or

@@ -31,6 +31,7 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MapPart;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.HelloPolicy;
@@ -151,6 +152,10 @@ final class ClientRuntime implements MetaEvents {
                 Method.APPEND_RECALL_VALUE,
                 (from, head) ->
                         appends.recalled(Heads.parse(AppendRecall.parser(), head).getInode()));
+        rpc.onPush(
+                Method.READ_RECALL_VALUE,
+                (from, head) ->
+                        meta.leases().recalled(from, Heads.parse(ReadRecall.parser(), head)));
         gauges(published);
     }
 

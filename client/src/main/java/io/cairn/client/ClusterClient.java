@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.LeaseHolder;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.client.base.ClientMeters.Op;
@@ -13,7 +14,9 @@ import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.OpenHandle;
 import io.cairn.client.inode.Opens;
 import io.cairn.client.inode.SetAttrs;
+import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.NewMutation;
+import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
@@ -50,6 +53,7 @@ import io.cairn.common.proto.UnlinkOp;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.LongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -97,18 +101,44 @@ final class ClusterClient implements CairnClient {
     // ---- queries
 
     @Override
+    public void holdLeases(LeaseHolder holder) {
+        services.meta().leases().hold(holder);
+    }
+
+    @Override
     public CompletableFuture<Attr> lookup(long parent, byte[] name) {
+        return timed(
+                Op.LOOKUP,
+                Async.map(
+                        lookUp(parent, name),
+                        reply -> {
+                            if (!reply.hasAttr()) {
+                                throw new FsException(Errno.ENOENT, "no such name");
+                            }
+                            return reply.getAttr();
+                        }));
+    }
+
+    @Override
+    public CompletableFuture<LookupReply> find(long parent, byte[] name) {
+        return timed(Op.LOOKUP, lookUp(parent, name));
+    }
+
+    private CompletableFuture<LookupReply> lookUp(long parent, byte[] name) {
         LookupRequest request =
                 LookupRequest.newBuilder()
                         .setParent(parent)
                         .setName(ByteString.copyFrom(name))
                         .build();
-        return ask(
-                Op.LOOKUP,
-                Method.LOOKUP,
-                request,
-                LookupReply.parser(),
-                reply -> table.merge(reply.getAttr()));
+        return Async.map(
+                query(
+                        Method.LOOKUP,
+                        session -> request.toBuilder().setLeaseSession(session).build(),
+                        LookupReply.parser()),
+                reply ->
+                        reply.hasAttr()
+                                ? reply.toBuilder().setAttr(table.merge(reply.getAttr())).build()
+                                : reply);
     }
 
     @Override
@@ -118,12 +148,18 @@ final class ClusterClient implements CairnClient {
         if (gone != null) {
             return CompletableFuture.failedFuture(gone);
         }
-        return ask(
+        return timed(
                 Op.GETATTR,
-                Method.GET_ATTR,
-                GetAttrRequest.newBuilder().setInode(inode).build(),
-                GetAttrReply.parser(),
-                reply -> table.merge(reply.getAttr()));
+                Async.map(
+                        query(
+                                Method.GET_ATTR,
+                                session ->
+                                        GetAttrRequest.newBuilder()
+                                                .setInode(inode)
+                                                .setLeaseSession(session)
+                                                .build(),
+                                GetAttrReply.parser()),
+                        reply -> table.merge(reply.getAttr())));
     }
 
     @Override
@@ -146,12 +182,29 @@ final class ClusterClient implements CairnClient {
                         .setMaxBytes(maxBytes)
                         .setWithAttributes(withAttributes)
                         .build();
-        return ask(
+        return timed(
                 Op.READDIR,
-                Method.READ_DIR,
-                request,
-                ReadDirReply.parser(),
-                reply -> withAttributes ? withOwnWrites(reply) : reply);
+                Async.map(
+                        query(
+                                Method.READ_DIR,
+                                session -> request.toBuilder().setLeaseSession(session).build(),
+                                ReadDirReply.parser()),
+                        reply -> withAttributes ? withOwnWrites(reply) : reply));
+    }
+
+    /**
+     * A query whose answer may bring leases, if they are wanted.
+     *
+     * @param request of the session that asks for them, 0 for none
+     */
+    private <T extends MessageLite> CompletableFuture<T> query(
+            Method method, LongFunction<? extends MessageLite> request, Parser<T> parser) {
+        MetaClient meta = services.meta();
+        return meta.query(
+                method,
+                session -> request.apply(meta.leases().session(session)),
+                parser,
+                System.nanoTime() + services.metadataNanos());
     }
 
     /** Puts size and mtime of this client's own writes into the entries of open files. */
@@ -322,7 +375,7 @@ final class ClusterClient implements CairnClient {
     }
 
     @Override
-    public CompletableFuture<Void> rename(
+    public CompletableFuture<Attr> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags) {
         RenameOp rename =
                 RenameOp.newBuilder()
@@ -332,7 +385,7 @@ final class ClusterClient implements CairnClient {
                         .setNewName(ByteString.copyFrom(newName))
                         .setFlags(flags)
                         .build();
-        return changed(Op.RENAME, NewMutation.stamped().setRename(rename));
+        return made(Op.RENAME, NewMutation.stamped().setRename(rename));
     }
 
     @Override

@@ -9,13 +9,14 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * For each pair of operations what a mount sees when a call of another one has returned: the table
  * in {@code pairs.py}, which says of each row whether that is so at once, within a term of the
- * kernel's attributes, or at the next open. Once with that term and once without, where nothing may
- * be late for its sake. {@code -Dcairn.test.rounds} sets how often each row is tried.
+ * kernel's attributes, or at the next open. Once with that term, and once without and once with
+ * leases, where nothing may be late for its sake. {@code -Dcairn.test.rounds} sets how often each
+ * row is tried.
  */
 @ExtendWith(SharedCluster.class)
 @Tag("native-binding")
@@ -30,11 +31,12 @@ class PairMatrixTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"1", "0"})
-    void eachPairIsAsTheTableSays(String attrTimeout) throws IOException {
-        String name = "pairs-" + attrTimeout;
+    @CsvSource(
+            delimiter = ' ',
+            value = {"attr_timeout=1,nolease 1", "attr_timeout=0 0", "attr_timeout=1 0"})
+    void eachPairIsAsTheTableSays(String options, String term) throws IOException {
+        String name = "pairs-" + options.replace(',', '-');
         cluster.work(name);
-        String options = "attr_timeout=" + attrTimeout;
         try (Mount one = cluster.mount("one-" + name, "-o", options);
                 Mount two = cluster.mount("two-" + name, "-o", options)) {
             Shell.Result said =
@@ -43,11 +45,11 @@ class PairMatrixTest {
                                     SCRIPT.toString(),
                                     one.mnt().resolve(name).toString(),
                                     two.mnt().resolve(name).toString(),
-                                    attrTimeout,
+                                    term,
                                     Integer.toString(ROUNDS),
                                     "all")
                             .ok();
-            System.out.println("attr_timeout=" + attrTimeout + "\n" + said.out());
+            System.out.println(options + "\n" + said.out());
         }
     }
 }

@@ -91,6 +91,13 @@ public final class AttrFormat {
         put(out, at + 40, attr);
     }
 
+    /** A fuse_entry_out that says there is no such name, and for how long. */
+    public static void putMissing(MemorySegment out, long validNanos) {
+        out.asSlice(0, ENTRY_OUT_SIZE).fill((byte) 0);
+        Native.u64(out, 16, validNanos / NANOS_PER_SECOND);
+        Native.u32(out, 32, (int) (validNanos % NANOS_PER_SECOND));
+    }
+
     /** st_blocks: 512-byte units the size covers; what a sparse file really takes is not known. */
     public static long blocks(Attr attr) {
         return (attr.getSize() >>> 9) + ((attr.getSize() & 511) == 0 ? 0 : 1);

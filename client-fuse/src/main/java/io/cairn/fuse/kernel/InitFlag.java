@@ -22,7 +22,7 @@ public final class InitFlag {
      * one path for all truncations), WRITEBACK_CACHE, POSIX_ACL, POSIX_LOCKS and FLOCK_LOCKS (where
      * locks are not those of the cluster the kernel locks locally), AUTO_INVAL_DATA (it throws away
      * the pages this machine itself wrote, see {@link io.cairn.fuse.op.KernelCache}), READDIRPLUS
-     * (pays only with entry timeouts).
+     * (pays only where the kernel may keep names).
      */
     public static final long ALWAYS =
             ASYNC_READ

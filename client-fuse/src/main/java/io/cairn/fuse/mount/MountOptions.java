@@ -36,6 +36,7 @@ import org.jspecify.annotations.Nullable;
  * @param pageCache {@code page_cache}, of {@code binding=jnr} only: files go through the kernel's
  *     page cache, which libfuse keeps by path
  * @param noLock {@code nolock}, as of NFS: locks hold among the programs of this mount alone
+ * @param noLease {@code nolease}: the kernel keeps names and attributes by their timeouts alone
  */
 public record MountOptions(
         MountFlags flags,
@@ -53,7 +54,8 @@ public record MountOptions(
         String subdir,
         Binding binding,
         boolean pageCache,
-        boolean noLock) {
+        boolean noLock,
+        boolean noLease) {
     /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
     public static final String REMOUNT = "remount";
 
@@ -128,6 +130,7 @@ public record MountOptions(
                     "/",
                     Binding.NATIVE,
                     false,
+                    false,
                     false);
 
     /**
@@ -161,7 +164,8 @@ public record MountOptions(
                 subdir,
                 binding,
                 pageCache,
-                noLock);
+                noLock,
+                noLease);
     }
 
     /** The client's configuration as these options change it. */
@@ -176,6 +180,17 @@ public record MountOptions(
     /** These options for what they name below this directory. */
     public MountOptions below(String directory) throws MountException {
         return with("subdir=" + directory + "/" + subdir);
+    }
+
+    /**
+     * Whether the kernel keeps names and attributes as long as their leases last: not with timeouts
+     * that say otherwise, nor through libfuse 2, which cannot be told to forget.
+     */
+    boolean leases() {
+        return !noLease
+                && binding == Binding.NATIVE
+                && entryTimeoutNanos == 0
+                && attrTimeoutNanos > 0;
     }
 
     /** What mount tables show. */
@@ -215,6 +230,7 @@ public record MountOptions(
         private Binding binding;
         private boolean pageCache;
         private boolean noLock;
+        private boolean noLease;
 
         Parsed(MountOptions from) {
             flags = from.flags;
@@ -233,6 +249,7 @@ public record MountOptions(
             binding = from.binding;
             pageCache = from.pageCache;
             noLock = from.noLock;
+            noLease = from.noLease;
         }
 
         void apply(String option) throws MountException {
@@ -265,6 +282,7 @@ public record MountOptions(
                 case "soft" -> waiting = Waiting.SOFT;
                 case "page_cache" -> pageCache = true;
                 case "nolock" -> noLock = true;
+                case "nolease" -> noLease = true;
                 case REMOUNT ->
                         throw new MountException(
                                 "option remount changes a mount that is there: cairn mount -o"
@@ -301,7 +319,7 @@ public record MountOptions(
                             + "'; known: those of every file system (man 8 mount), and"
                             + " allow_other nonempty debug hard soft timeo= max_background="
                             + " entry_timeout= attr_timeout= direct_io wsync fsname= subdir= binding="
-                            + " page_cache nolock");
+                            + " page_cache nolock nolease");
         }
 
         private static Binding binding(String key, String value) throws MountException {
@@ -391,7 +409,8 @@ public record MountOptions(
                     subdir,
                     binding,
                     pageCache,
-                    noLock);
+                    noLock,
+                    noLease);
         }
     }
 }

@@ -62,9 +62,18 @@ final class NativeBinding {
                 options.maxBackground(),
                 FuseMount.MAX_WRITE_BYTES,
                 FuseMount.MAX_WRITE_BYTES,
-                options.entryTimeoutNanos() > 0,
+                listing(options),
                 locks,
                 options.debug());
+    }
+
+    private static SessionOptions.Listing listing(MountOptions options) {
+        if (options.leases()) {
+            return SessionOptions.Listing.ATTRIBUTES;
+        }
+        return options.entryTimeoutNanos() > 0
+                ? SessionOptions.Listing.AS_NEEDED
+                : SessionOptions.Listing.NAMES;
     }
 
     private static OperationOptions operationOptions(MountOptions options, boolean locks) {
@@ -73,6 +82,7 @@ final class NativeBinding {
                 options.attrTimeoutNanos(),
                 options.directIo(),
                 options.wsync(),
+                options.leases(),
                 locks);
     }
 }

@@ -27,6 +27,10 @@ final class AllocateOperation {
                         FileFormat.fallocateMode(in),
                         FileFormat.offset(in),
                         FileFormat.fallocateLength(in));
-        mount.thenEmpty(request, allocation.start());
+        mount.thenChanged(
+                request,
+                mount.change().of(mount.inode(request)),
+                allocation.start(),
+                nothing -> request.replyEmpty());
     }
 }

@@ -7,6 +7,7 @@ import io.cairn.common.time.WallClock;
 import io.cairn.fuse.kernel.SetAttrFormat;
 import io.cairn.fuse.kernel.StatFsFormat;
 import io.cairn.fuse.kernel.StatxFormat;
+import io.cairn.fuse.op.KernelLeases.Asked;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
@@ -21,34 +22,41 @@ final class AttrOperations {
     }
 
     void getattr(FuseRequest request, RequestBody body) {
+        Asked asked = mount.leases().asked();
         mount.then(
                 request,
                 MountContext.ofInode(mount.attributes(mount.inode(request))),
-                attr -> mount.replyAttr(request, attr));
+                attr -> mount.replyAttr(request, asked, attr));
     }
 
     void statx(FuseRequest request, RequestBody body) {
+        Asked asked = mount.leases().asked();
         mount.then(
                 request,
                 MountContext.ofInode(mount.attributes(mount.inode(request))),
                 attr -> {
-                    ReplyBuffer reply = ReplyBuffer.ofThread();
-                    StatxFormat.putOut(reply.body(), attr, mount.attrTimeoutNanos());
-                    mount.told(attr);
-                    request.reply(reply, StatxFormat.OUT_SIZE);
+                    var _ = mount.leases().answer(() -> replyStatx(request, asked, attr));
                 });
+    }
+
+    private boolean replyStatx(FuseRequest request, Asked asked, Attr attr) {
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        StatxFormat.putOut(reply.body(), attr, mount.leases().attrNanos(asked, attr));
+        mount.told(attr);
+        return request.reply(reply, StatxFormat.OUT_SIZE);
     }
 
     void setattr(FuseRequest request, RequestBody body) {
         Timespec now = WallClock.now();
         SetAttrOp change = SetAttrFormat.decode(body.segment(), mount.inode(request), now);
-        mount.then(
+        mount.thenChanged(
                 request,
+                mount.change().of(change.getInode()),
                 MountContext.ofInode(
                         mount.client()
                                 .setAttr(change, MountContext.credentials(request))
                                 .exceptionallyCompose(failure -> changedRemoved(change, failure))),
-                attr -> mount.replyAttr(request, attr));
+                attr -> mount.replyChanged(request, attr));
     }
 
     /** A removed directory that is open has attributes only here. */

@@ -9,6 +9,7 @@ import io.cairn.common.proto.ReadDirReply;
 import io.cairn.fuse.kernel.AttrFormat;
 import io.cairn.fuse.kernel.DirentFormat;
 import io.cairn.fuse.kernel.FileFormat;
+import io.cairn.fuse.op.KernelLeases.Asked;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
@@ -80,12 +81,13 @@ final class DirectoryOperations {
         }
         long inode = mount.inode(request);
         long cursor = Math.max(0, offset - DOTS);
+        Asked asked = mount.leases().asked();
         var _ =
                 mount.client()
                         .readDir(inode, cursor, size, plus)
                         .whenComplete((entries, failure) -> {
                             if (failure == null) {
-                                answer(request, inode, offset, size, plus, entries);
+                                answer(request, asked, inode, offset, size, plus, entries);
                             } else if (mount.directories().ofRemoved(inode, failure) != null) {
                                 request.replyEmpty(); // the end: it has not even "." any more
                             } else {
@@ -96,27 +98,32 @@ final class DirectoryOperations {
 
     private void answer(
             FuseRequest request,
+            Asked asked,
             long inode,
             long offset,
             int size,
             boolean plus,
             ReadDirReply entries) {
         try {
-            reply(request, inode, offset, size, plus, entries);
+            var _ =
+                    mount.leases()
+                            .answer(() ->
+                                    reply(request, asked, inode, offset, size, plus, entries));
         } catch (RuntimeException e) {
             request.fail(e);
         }
     }
 
-    private void reply(
+    private boolean reply(
             FuseRequest request,
+            Asked asked,
             long inode,
             long offset,
             int size,
             boolean plus,
             ReadDirReply entries) {
         ByteBuf answer = mount.buffers().answer(size);
-        Listing listing = new Listing(answer, size, plus);
+        Listing listing = new Listing(answer, size, plus, asked, inode);
         boolean room = true;
         if (offset < 1) {
             room = listing.add(DOT, inode, 1, Mode.DIRECTORY, null);
@@ -131,10 +138,9 @@ final class DirectoryOperations {
         }
         if (!room && listing.at == 0) {
             answer.release();
-            request.fail(Errno.EINVAL);
-        } else {
-            request.reply(answer.writerIndex(listing.at));
+            return request.fail(Errno.EINVAL);
         }
+        return request.reply(answer.writerIndex(listing.at));
     }
 
     /** Entries packed into an answer until it is full. */
@@ -142,12 +148,16 @@ final class DirectoryOperations {
         private final MemorySegment out;
         private final int size;
         private final boolean plus;
+        private final Asked asked;
+        private final long directory;
         private int at;
 
-        Listing(ByteBuf answer, int size, boolean plus) {
+        Listing(ByteBuf answer, int size, boolean plus, Asked asked, long directory) {
             this.out = MemorySegment.ofBuffer(answer.nioBuffer(0, size));
             this.size = size;
             this.plus = plus;
+            this.asked = asked;
+            this.directory = directory;
         }
 
         boolean add(DirEntry entry) {
@@ -171,7 +181,7 @@ final class DirectoryOperations {
             }
             int entryAt = at;
             if (plus) {
-                putAttributes(attr);
+                putAttributes(name, attr);
                 entryAt += AttrFormat.ENTRY_OUT_SIZE;
             }
             DirentFormat.put(out, entryAt, inode, next, mode, name);
@@ -179,7 +189,7 @@ final class DirectoryOperations {
             return true;
         }
 
-        private void putAttributes(@Nullable Attr attr) {
+        private void putAttributes(byte[] name, @Nullable Attr attr) {
             if (attr == null) {
                 DirentFormat.putNoAttributes(out, at);
                 return;
@@ -189,8 +199,8 @@ final class DirectoryOperations {
                     at,
                     mount.nodes().node(attr),
                     attr,
-                    mount.entryTimeoutNanos(),
-                    mount.attrTimeoutNanos());
+                    mount.leases().nameNanos(asked, directory, name, attr.getNameLeaseMicros()),
+                    mount.leases().attrNanos(asked, attr));
             mount.told(attr);
         }
     }

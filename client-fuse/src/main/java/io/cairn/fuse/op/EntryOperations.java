@@ -4,7 +4,9 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.LookupReply;
 import io.cairn.fuse.kernel.NameFormat;
+import io.cairn.fuse.op.KernelLeases.Asked;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.RequestBody;
 import io.netty.buffer.Unpooled;
@@ -29,21 +31,33 @@ final class EntryOperations {
     void lookup(FuseRequest request, RequestBody body) {
         byte[] name = body.string(0);
         long parent = mount.inode(request);
-        CompletableFuture<Attr> found =
+        Asked asked = mount.leases().asked();
+        CompletableFuture<LookupReply> found =
                 isDot(name) || isDotDot(name)
                         ? reconnect(parent, isDotDot(name))
                         : mount.walks().lookup(request.pid(), parent, name);
-        mount.then(request, found, attr -> mount.replyEntry(request, attr));
+        mount.then(
+                request,
+                found,
+                reply -> {
+                    if (reply.hasAttr()) {
+                        mount.replyEntry(request, asked, parent, name, reply.getAttr());
+                    } else {
+                        mount.replyMissing(
+                                request, asked, parent, name, reply.getMissingLeaseMicros());
+                    }
+                });
     }
 
     /** "." of any inode, ".." of a directory: the kernel asks for them only to follow a handle. */
-    private CompletableFuture<Attr> reconnect(long inode, boolean up) {
+    private CompletableFuture<LookupReply> reconnect(long inode, boolean up) {
         boolean above = up && inode != mount.nodes().rootInode();
         CompletableFuture<Attr> found =
                 above
                         ? mount.client().lookup(inode, new byte[] {'.', '.'})
                         : mount.client().getAttr(inode).thenApply(this::requireUsed);
-        return found.thenCompose(subtree::require);
+        return found.thenCompose(subtree::require)
+                .thenApply(attr -> LookupReply.newBuilder().setAttr(attr).build());
     }
 
     private Attr requireUsed(Attr attr) {
@@ -63,41 +77,44 @@ final class EntryOperations {
 
     void mknod(FuseRequest request, RequestBody body) {
         MemorySegment in = body.segment();
+        long parent = mount.inode(request);
+        byte[] name = body.string(NameFormat.MKNOD_SIZE);
+        OwnChange change = mount.change().of(parent, name);
         CompletableFuture<Attr> made =
                 mount.client()
                         .mknod(
-                                mount.inode(request),
-                                body.string(NameFormat.MKNOD_SIZE),
+                                parent,
+                                name,
                                 NameFormat.mknodMode(in),
                                 NameFormat.mknodRdev(in),
                                 MountContext.credentials(request));
-        mount.then(request, made, attr -> mount.replyEntry(request, attr));
+        mount.thenEntry(request, change, made, parent, name);
     }
 
     void mkdir(FuseRequest request, RequestBody body) {
         int mode = NameFormat.mkdirMode(body.segment());
+        long parent = mount.inode(request);
+        byte[] name = body.string(NameFormat.MKDIR_SIZE);
+        OwnChange change = mount.change().of(parent, name);
         CompletableFuture<Attr> made =
                 mount.client()
                         .mkdir(
-                                mount.inode(request),
-                                body.string(NameFormat.MKDIR_SIZE),
+                                parent,
+                                name,
                                 Mode.DIRECTORY | Mode.permissions(mode),
                                 MountContext.credentials(request));
-        mount.then(request, made, attr -> mount.replyEntry(request, attr));
+        mount.thenEntry(request, change, made, parent, name);
     }
 
     /** The new name comes first, then what the link says. */
     void symlink(FuseRequest request, RequestBody body) {
         byte[] name = body.string(0);
         byte[] target = body.string(name.length + 1L);
+        long parent = mount.inode(request);
+        OwnChange change = mount.change().of(parent, name);
         CompletableFuture<Attr> made =
-                mount.client()
-                        .symlink(
-                                mount.inode(request),
-                                name,
-                                target,
-                                MountContext.credentials(request));
-        mount.then(request, made, attr -> mount.replyEntry(request, attr));
+                mount.client().symlink(parent, name, target, MountContext.credentials(request));
+        mount.thenEntry(request, change, made, parent, name);
     }
 
     void readlink(FuseRequest request, RequestBody body) {
@@ -111,18 +128,40 @@ final class EntryOperations {
     void link(FuseRequest request, RequestBody body) {
         long target = mount.nodes().inode(NameFormat.linkTarget(body.segment()));
         byte[] name = body.string(NameFormat.LINK_SIZE);
-        mount.then(
-                request,
-                mount.client().link(target, mount.inode(request), name),
-                attr -> mount.replyEntry(request, attr));
+        long parent = mount.inode(request);
+        OwnChange change = mount.change().of(parent, name).of(target);
+        CompletableFuture<Attr> made = mount.client().link(target, parent, name);
+        // The kernel takes these attributes whatever it was told since: they have no lease.
+        mount.thenEntry(request, change, made.thenApply(EntryOperations::once), parent, name);
     }
 
+    private static Attr once(Attr attr) {
+        return attr.getAttrLeaseMicros() == 0
+                ? attr
+                : attr.toBuilder().clearAttrLeaseMicros().build();
+    }
+
+    /** The kernel itself sees to the attributes of what loses the name. */
     void unlink(FuseRequest request, RequestBody body) {
-        mount.thenEmpty(request, mount.client().unlink(mount.inode(request), body.string(0)));
+        long parent = mount.inode(request);
+        byte[] name = body.string(0);
+        OwnChange change = mount.change().of(parent, name);
+        mount.thenChanged(
+                request,
+                change,
+                mount.client().unlink(parent, name),
+                nothing -> request.replyEmpty());
     }
 
     void rmdir(FuseRequest request, RequestBody body) {
-        mount.thenEmpty(request, mount.client().rmdir(mount.inode(request), body.string(0)));
+        long parent = mount.inode(request);
+        byte[] name = body.string(0);
+        OwnChange change = mount.change().of(parent, name);
+        mount.thenChanged(
+                request,
+                change,
+                mount.client().rmdir(parent, name),
+                nothing -> request.replyEmpty());
     }
 
     void rename(FuseRequest request, RequestBody body) {
@@ -139,12 +178,24 @@ final class EntryOperations {
         rename(request, body, NameFormat.RENAME2_SIZE, flags);
     }
 
+    /**
+     * The kernel goes on believing what it has moved, under the new name, as long as it believed
+     * the old one: for that time the leader takes the new one for lent to this session too.
+     */
     private void rename(FuseRequest request, RequestBody body, int nameOffset, int flags) {
         byte[] name = body.string(nameOffset);
         byte[] newName = body.string(nameOffset + name.length + 1L);
         long newParent = mount.nodes().inode(NameFormat.newParent(body.segment()));
-        mount.thenEmpty(
-                request,
-                mount.client().rename(mount.inode(request), name, newParent, newName, flags));
+        long parent = mount.inode(request);
+        OwnChange change = mount.change().of(parent, name).of(newParent, newName);
+        // What was moved has another time of change.
+        CompletableFuture<Attr> renamed =
+                mount.client()
+                        .rename(parent, name, newParent, newName, flags)
+                        .thenApply(moved -> {
+                            change.of(moved.getInode());
+                            return moved;
+                        });
+        mount.thenChanged(request, change, renamed, moved -> request.replyEmpty());
     }
 }

@@ -9,12 +9,15 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.fuse.kernel.AttrFormat;
+import io.cairn.fuse.op.KernelLeases.Asked;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.Notifier;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBuffers;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /** What all operations of a mount share. Immutable but for the cache view; any thread. */
 record MountContext(
@@ -23,20 +26,13 @@ record MountContext(
         KernelCache cache,
         OpenDirectories directories,
         SecondWalks walks,
+        KernelLeases leases,
         Notifier notifier,
         RequestBuffers buffers,
         OperationOptions options) {
 
     static Credentials credentials(FuseRequest request) {
         return Credentials.newBuilder().setUid(request.uid()).setGid(request.gid()).build();
-    }
-
-    long entryTimeoutNanos() {
-        return options.entryTimeoutNanos();
-    }
-
-    long attrTimeoutNanos() {
-        return options.attrTimeoutNanos();
     }
 
     /** Makes durable what a write that asks for it has made of size and times. */
@@ -103,6 +99,47 @@ record MountContext(
                 });
     }
 
+    /** An operation of this mount that changes what it is then said to be of. */
+    OwnChange change() {
+        return new OwnChange(this);
+    }
+
+    /**
+     * As {@link #then} for an operation that changes names or attributes.
+     *
+     * @param answer says whether the kernel took it
+     */
+    <T> void thenChanged(
+            FuseRequest request,
+            OwnChange change,
+            CompletableFuture<T> result,
+            Predicate<T> answer) {
+        var _ =
+                result.whenComplete((value, failure) -> {
+                    try {
+                        if (failure == null) {
+                            change.ended();
+                            if (!answer.test(value)) {
+                                change.untold();
+                            }
+                            return;
+                        }
+                        if (isUnknown(failure)) {
+                            change.ended();
+                            change.untold();
+                        }
+                        fail(request, failure);
+                    } catch (RuntimeException e) {
+                        request.fail(e);
+                    }
+                });
+    }
+
+    /** Whether the operation may have been carried out, or still be, all the same. */
+    private static boolean isUnknown(Throwable failure) {
+        return Causes.is(failure, Errno.EIO) || Causes.is(failure, Errno.ETIMEDOUT);
+    }
+
     /** After ESTALE the kernel walks the path again. */
     private void fail(FuseRequest request, Throwable failure) {
         if (Causes.is(failure, Errno.ESTALE)) {
@@ -111,19 +148,81 @@ record MountContext(
         request.fail(failure);
     }
 
-    void replyEntry(FuseRequest request, Attr attr) {
-        ReplyBuffer reply = ReplyBuffer.ofThread();
-        AttrFormat.putEntryOut(
-                reply.body(), 0, nodes.node(attr), attr, entryTimeoutNanos(), attrTimeoutNanos());
-        told(attr);
-        request.reply(reply, AttrFormat.ENTRY_OUT_SIZE);
+    /** What a name was found to mean. */
+    boolean replyEntry(FuseRequest request, Asked asked, long directory, byte[] name, Attr attr) {
+        return leases.answer(() ->
+                putEntry(
+                        request,
+                        attr,
+                        leases.nameNanos(asked, directory, name, attr.getNameLeaseMicros()),
+                        leases.attrNanos(asked, attr)));
     }
 
-    void replyAttr(FuseRequest request, Attr attr) {
+    /** What a name was made to mean by an operation. */
+    void thenEntry(
+            FuseRequest request,
+            OwnChange change,
+            CompletableFuture<Attr> made,
+            long directory,
+            byte[] name) {
+        AtomicLong nameNanos = new AtomicLong();
+        CompletableFuture<Attr> judged =
+                made.thenApply(attr -> {
+                    nameNanos.set(change.nameNanos(directory, name, attr));
+                    return attr;
+                });
+        thenChanged(
+                request,
+                change,
+                judged,
+                attr ->
+                        leases.answer(() ->
+                                putEntry(
+                                        request,
+                                        attr,
+                                        nameNanos.get(),
+                                        leases.attrNanos(change.asked(), attr))));
+    }
+
+    boolean putEntry(FuseRequest request, Attr attr, long nameNanos, long attrNanos) {
         ReplyBuffer reply = ReplyBuffer.ofThread();
-        AttrFormat.putAttrOut(reply.body(), attr, attrTimeoutNanos());
+        AttrFormat.putEntryOut(reply.body(), 0, nodes.node(attr), attr, nameNanos, attrNanos);
         told(attr);
-        request.reply(reply, AttrFormat.ATTR_OUT_SIZE);
+        return request.reply(reply, AttrFormat.ENTRY_OUT_SIZE);
+    }
+
+    /** There is no such name. */
+    void replyMissing(
+            FuseRequest request, Asked asked, long directory, byte[] name, int leaseMicros) {
+        var _ =
+                leases.answer(() -> {
+                    long nanos = leases.nameNanos(asked, directory, name, leaseMicros);
+                    if (nanos == 0) {
+                        return request.fail(Errno.ENOENT);
+                    }
+                    ReplyBuffer reply = ReplyBuffer.ofThread();
+                    AttrFormat.putMissing(reply.body(), nanos);
+                    return request.reply(reply, AttrFormat.ENTRY_OUT_SIZE);
+                });
+    }
+
+    void replyAttr(FuseRequest request, Asked asked, Attr attr) {
+        var _ = leases.answer(() -> putAttr(request, attr, leases.attrNanos(asked, attr)));
+    }
+
+    /**
+     * Attributes as this mount has changed them. Without a lease: before Linux 6.16 the kernel
+     * believes this answer whatever it was told since.
+     */
+    boolean replyChanged(FuseRequest request, Attr attr) {
+        return putAttr(request, attr, leases.held() ? 0 : options.attrTimeoutNanos());
+    }
+
+    private boolean putAttr(FuseRequest request, Attr attr, long nanos) {
+        ReplyBuffer reply = ReplyBuffer.ofThread();
+        AttrFormat.putAttrOut(reply.body(), attr, nanos);
+        told(attr);
+        return request.reply(reply, AttrFormat.ATTR_OUT_SIZE);
     }
 
     /**
@@ -131,6 +230,7 @@ record MountContext(
      * lose their pages when they are opened.
      */
     void forgetKernelCaches() {
+        leases.forgetAll();
         notifier.forgetNamesSoon();
         cache.forget(inode -> notifier.dropPagesSoon(nodes.node(inode)));
     }

@@ -9,10 +9,12 @@ import io.cairn.common.proto.Attr;
 import io.cairn.fuse.kernel.AttrFormat;
 import io.cairn.fuse.kernel.FileFormat;
 import io.cairn.fuse.kernel.OpenFlag;
+import io.cairn.fuse.op.KernelLeases.Asked;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.ReplyBuffer;
 import io.cairn.fuse.session.RequestBody;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -79,30 +81,51 @@ final class OpenOperations {
     void create(FuseRequest request, RequestBody body) {
         int flags = FileFormat.openFlags(body.segment());
         int mode = Mode.permissions(FileFormat.createMode(body.segment()));
+        long parent = mount.inode(request);
+        byte[] name = body.string(FileFormat.CREATE_SIZE);
+        OwnChange change = mount.change().of(parent, name);
         CompletableFuture<OpenFile> created =
                 mount.client()
                         .create(
-                                mount.inode(request),
-                                body.string(FileFormat.CREATE_SIZE),
+                                parent,
+                                name,
                                 Mode.REGULAR | mode,
                                 true,
                                 appends(flags),
                                 MountContext.credentials(request));
-        var _ =
-                created.whenComplete((file, failure) -> {
-                    if (failure == null) {
-                        replyCreate(request, file, flags);
-                    } else if ((flags & OpenFlag.O_EXCL) == 0 && Causes.is(failure, Errno.EEXIST)) {
-                        mount.walks().begin(request.pid());
-                        request.fail(Errno.ESTALE);
-                    } else {
-                        request.fail(failure);
-                    }
+        AtomicLong nameNanos = new AtomicLong();
+        CompletableFuture<OpenFile> judged =
+                created.thenApply(file -> {
+                    nameNanos.set(change.nameNanos(parent, name, file.made()));
+                    return file;
                 });
+        CompletableFuture<OpenFile> made =
+                judged.exceptionallyCompose(failure -> {
+                    boolean again =
+                            (flags & OpenFlag.O_EXCL) == 0 && Causes.is(failure, Errno.EEXIST);
+                    return CompletableFuture.failedFuture(
+                            again
+                                    ? new FsException(Errno.ESTALE, "made by another client")
+                                    : failure);
+                });
+        mount.thenChanged(
+                request,
+                change,
+                made,
+                file ->
+                        mount.leases()
+                                .answer(() ->
+                                        replyCreate(
+                                                request,
+                                                change.asked(),
+                                                nameNanos.get(),
+                                                file,
+                                                flags)));
     }
 
-    private void replyCreate(FuseRequest request, OpenFile file, int flags) {
-        Attr attr = file.attr();
+    private boolean replyCreate(
+            FuseRequest request, Asked asked, long nameNanos, OpenFile file, int flags) {
+        Attr attr = file.made();
         long handle = handles.add(handle(file, attr, flags));
         ReplyBuffer reply = ReplyBuffer.ofThread();
         AttrFormat.putEntryOut(
@@ -110,14 +133,16 @@ final class OpenOperations {
                 0,
                 mount.nodes().node(attr),
                 attr,
-                mount.entryTimeoutNanos(),
-                mount.attrTimeoutNanos());
+                nameNanos,
+                mount.leases().attrNanos(asked, attr));
         FileFormat.putOpenOut(
                 reply.body(), AttrFormat.ENTRY_OUT_SIZE, handle, answerFlags(attr, flags));
         mount.told(attr);
         if (!request.reply(reply, AttrFormat.ENTRY_OUT_SIZE + FileFormat.OPEN_OUT_SIZE)) {
             abandon(handle);
+            return false;
         }
+        return true;
     }
 
     private boolean direct(int flags) {

@@ -7,6 +7,8 @@ package io.cairn.fuse.op;
  * @param attrTimeoutNanos how long it may take attributes for true
  * @param directIo whether every file bypasses the kernel's page cache
  * @param wsync whether every write waits until the size and the times it made are committed
+ * @param leases whether it keeps both only as long as their leases last, and attrTimeoutNanos at
+ *     most; entryTimeoutNanos does not count then
  * @param locks whether locks are asked of us; else the kernel keeps them
  */
 public record OperationOptions(
@@ -14,4 +16,5 @@ public record OperationOptions(
         long attrTimeoutNanos,
         boolean directIo,
         boolean wsync,
+        boolean leases,
         boolean locks) {}

@@ -34,17 +34,28 @@ public final class Operations implements RequestHandler {
             RequestBuffers buffers,
             OperationOptions options,
             LongSupplier device) {
+        NodeIds nodes = new NodeIds(rootInode);
+        KernelLeases leases =
+                new KernelLeases(
+                        options.leases(),
+                        options.entryTimeoutNanos(),
+                        options.attrTimeoutNanos(),
+                        System::nanoTime);
         MountContext mount =
                 new MountContext(
                         client,
-                        new NodeIds(rootInode),
+                        nodes,
                         new KernelCache(),
                         directories,
                         new SecondWalks(client),
+                        leases,
                         notifier,
                         buffers,
                         options);
         client.onNewSession(mount::forgetKernelCaches);
+        if (options.leases()) {
+            client.holdLeases(new Recalls(nodes, leases, notifier.leases()));
+        }
         names(new EntryOperations(mount, handles));
         attributes(new AttrOperations(mount), new XattrOperations(mount));
         directories(new DirectoryOperations(mount));

@@ -6,6 +6,7 @@ import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.LookupReply;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -63,17 +64,18 @@ final class SecondWalks {
         }
     }
 
-    /** What the name means to the thread. ENOENT where there is none. */
-    CompletableFuture<Attr> lookup(int thread, long parent, byte[] name) {
+    /** What the name means to the thread; see {@link CairnClient#find}. */
+    CompletableFuture<LookupReply> lookup(int thread, long parent, byte[] name) {
         Long told = toldNanos.get(thread);
         if (told == null) {
-            return client.lookup(parent, name);
+            return client.find(parent, name);
         }
         if (System.nanoTime() - told > SOON_NANOS) {
             toldNanos.remove(thread, told);
-            return client.lookup(parent, name);
+            return client.find(parent, name);
         }
-        return held(parent, name, ATTEMPTS);
+        return held(parent, name, ATTEMPTS)
+                .thenApply(attr -> LookupReply.newBuilder().setAttr(attr).build());
     }
 
     private CompletableFuture<Attr> held(long parent, byte[] name, int attempts) {

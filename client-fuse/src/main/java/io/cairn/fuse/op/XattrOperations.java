@@ -56,23 +56,26 @@ final class XattrOperations {
                 body.bytes(
                         XattrFormat.SETXATTR_SIZE + name.length + 1L,
                         Integer.toUnsignedLong(XattrFormat.size(body.segment())));
-        mount.thenEmpty(
+        long inode = mount.inode(request);
+        mount.thenChanged(
                 request,
+                mount.change().of(inode),
                 MountContext.ofInode(
                         mount.client()
                                 .setXattr(
-                                        mount.inode(request),
-                                        name,
-                                        value,
-                                        XattrFormat.setFlags(body.segment()))));
+                                        inode, name, value, XattrFormat.setFlags(body.segment()))),
+                nothing -> request.replyEmpty());
     }
 
     void removexattr(FuseRequest request, RequestBody body) {
         byte[] name = body.string(0);
         if (!refused(request, name)) {
-            mount.thenEmpty(
+            long inode = mount.inode(request);
+            mount.thenChanged(
                     request,
-                    MountContext.ofInode(mount.client().removeXattr(mount.inode(request), name)));
+                    mount.change().of(inode),
+                    MountContext.ofInode(mount.client().removeXattr(inode, name)),
+                    nothing -> request.replyEmpty());
         }
     }
 

@@ -131,9 +131,12 @@ public final class FuseSession extends Serving {
             return;
         }
         long wanted = InitFlag.ALWAYS;
-        if (options.readDirPlus()) {
-            wanted |= InitFlag.READDIRPLUS | InitFlag.READDIRPLUS_AUTO;
-        }
+        wanted |=
+                switch (options.listing()) {
+                    case NAMES -> 0;
+                    case AS_NEEDED -> InitFlag.READDIRPLUS | InitFlag.READDIRPLUS_AUTO;
+                    case ATTRIBUTES -> InitFlag.READDIRPLUS;
+                };
         if (options.locks()) {
             wanted |= InitFlag.POSIX_LOCKS | InitFlag.FLOCK_LOCKS;
         }

@@ -20,6 +20,7 @@ public final class Notifier {
 
     private final FuseDevice device;
     private final PageNotifier pages;
+    private final LeaseNotifier leases;
     private final LinkedBlockingQueue<Invalidation> queue = new LinkedBlockingQueue<>();
     private final MemorySegment message = Arena.ofAuto().allocate(64, 8);
     private final Thread thread =
@@ -28,6 +29,7 @@ public final class Notifier {
     Notifier(FuseDevice device) {
         this.device = device;
         this.pages = new PageNotifier(device);
+        this.leases = new LeaseNotifier(device);
     }
 
     void start() {
@@ -37,6 +39,12 @@ public final class Notifier {
     void close() {
         thread.interrupt();
         pages.close();
+        leases.close();
+    }
+
+    /** For names and attributes that the kernel has leases of. */
+    public LeaseNotifier leases() {
+        return leases;
     }
 
     /**

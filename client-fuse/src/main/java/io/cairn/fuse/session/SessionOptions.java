@@ -8,7 +8,7 @@ package io.cairn.fuse.session;
  *     counts, so this bounds its depth. 1 to 65,535
  * @param maxWriteBytes largest READ and WRITE; a multiple of the page size
  * @param maxReadaheadBytes by which the kernel may read ahead
- * @param readDirPlus whether directories are listed with attributes
+ * @param listing whether directories are listed with attributes
  * @param locks whether locks are asked of us; else the kernel keeps them, for this mount alone
  * @param debug log every request and answer
  */
@@ -17,6 +17,14 @@ public record SessionOptions(
         int maxBackground,
         int maxWriteBytes,
         int maxReadaheadBytes,
-        boolean readDirPlus,
+        Listing listing,
         boolean locks,
-        boolean debug) {}
+        boolean debug) {
+    /** What the kernel asks for when a directory is listed. */
+    public enum Listing {
+        NAMES,
+        /** Names, and attributes where programs seem to look at them. */
+        AS_NEEDED,
+        ATTRIBUTES
+    }
+}

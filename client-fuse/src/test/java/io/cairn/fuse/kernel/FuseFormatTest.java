@@ -287,6 +287,10 @@ class FuseFormatTest {
                 40,
                 "28000000 02000000 0000000000000000"
                         + "0900000000000000 0020000000000000 0000000000000000");
+        assertThat(NotifyFormat.putForgetName(memory, 9, new byte[] {'a', 'b'})).isEqualTo(35);
+        written(
+                35,
+                "23000000 03000000 0000000000000000" + "0900000000000000 02000000 00000000 616200");
         assertThat(NotifyFormat.putForgetNames(memory)).isEqualTo(16);
         written(16, "10000000 08000000 0000000000000000");
     }

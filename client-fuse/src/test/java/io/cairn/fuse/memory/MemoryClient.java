@@ -1,12 +1,15 @@
 package io.cairn.fuse.memory;
 
 import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.LeaseHolder;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.DirEntry;
+import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.ReadDirReply;
+import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.StatFsReply;
 import io.netty.buffer.ByteBuf;
@@ -38,6 +41,9 @@ public final class MemoryClient implements CairnClient {
     private final AtomicInteger flushes = new AtomicInteger();
     private final List<Append> appends = new CopyOnWriteArrayList<>();
     private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
+    private final Map<String, Integer> calls = new ConcurrentHashMap<>();
+    private volatile @Nullable LeaseHolder holder;
+    private volatile int leaseMicros;
     private long lastInode = ROOT_INODE;
     private volatile long mounted = ROOT_INODE;
 
@@ -66,6 +72,47 @@ public final class MemoryClient implements CairnClient {
     /** As if the cluster had ended its session. */
     public void newSession() {
         onNewSession.forEach(Runnable::run);
+    }
+
+    @Override
+    public void holdLeases(LeaseHolder by) {
+        holder = by;
+    }
+
+    /** Whether leases are asked for. */
+    public boolean holdsLeases() {
+        return holder != null;
+    }
+
+    /** How long leases last from now on. None is recalled but by {@link #recall}. */
+    public void leases(int micros) {
+        leaseMicros = micros;
+    }
+
+    /** As the leader; completes when all is forgotten. */
+    public CompletableFuture<Void> recall(ReadRecall recall) {
+        @Nullable LeaseHolder present = holder;
+        CompletableFuture<Void> forgotten = new CompletableFuture<>();
+        if (present == null) {
+            forgotten.complete(null);
+        } else {
+            present.recalled(recall, () -> forgotten.complete(null));
+        }
+        return forgotten;
+    }
+
+    /** How often an operation was called. */
+    public int calls(String operation) {
+        return calls.getOrDefault(operation, 0);
+    }
+
+    private Attr leased(Attr attr, boolean name) {
+        return holder == null
+                ? attr
+                : attr.toBuilder()
+                        .setAttrLeaseMicros(leaseMicros)
+                        .setNameLeaseMicros(name ? leaseMicros : 0)
+                        .build();
     }
 
     /** Makes operations of this name wait until {@link #letGo}. */
@@ -106,6 +153,7 @@ public final class MemoryClient implements CairnClient {
     }
 
     private <T> CompletableFuture<T> run(String operation, Supplier<T> body) {
+        calls.merge(operation, 1, Integer::sum);
         @Nullable CompletableFuture<Void> gate = gates.get(operation);
         if (gate != null) {
             waiting.merge(operation, 1, Integer::sum);
@@ -148,10 +196,28 @@ public final class MemoryClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> lookup(long parent, byte[] name) {
-        return run("lookup", () -> find(parent, name));
+        return run("lookup", () -> leased(entry(parent, name), true));
     }
 
-    private synchronized Attr find(long parent, byte[] name) {
+    @Override
+    public CompletableFuture<LookupReply> find(long parent, byte[] name) {
+        return run(
+                "lookup",
+                () -> {
+                    try {
+                        return LookupReply.newBuilder()
+                                .setAttr(leased(entry(parent, name), true))
+                                .build();
+                    } catch (FsException e) {
+                        if (holder == null || e.errno() != Errno.ENOENT) {
+                            throw e;
+                        }
+                        return LookupReply.newBuilder().setMissingLeaseMicros(leaseMicros).build();
+                    }
+                });
+    }
+
+    private synchronized Attr entry(long parent, byte[] name) {
         if (name.length == 1 && name[0] == '.') {
             return node(parent).attr();
         }
@@ -168,7 +234,7 @@ public final class MemoryClient implements CairnClient {
                 "getattr",
                 () -> {
                     synchronized (this) {
-                        return node(inode).attr();
+                        return leased(node(inode).attr(), false);
                     }
                 });
     }
@@ -263,7 +329,7 @@ public final class MemoryClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> mkdir(long parent, byte[] name, int mode, Credentials who) {
-        return run("mkdir", () -> make(parent, name, mode, who).attr());
+        return run("mkdir", () -> leased(make(parent, name, mode, who).attr(), true));
     }
 
     @Override
@@ -274,7 +340,7 @@ public final class MemoryClient implements CairnClient {
                 () -> {
                     MemoryNode node = make(parent, name, mode, who);
                     node.rdev = rdev;
-                    return node.attr();
+                    return leased(node.attr(), true);
                 });
     }
 
@@ -292,7 +358,7 @@ public final class MemoryClient implements CairnClient {
 
     @Override
     public CompletableFuture<Attr> link(long inode, long newParent, byte[] newName) {
-        return run("link", () -> makeLink(inode, newParent, newName));
+        return run("link", () -> leased(makeLink(inode, newParent, newName), true));
     }
 
     private synchronized Attr makeLink(long inode, long newParent, byte[] newName) {
@@ -355,14 +421,15 @@ public final class MemoryClient implements CairnClient {
     }
 
     @Override
-    public CompletableFuture<Void> rename(
+    public CompletableFuture<Attr> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags) {
         return run(
                 "rename",
                 () -> {
                     synchronized (this) {
+                        MemoryNode moved = child(directory(parent), name);
                         move(directory(parent), name, directory(newParent), newName, flags);
-                        return null;
+                        return moved.attr();
                     }
                 });
     }
@@ -432,7 +499,7 @@ public final class MemoryClient implements CairnClient {
                             .setMode(entry.node().mode & MemoryNode.TYPE)
                             .setCursor(entry.cursor());
             if (withAttributes) {
-                item.setAttr(entry.node().attr());
+                item.setAttr(leased(entry.node().attr(), true));
             }
             reply.addEntries(item);
             bytes += 24 + entry.name().bytes().size();
@@ -576,6 +643,11 @@ public final class MemoryClient implements CairnClient {
             synchronized (MemoryClient.this) {
                 return node.attr();
             }
+        }
+
+        @Override
+        public Attr made() {
+            return leased(attr(), true);
         }
 
         @Override

@@ -55,14 +55,17 @@ class FuseSessionTest {
         MemorySegment pair = arena.allocate(8, 4);
         assertThat(Posix.call("socketpair", 1, SOCK_SEQPACKET, 0, pair)).isZero();
         kernel = pair.get(JAVA_INT, 0);
-        SessionOptions options = new SessionOptions(2, 512, 1 << 20, 1 << 20, false, false, false);
+        SessionOptions options =
+                new SessionOptions(
+                        2, 512, 1 << 20, 1 << 20, SessionOptions.Listing.NAMES, false, false);
         FuseSession made =
                 new FuseSession(
                         new FuseDevice(pair.get(JAVA_INT, 4)),
                         buffers,
                         options,
                         new FuseMeters(Meters.unpublished()));
-        OperationOptions caching = new OperationOptions(0, 1_000_000_000, false, false, false);
+        OperationOptions caching =
+                new OperationOptions(0, 1_000_000_000, false, false, false, false);
         made.start(new Operations(client, rootInode, made.notifier(), buffers, caching, () -> 0));
         return made;
     }

@@ -5,6 +5,7 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.FileLock;
+import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.StatFsReply;
@@ -50,6 +51,25 @@ public interface CairnClient extends AutoCloseable {
      * have changed everything that was cached. Must not block.
      */
     default void onNewSession(Runnable action) {}
+
+    /**
+     * From now on {@link #find}, {@link #getAttr} and {@link #readDir} ask for leases of names and
+     * attributes, and what makes names may bring them. How long they last stands in the attributes,
+     * {@code attr_lease_micros} and {@code name_lease_micros}, and in the reply for a name that is
+     * not there; 0 where there is none. It counts from when the operation was called, so that time
+     * spent on the way is spent. Attributes that this client's own writes have changed, or are
+     * changing, come without.
+     */
+    default void holdLeases(LeaseHolder holder) {}
+
+    /**
+     * As {@link #lookup}, but a name that is not there may also be answered, without attributes, by
+     * who knows for how long there will be none.
+     */
+    default CompletableFuture<LookupReply> find(long parent, byte[] name) {
+        return lookup(parent, name)
+                .thenApply(attr -> LookupReply.newBuilder().setAttr(attr).build());
+    }
 
     /**
      * The attributes of an entry, this client's own writes included. "." and ".." are answered too.
@@ -149,13 +169,14 @@ public interface CairnClient extends AutoCloseable {
     CompletableFuture<Void> rmdir(long parent, byte[] name);
 
     /**
-     * Moves a name in one step, over one that is there. EEXIST with NOREPLACE, ENOENT with EXCHANGE
-     * where there is nothing to exchange with; EINVAL for a directory into itself or other flags;
-     * ENOTEMPTY, EISDIR or ENOTDIR for a target that it cannot replace.
+     * Moves a name in one step, over one that is there; completes with the attributes of what was
+     * moved. EEXIST with NOREPLACE, ENOENT with EXCHANGE where there is nothing to exchange with;
+     * EINVAL for a directory into itself or other flags; ENOTEMPTY, EISDIR or ENOTDIR for a target
+     * that it cannot replace.
      *
      * @param flags as of renameat2: NOREPLACE 1, EXCHANGE 2, not both
      */
-    CompletableFuture<Void> rename(
+    CompletableFuture<Attr> rename(
             long parent, byte[] name, long newParent, byte[] newName, int flags);
 
     /** The target of a symbolic link, at most 4,095 bytes. EINVAL for other inodes. */
@@ -229,6 +250,11 @@ public interface CairnClient extends AutoCloseable {
 
         /** As this client knows them now, its own writes included. */
         Attr attr();
+
+        /** The same of a file that was made with it, with the leases that it was made with. */
+        default Attr made() {
+            return attr();
+        }
 
         /**
          * At most length bytes; shorter only at end of file. The receiver releases the buffer. EIO

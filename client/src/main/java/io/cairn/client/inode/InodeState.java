@@ -100,7 +100,7 @@ public final class InodeState implements DataTarget {
             if (known != null && cutSequence(received) > cutSequence(known)) {
                 own.cut(cutSequence(received), received.getSize());
             }
-            attr = received;
+            attr = withoutLease(received);
             attrNanos = known == null ? asOfNanos : Math.max(attrNanos, asOfNanos);
             if (!received.hasLayout() || !Mode.isRegular(received.getMode())) {
                 return;
@@ -120,6 +120,29 @@ public final class InodeState implements DataTarget {
     /** The MDS's attributes with this client's own size and times in them. */
     synchronized Attr merged() {
         return own.mergedInto(known());
+    }
+
+    /**
+     * {@link #merged}, with the leases of a reply that was observed: of the attributes only if they
+     * are these, and nothing is being written. That the inode has its name stays true whatever was
+     * written.
+     */
+    synchronized Attr merged(Attr received) {
+        Attr merged = merged();
+        boolean same = merged == attr && merged.getChange() == received.getChange();
+        if (same && !own.unconfirmed() && order.idle()) {
+            return received;
+        }
+        return received.getNameLeaseMicros() == 0
+                ? merged
+                : merged.toBuilder().setNameLeaseMicros(received.getNameLeaseMicros()).build();
+    }
+
+    /** What is kept is used when the lease of its reply may be over. */
+    private static Attr withoutLease(Attr received) {
+        return received.getAttrLeaseMicros() == 0 && received.getNameLeaseMicros() == 0
+                ? received
+                : received.toBuilder().clearAttrLeaseMicros().clearNameLeaseMicros().build();
     }
 
     synchronized long size() {

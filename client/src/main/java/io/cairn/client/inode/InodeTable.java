@@ -47,14 +47,17 @@ public final class InodeTable {
         return states.size();
     }
 
-    /** Attributes as this client knows them, after a reply brought them. */
+    /**
+     * Attributes as this client knows them, after a reply brought them. Their lease is that of the
+     * reply: none where others are newer, or this client's own writes not confirmed.
+     */
     public Attr merge(Attr received) {
         InodeState state = states.get(received.getInode());
         if (state == null) {
             return received;
         }
         state.observe(received);
-        return state.merged();
+        return state.merged(received);
     }
 
     /** One more handle is being made; {@link #release} gives it back. */

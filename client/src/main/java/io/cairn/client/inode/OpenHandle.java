@@ -38,14 +38,20 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     private final AtomicBoolean released = new AtomicBoolean();
 
+    /** With leases; of no inode where the file was there before. */
+    private final Attr made;
+
     /**
      * @param state acquired for this handle, with attributes
+     * @param made those of a file that was made with this handle, else of no inode
      */
-    OpenHandle(FileServices services, InodeTable table, Appends appends, InodeState state) {
+    OpenHandle(
+            FileServices services, InodeTable table, Appends appends, InodeState state, Attr made) {
         this.services = services;
         this.table = table;
         this.appends = appends;
         this.state = state;
+        this.made = made;
         synchronized (state) {
             this.losses = state.tenure.losses();
         }
@@ -59,6 +65,11 @@ public final class OpenHandle implements CairnClient.OpenFile {
     @Override
     public Attr attr() {
         return state.merged();
+    }
+
+    @Override
+    public Attr made() {
+        return made.getInode() == 0 ? attr() : state.merged(made);
     }
 
     @Override

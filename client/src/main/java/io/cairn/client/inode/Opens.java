@@ -6,6 +6,7 @@ import io.cairn.client.meta.PendingMutation;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
@@ -150,7 +151,7 @@ public final class Opens {
                                     state.appends.created(System.nanoTime());
                                 }
                             }
-                            handOver(future, state);
+                            handOver(future, state, result.getAttr());
                         });
         late(pending, future);
         return future;
@@ -174,19 +175,36 @@ public final class Opens {
 
     /** Not while writes that were lost before are still being counted: they are not this one's. */
     private void handOver(CompletableFuture<OpenHandle> future, InodeState state) {
+        handOver(future, state, Attr.getDefaultInstance());
+    }
+
+    /**
+     * @param made the attributes of a file that was made just now, with their leases
+     */
+    private void handOver(CompletableFuture<OpenHandle> future, InodeState state, Attr made) {
         CompletableFuture<Void> reopening;
         synchronized (state) {
             reopening = state.tenure.awaited();
         }
         if (reopening == null) {
-            handOver(future, state, null);
+            handOver(future, state, made, null);
         } else {
-            var _ = reopening.whenComplete((v, thrown) -> handOver(future, state, state.whyGone()));
+            var _ =
+                    reopening.whenComplete(
+                            (v, thrown) -> handOver(future, state, made, state.whyGone()));
         }
     }
 
     private void handOver(
-            CompletableFuture<OpenHandle> future, InodeState state, @Nullable FsException failure) {
+            CompletableFuture<OpenHandle> future, InodeState state, FsException failure) {
+        handOver(future, state, Attr.getDefaultInstance(), failure);
+    }
+
+    private void handOver(
+            CompletableFuture<OpenHandle> future,
+            InodeState state,
+            Attr made,
+            @Nullable FsException failure) {
         if (failure != null) {
             var _ = table.release(state);
             future.completeExceptionally(failure);
@@ -198,7 +216,7 @@ public final class Opens {
                     new FsException(Errno.EINVAL, "inode " + state.inode() + " is no file"));
             return;
         }
-        OpenHandle handle = new OpenHandle(services, table, appends, state);
+        OpenHandle handle = new OpenHandle(services, table, appends, state, made);
         if (!future.complete(handle)) {
             var _ = handle.release();
         }

@@ -28,6 +28,7 @@ public final class MetaClient {
     private final MdsSession session;
     private final MutationPipeline mutations;
     private final PendingQueries queries;
+    private final ReadLeases leases;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -43,6 +44,7 @@ public final class MetaClient {
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
         mutations = new MutationPipeline(session, calls, options.pipeline());
         queries = new PendingQueries(session, calls, events);
+        leases = new ReadLeases(calls);
     }
 
     /** What the session carries, in the order in which a leader gets it. */
@@ -89,6 +91,10 @@ public final class MetaClient {
                 Periodic.every(
                         timer, SWEEP_NANOS, "The sweep of requests that are late", this::sweep);
         return session.open();
+    }
+
+    public ReadLeases leases() {
+        return leases;
     }
 
     /** Nothing will be answered any more. */

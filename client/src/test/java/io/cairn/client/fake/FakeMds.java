@@ -4,6 +4,7 @@ import com.google.protobuf.MessageLite;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.AppendRecall;
+import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.AwaitAppendReply;
 import io.cairn.common.proto.AwaitAppendRequest;
 import io.cairn.common.proto.AwaitLockReply;
@@ -20,9 +21,14 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
+import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.proto.ReadDirRequest;
+import io.cairn.common.proto.ReadRecall;
+import io.cairn.common.proto.ReadRecalledReply;
+import io.cairn.common.proto.ReadRecalledRequest;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.Role;
@@ -69,6 +75,8 @@ public final class FakeMds implements AutoCloseable {
     private volatile Predicate<MutateRequest> refused = batch -> false;
     private volatile int expiryMillis = 60_000;
     private volatile boolean answersShort;
+    private volatile int leaseMicros;
+    private final List<ReadRecalledRequest> acknowledged = new CopyOnWriteArrayList<>();
     private final AtomicInteger notYet = new AtomicInteger();
 
     FakeMds(FakeCluster cluster, RpcLoops loops) throws IOException {
@@ -128,6 +136,9 @@ public final class FakeMds implements AutoCloseable {
         Method method = Method.forNumber(request.method());
         if (method == Method.MUTATE) {
             received.add(Heads.parse(MutateRequest.parser(), request.head()));
+        }
+        if (method == Method.READ_RECALLED) {
+            acknowledged.add(Heads.parse(ReadRecalledRequest.parser(), request.head()));
         }
         switch (refuses(request, method) ? Fault.REFUSE : faults.apply(method)) {
             case CUT_BEFORE -> FakeEndpoint.cut(request);
@@ -287,6 +298,63 @@ public final class FakeMds implements AutoCloseable {
         }
     }
 
+    /** How long leases are from now on; nothing is recalled but by {@link #recall(ReadRecall)}. */
+    public void leases(int micros) {
+        leaseMicros = micros;
+    }
+
+    /** Has leases forgotten, whether or not the session has any. */
+    public void recall(ReadRecall recall) {
+        RpcPeer peer = sessions.get(recall.getSession());
+        if (peer != null) {
+            peer.push(Method.READ_RECALL_VALUE, recall);
+        }
+    }
+
+    /** Acknowledgements of recalls, in the order of arrival. */
+    public List<ReadRecalledRequest> acknowledged() {
+        return acknowledged;
+    }
+
+    /** What a session is told that may want leases. */
+    private Attr leased(Attr attr, long session, boolean name) {
+        return session == 0
+                ? attr
+                : attr.toBuilder()
+                        .setAttrLeaseMicros(leaseMicros)
+                        .setNameLeaseMicros(name ? leaseMicros : 0)
+                        .build();
+    }
+
+    /** What is made has leases too, also if they are not wanted: that is not said here. */
+    private MutateReply leased(MutateReply reply, long session) {
+        MutateReply.Builder leased = reply.toBuilder();
+        leased.getResultsBuilderList().stream()
+                .filter(MutationResult.Builder::hasAttr)
+                .forEach(result -> result.setAttr(leased(result.getAttr(), session, true)));
+        return leased.build();
+    }
+
+    private LookupReply lookup(LookupRequest lookup) {
+        long session = lookup.getLeaseSession();
+        try {
+            Attr attr = cluster.names().lookup(lookup.getParent(), lookup.getName().toStringUtf8());
+            return LookupReply.newBuilder().setAttr(leased(attr, session, true)).build();
+        } catch (FsException e) {
+            if (session == 0 || e.errno() != Errno.ENOENT) {
+                throw e;
+            }
+            return LookupReply.newBuilder().setMissingLeaseMicros(leaseMicros).build();
+        }
+    }
+
+    private ReadDirReply list(ReadDirRequest list) {
+        ReadDirReply.Builder reply = cluster.names().readDir(list.getInode()).toBuilder();
+        reply.getEntriesBuilderList()
+                .forEach(e -> e.setAttr(leased(e.getAttr(), list.getLeaseSession(), true)));
+        return reply.build();
+    }
+
     /** Rights asked back. */
     public int recalls() {
         return recalls.get();
@@ -344,6 +412,9 @@ public final class FakeMds implements AutoCloseable {
                 if (answersShort) {
                     yield MutateReply.getDefaultInstance();
                 }
+                if (leaseMicros > 0) {
+                    yield leased(reply, mutate.getSession());
+                }
                 for (int i = 0; i < reply.getResultsCount(); i++) {
                     if (reply.getResults(i).getErrno() == Errno.EAGAIN.number()
                             && mutate.getMutations(i).hasSetAttr()) {
@@ -354,21 +425,16 @@ public final class FakeMds implements AutoCloseable {
                 }
                 yield reply;
             }
-            case GET_ATTR ->
-                    GetAttrReply.newBuilder()
-                            .setAttr(
-                                    names.attr(
-                                            Heads.parse(GetAttrRequest.parser(), request.head())
-                                                    .getInode()))
-                            .build();
-            case LOOKUP -> {
-                var lookup = Heads.parse(LookupRequest.parser(), request.head());
-                yield LookupReply.newBuilder()
-                        .setAttr(names.lookup(lookup.getParent(), lookup.getName().toStringUtf8()))
+            case GET_ATTR -> {
+                var get = Heads.parse(GetAttrRequest.parser(), request.head());
+                Attr attr = names.attr(get.getInode());
+                yield GetAttrReply.newBuilder()
+                        .setAttr(leased(attr, get.getLeaseSession(), false))
                         .build();
             }
-            case READ_DIR ->
-                    names.readDir(Heads.parse(ReadDirRequest.parser(), request.head()).getInode());
+            case LOOKUP -> lookup(Heads.parse(LookupRequest.parser(), request.head()));
+            case READ_DIR -> list(Heads.parse(ReadDirRequest.parser(), request.head()));
+            case READ_RECALLED -> ReadRecalledReply.getDefaultInstance();
             case WAIT_TRUNCATED -> {
                 var wait = Heads.parse(WaitTruncatedRequest.parser(), request.head());
                 if (!names.knows(wait.getSession())) {
