@@ -3,6 +3,7 @@ package io.cairn.client.inode;
 import io.cairn.client.base.Async;
 import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
+import io.cairn.client.meta.PendingReadOpen;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -17,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * Makes handles. An inode this client has open already is not opened at the MDS again; its
  * attributes are fetched, so that every open sees what other clients wrote and closed before. An
  * open that succeeds after its caller gave up is given back.
+ *
+ * <p>An open for reading is known to the leader only; one to write is counted by the replicated
+ * state, and serves those that read as well. Locks need one of that kind.
  */
 public final class Opens {
     private final FileServices services;
@@ -29,22 +33,39 @@ public final class Opens {
         this.appends = appends;
     }
 
+    /** What a handle is made for. */
+    private enum Use {
+        READ,
+        WRITE,
+        /** Takes the right to append with it, if that is free. */
+        APPEND
+    }
+
     /**
      * @param append whether to take the right to append with it, if that is free
      */
     public CompletableFuture<OpenHandle> open(long inode, boolean append) {
+        return open(inode, append ? Use.APPEND : Use.WRITE);
+    }
+
+    /** Where the session has it open in no other way, only the leader knows of it. */
+    public CompletableFuture<OpenHandle> openForReading(long inode) {
+        return open(inode, Use.READ);
+    }
+
+    private CompletableFuture<OpenHandle> open(long inode, Use use) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
-        open(inode, append, future);
+        open(inode, use, future);
         return future;
     }
 
-    private void open(long inode, boolean append, CompletableFuture<OpenHandle> future) {
+    private void open(long inode, Use use, CompletableFuture<OpenHandle> future) {
         InodeState state = table.acquire(inode);
         CompletableFuture<Void> reopening;
         boolean shared;
         synchronized (state) {
             reopening = state.tenure.awaited();
-            shared = state.mdsOpens > 0;
+            shared = use == Use.READ ? state.isOpen() : state.mdsOpens > 0;
         }
         if (reopening != null) {
             var _ =
@@ -53,9 +74,9 @@ public final class Opens {
                             .orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS)
                             .whenComplete((v, thrown) -> {
                                 if (thrown == null) {
-                                    openAgain(state, append, future);
+                                    openAgain(state, use, future);
                                 } else {
-                                    handOver(future, state, Async.failure(thrown));
+                                    failed(future, state, Async.failure(thrown));
                                 }
                             });
         } else if (shared) {
@@ -63,23 +84,52 @@ public final class Opens {
                     state.refresh()
                             .whenComplete((v, thrown) -> {
                                 if (thrown == null) {
-                                    handOver(future, state);
+                                    handOver(future, state, use);
                                 } else {
-                                    handOver(future, state, Async.failure(thrown));
+                                    failed(future, state, Async.failure(thrown));
                                 }
                             });
+        } else if (use == Use.READ) {
+            openAtLeader(state, future);
         } else {
-            openAtMds(state, append, future);
+            openAtMds(state, use, future);
         }
     }
 
     /** What was begun in a session that has ended. */
-    private void openAgain(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
-        open(state.inode(), append, future);
+    private void openAgain(InodeState state, Use use, CompletableFuture<OpenHandle> future) {
+        open(state.inode(), use, future);
         var _ = table.release(state);
     }
 
-    private void openAtMds(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
+    private void openAtLeader(InodeState state, CompletableFuture<OpenHandle> future) {
+        PendingReadOpen pending =
+                services.meta()
+                        .openForReading(
+                                state.inode(), System.nanoTime() + services.metadataNanos());
+        var _ =
+                pending.answer()
+                        .whenComplete((attr, thrown) -> {
+                            FsException failure = thrown == null ? null : Async.failure(thrown);
+                            if (failure != null && failure.errno() == Errno.EOPNOTSUPP) {
+                                openAtMds(state, Use.READ, future);
+                            } else if (failure != null) {
+                                failed(future, state, failure);
+                            } else if (state.countedForReading(
+                                    attr,
+                                    services.data().session(),
+                                    pending.session(),
+                                    pending.number())) {
+                                handOver(future, state, Use.READ);
+                            } else {
+                                openAgain(state, Use.READ, future);
+                            }
+                        });
+        late(pending.answer(), pending.reply(), future);
+    }
+
+    private void openAtMds(InodeState state, Use use, CompletableFuture<OpenHandle> future) {
+        boolean append = use == Use.APPEND;
         Mutation mutation =
                 NewMutation.stamped()
                         .setOpen(OpenOp.newBuilder().setInode(state.inode()).setAppend(append))
@@ -107,14 +157,14 @@ public final class Opens {
                             boolean again =
                                     failure == null ? !counted : result == null && ended(failure);
                             if (again) {
-                                openAgain(state, append, future);
+                                openAgain(state, use, future);
                             } else if (failure != null) {
-                                handOver(future, state, failure);
+                                failed(future, state, failure);
                             } else {
-                                handOver(future, state);
+                                handOver(future, state, use);
                             }
                         });
-        late(pending, future);
+        late(pending.answer(), pending.reply(), future);
     }
 
     /**
@@ -141,8 +191,9 @@ public final class Opens {
                                 return;
                             }
                             InodeState state = table.acquire(result.getAttr().getInode());
+                            Use use = mutation.getCreate().getAppend() ? Use.APPEND : Use.WRITE;
                             if (!counted(state, pending, result)) {
-                                openAgain(state, mutation.getCreate().getAppend(), future);
+                                openAgain(state, use, future);
                                 return;
                             }
                             if (result.getAppendRight()) {
@@ -150,9 +201,9 @@ public final class Opens {
                                     state.appends.created(System.nanoTime());
                                 }
                             }
-                            handOver(future, state);
+                            handOver(future, state, use);
                         });
-        late(pending, future);
+        late(pending.answer(), pending.reply(), future);
         return future;
     }
 
@@ -173,32 +224,39 @@ public final class Opens {
     }
 
     /** Not while writes that were lost before are still being counted: they are not this one's. */
-    private void handOver(CompletableFuture<OpenHandle> future, InodeState state) {
+    private void handOver(CompletableFuture<OpenHandle> future, InodeState state, Use use) {
         CompletableFuture<Void> reopening;
         synchronized (state) {
             reopening = state.tenure.awaited();
         }
         if (reopening == null) {
-            handOver(future, state, null);
+            made(future, state, use);
         } else {
-            var _ = reopening.whenComplete((v, thrown) -> handOver(future, state, state.whyGone()));
+            var _ =
+                    reopening.whenComplete((v, thrown) -> {
+                        FsException gone = state.whyGone();
+                        if (gone == null) {
+                            made(future, state, use);
+                        } else {
+                            failed(future, state, gone);
+                        }
+                    });
         }
     }
 
-    private void handOver(
-            CompletableFuture<OpenHandle> future, InodeState state, @Nullable FsException failure) {
-        if (failure != null) {
-            var _ = table.release(state);
-            future.completeExceptionally(failure);
-            return;
-        }
+    private void failed(
+            CompletableFuture<OpenHandle> future, InodeState state, FsException failure) {
+        var _ = table.release(state);
+        future.completeExceptionally(failure);
+    }
+
+    private void made(CompletableFuture<OpenHandle> future, InodeState state, Use use) {
         if (!state.hasView()) {
-            var _ = table.release(state);
-            future.completeExceptionally(
-                    new FsException(Errno.EINVAL, "inode " + state.inode() + " is no file"));
+            String what = "inode " + state.inode() + " is no file";
+            failed(future, state, new FsException(Errno.EINVAL, what));
             return;
         }
-        OpenHandle handle = new OpenHandle(services, table, appends, state);
+        OpenHandle handle = new OpenHandle(services, table, appends, this, state, use != Use.READ);
         if (!future.complete(handle)) {
             var _ = handle.release();
         }
@@ -207,13 +265,15 @@ public final class Opens {
     /**
      * Without an answer yet: what becomes of an answer, or of its loss, is said by its receiver.
      */
-    private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
+    private static void late(
+            CompletableFuture<?> answer,
+            CompletableFuture<?> reply,
+            CompletableFuture<OpenHandle> future) {
         var _ =
-                pending.reply()
-                        .whenComplete((result, thrown) -> {
-                            if (thrown != null && !pending.answer().isDone()) {
-                                future.completeExceptionally(Async.failure(thrown));
-                            }
-                        });
+                reply.whenComplete((result, thrown) -> {
+                    if (thrown != null && !answer.isDone()) {
+                        future.completeExceptionally(Async.failure(thrown));
+                    }
+                });
     }
 }

@@ -113,6 +113,7 @@ final class SessionOpening {
                 OpenSessionRequest.newBuilder()
                         .setClientUuid(uuid)
                         .setDescription(options.description())
+                        .setReclaims(true)
                         .build();
         calls.call(
                 member,
@@ -137,7 +138,7 @@ final class SessionOpening {
             if (!leader.isSearchedIn(era) || session.id() != 0) {
                 return;
             }
-            session.opened(reply.getSession());
+            session.opened(reply.getSession(), reply.getReclaims());
         }
         events.sessionOpened(reply.getSession(), reply.getMap(), reply.getFeatureLevel());
         leader.learnMembers(

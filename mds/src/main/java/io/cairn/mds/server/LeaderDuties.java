@@ -6,6 +6,7 @@ import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.FenceWatch;
 import io.cairn.mds.background.ForgottenSessions;
+import io.cairn.mds.background.NamelessInodes;
 import io.cairn.mds.background.OrphanLooks;
 import io.cairn.mds.background.OrphanRemoval;
 import io.cairn.mds.background.OrphanRequests;
@@ -36,6 +37,7 @@ import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
+import io.cairn.mds.session.ReadOpenRequests;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
@@ -74,6 +76,8 @@ final class LeaderDuties implements Leadership.Duties {
     private final OrphanRemoval orphanRemoval;
     private final OrphanRequests orphanRequests;
     private final FenceWatch fences;
+    private final ReadOpenRequests readOpens;
+    private final NamelessInodes nameless;
     private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -131,6 +135,7 @@ final class LeaderDuties implements Leadership.Duties {
                         entries,
                         state,
                         mutations.sessions(),
+                        mutations.readOpens(),
                         map,
                         dataServers,
                         control,
@@ -159,6 +164,10 @@ final class LeaderDuties implements Leadership.Duties {
         orphanRemoval = new OrphanRemoval(entries, state, control, clock, orphanLooks::newerEpoch);
         orphanRequests = new OrphanRequests(leadership, entries, state, orphanRemoval, control);
         fences = new FenceWatch(entries, state, clock);
+        readOpens =
+                new ReadOpenRequests(
+                        leadership, state, state, mutations.sessions(), mutations.readOpens());
+        nameless = new NamelessInodes(entries, state, mutations.readOpens(), control);
         releases =
                 new MixedReleases(
                         () -> releases(reports),
@@ -168,6 +177,8 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
         state.addListener(mutations.lockWaits());
+        state.addListener(mutations.readOpens());
+        state.addListener(nameless);
         state.addListener(truncator);
         state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
@@ -198,6 +209,7 @@ final class LeaderDuties implements Leadership.Duties {
         truncator.begin();
         orphanRemoval.begin();
         fences.begin();
+        nameless.begin();
         pgTables.begin();
         releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
@@ -253,6 +265,7 @@ final class LeaderDuties implements Leadership.Duties {
         reaper.end();
         truncator.end();
         fences.end();
+        nameless.end();
         truncationWaits.end();
         pgTables.end();
         changes.end();
@@ -313,6 +326,10 @@ final class LeaderDuties implements Leadership.Duties {
 
     MixedReleases releases() {
         return releases;
+    }
+
+    ReadOpenRequests readOpens() {
+        return readOpens;
     }
 
     TruncationWaits truncationWaits() {

@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.MessageLite;
+import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
@@ -22,6 +23,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.netty.buffer.ByteBuf;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,8 +39,18 @@ final class Queries {
     private final NamespaceReader namespace;
     private final LockQueries locks;
     private final Status status;
+    private final LongPredicate gone;
 
-    Queries(Leadership leadership, NamespaceReader namespace, LockQueries locks, Status status) {
+    /**
+     * @param gone whether an inode that may still be there is gone for clients
+     */
+    Queries(
+            Leadership leadership,
+            NamespaceReader namespace,
+            LockQueries locks,
+            Status status,
+            LongPredicate gone) {
+        this.gone = gone;
         this.leadership = leadership;
         this.namespace = namespace;
         this.locks = locks;
@@ -84,7 +96,9 @@ final class Queries {
                     GetAttrReply.newBuilder()
                             .setAttr(
                                     namespace.getAttr(
-                                            Heads.parse(GetAttrRequest.parser(), head).getInode()))
+                                            there(
+                                                    Heads.parse(GetAttrRequest.parser(), head)
+                                                            .getInode())))
                             .build();
             case READ_DIR -> {
                 ReadDirRequest r = Heads.parse(ReadDirRequest.parser(), head);
@@ -104,20 +118,28 @@ final class Queries {
             case GET_XATTR -> {
                 GetXattrRequest r = Heads.parse(GetXattrRequest.parser(), head);
                 yield GetXattrReply.newBuilder()
-                        .setValue(namespace.getXattr(r.getInode(), r.getName()))
+                        .setValue(namespace.getXattr(there(r.getInode()), r.getName()))
                         .build();
             }
             case LIST_XATTR ->
                     ListXattrReply.newBuilder()
                             .addAllNames(
                                     namespace.listXattr(
-                                            Heads.parse(ListXattrRequest.parser(), head)
-                                                    .getInode()))
+                                            there(
+                                                    Heads.parse(ListXattrRequest.parser(), head)
+                                                            .getInode())))
                             .build();
             case STAT_FS -> status.space();
             case TEST_LOCK -> locks.test(Heads.parse(TestLockRequest.parser(), head));
             case LIST_LOCKS -> locks.list(Heads.parse(ListLocksRequest.parser(), head));
             default -> throw new IllegalArgumentException(method + " is no query");
         };
+    }
+
+    private long there(long inode) {
+        if (gone.test(inode)) {
+            throw new FsException(Errno.ENOENT, "inode " + inode);
+        }
+        return inode;
     }
 }
