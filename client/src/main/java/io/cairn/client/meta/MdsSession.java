@@ -54,6 +54,7 @@ final class MdsSession {
     private long id;
 
     private boolean reclaims;
+    private long term;
 
     private FsException lastEnd = new FsException(Errno.EIO, "no session is open");
 
@@ -101,10 +102,16 @@ final class MdsSession {
         return reclaims;
     }
 
+    /** Of the leader, as it said last. Under the lock. */
+    long term() {
+        return term;
+    }
+
     /** The leader of that era asks what is open for reading. */
-    void reclaim(long askedEra) {
+    void reclaim(long askedEra, long leaderTerm) {
         synchronized (calls.lock) {
             if (leader.era() == askedEra && leader.isConnected()) {
+                term = leaderTerm;
                 traffic.reclaim();
             }
         }
@@ -167,9 +174,10 @@ final class MdsSession {
     }
 
     /** That member leads and knows the session. Nothing if the search of that era is over. */
-    void connected(long era, RpcChannel member) {
+    void connected(long era, RpcChannel member, long leaderTerm) {
         synchronized (calls.lock) {
             if (leader.found(era, member)) {
+                term = leaderTerm;
                 watch.connected();
                 renewals.connected();
                 traffic.connected();

@@ -44,7 +44,7 @@ public final class MetaClient {
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
         mutations = new MutationPipeline(session, calls, options.pipeline());
         queries = new PendingQueries(session, calls, events);
-        readOpens = new OpensForReading(session, calls, events);
+        readOpens = new OpensForReading(session, calls);
     }
 
     /** What the session carries, in the order in which a leader gets it. */

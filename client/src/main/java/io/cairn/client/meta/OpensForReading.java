@@ -11,7 +11,6 @@ import io.cairn.common.proto.ReadOpen;
 import io.cairn.common.proto.ReclaimOpensReply;
 import io.cairn.common.proto.ReclaimOpensRequest;
 import io.cairn.common.rpc.Advice;
-import io.cairn.common.rpc.BackOff;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import java.util.ArrayList;
@@ -31,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   AWAY --leader found--> RECLAIMING --answered--> READY
- *                              ^--asked to, refused---'
+ *                              ^------asked to--------'
  * </pre>
  *
  * <p>Any thread; guarded by the session's lock, and callers are told outside of it.
@@ -48,7 +47,6 @@ final class OpensForReading {
 
     private final MdsSession session;
     private final SessionCalls calls;
-    private final MetaEvents events;
 
     /** Of the newest open of the session, by inode. */
     private final Map<Long, Long> held = new HashMap<>();
@@ -66,16 +64,12 @@ final class OpensForReading {
     /** Parts of the reclaim without an answer. */
     private int parts;
 
-    /** Rounds since something was answered. */
-    private int vain;
-
     /** A message that closes is in flight; the next one takes all that there is then. */
     private boolean closing;
 
-    OpensForReading(MdsSession session, SessionCalls calls, MetaEvents events) {
+    OpensForReading(MdsSession session, SessionCalls calls) {
         this.session = session;
         this.calls = calls;
-        this.events = events;
     }
 
     /** Asks for it now, or when there is a leader. */
@@ -130,7 +124,6 @@ final class OpensForReading {
 
     /** A leader was found. Under the lock. */
     void connected() {
-        vain = 0;
         if (session.reclaims()) {
             begin();
             return;
@@ -189,6 +182,7 @@ final class OpensForReading {
                 Method.RECLAIM_OPENS,
                 ReclaimOpensRequest.newBuilder()
                         .setSession(sentIn)
+                        .setTerm(session.term())
                         .setRound(sentRound)
                         .addAllOpens(opens)
                         .setPart(part)
@@ -219,31 +213,20 @@ final class OpensForReading {
         session.healthy();
     }
 
-    /** Nothing of the round was taken for certain: another one is begun, here or elsewhere. */
+    /**
+     * Nothing of the round was taken for certain: the leader is looked for, who is told all of it
+     * in the next one.
+     */
     private void failed(long sentRound, long sentEra, long sentIn, RpcStatus status) {
-        int attempt;
         synchronized (calls.lock) {
             if (sentRound != round) {
                 return;
             }
-            attempt = ++vain;
         }
         if (status.advice() == Advice.FENCED) {
             session.evicted(sentIn, status.detail());
-        } else if (status.advice() == Advice.NOT_LEADER || status.unanswered()) {
-            events.retried();
-            session.lostLeader(sentEra, status);
         } else {
-            events.retried();
-            calls.later(BackOff.REQUESTS.delayNanos(attempt), () -> again(sentRound));
-        }
-    }
-
-    private void again(long sentRound) {
-        synchronized (calls.lock) {
-            if (sentRound == round && session.leader() != null) {
-                begin();
-            }
+            session.lostLeader(sentEra, status);
         }
     }
 
@@ -263,6 +246,7 @@ final class OpensForReading {
                 Method.OPEN_FOR_READING,
                 OpenForReadingRequest.newBuilder()
                         .setSession(sentIn)
+                        .setTerm(session.term())
                         .setRound(sentRound)
                         .setInode(open.inode())
                         .setNumber(open.number())
@@ -286,7 +270,6 @@ final class OpensForReading {
             }
             if (reply != null || refused) {
                 pending.remove(open.number());
-                vain = 0;
             }
             if (reply != null) {
                 held.merge(open.inode(), open.number(), Math::max);
@@ -314,7 +297,10 @@ final class OpensForReading {
         }
         closing = true;
         CloseForReadingRequest.Builder request =
-                CloseForReadingRequest.newBuilder().setSession(session.id()).setRound(round);
+                CloseForReadingRequest.newBuilder()
+                        .setSession(session.id())
+                        .setTerm(session.term())
+                        .setRound(round);
         for (Iterator<Map.Entry<Long, Long>> i = toClose.entrySet().iterator();
                 i.hasNext() && request.getOpensCount() < PART; ) {
             Map.Entry<Long, Long> open = i.next();

@@ -176,7 +176,7 @@ final class Renewals {
                     if (reply != null) {
                         renewed(sentIn, sentNanos);
                         if (reply.getReclaim()) {
-                            session.reclaim(sentEra);
+                            session.reclaim(sentEra, reply.getTerm());
                         }
                     } else if (MdsSession.fatal(status)) {
                         session.evicted(sentIn, status.detail());

@@ -202,7 +202,7 @@ final class LeaderDuties implements Leadership.Duties {
         groupChanges.reset();
         membersInMap.begin();
         dataServers.begin(term);
-        mutations.begin();
+        mutations.begin(term.number());
         sessions.begin();
         forgotten.begin();
         reaper.begin(term);

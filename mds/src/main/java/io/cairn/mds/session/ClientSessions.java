@@ -195,6 +195,7 @@ public final class ClientSessions {
                         .setMap(map.inAnswer(present))
                         .setFeatureLevel(Features.level(state.settings()))
                         .setReclaims(reclaims(reply.getSession()))
+                        .setTerm(readOpens.term())
                         .build());
         map.sendRest(request.peer(), present);
     }
@@ -225,6 +226,7 @@ public final class ClientSessions {
         request.reply(
                 RenewSessionReply.newBuilder()
                         .setReclaim(readOpens.awaits(wanted.getSession()))
+                        .setTerm(readOpens.term())
                         .build());
         map.bringUpToDate(request.peer(), wanted.getMapEpoch(), present);
         return true;

@@ -74,7 +74,7 @@ public final class Mutations {
         this.sessions = new SessionTable(state, clock, this::submit);
         this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
         this.lockWaits = new LockWaits(leadership, state, sessions, control, clock, metrics);
-        this.readOpens = new ReadOpens(state);
+        this.readOpens = new ReadOpens(state::sessions);
         this.screening = new Screening(new Features(), () -> Features.level(state.settings()));
     }
 
@@ -94,13 +94,17 @@ public final class Mutations {
         return sessions;
     }
 
-    /** On becoming leader; before any mutation is taken. */
-    public void begin() {
+    /**
+     * On becoming leader; before any mutation is taken.
+     *
+     * @param term the leader's
+     */
+    public void begin(long term) {
         synchronized (submitting) {
             nextInode = Math.max(nextInode, state.maxInode() + 1);
         }
         sessions.reset();
-        readOpens.begin();
+        readOpens.begin(term);
         turns.begin();
         lockWaits.begin();
     }

@@ -19,6 +19,7 @@ import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.cairn.mds.proto.SessionRecord;
+import io.cairn.mds.session.ReadOpens.Round;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -60,7 +61,11 @@ public final class ReadOpenRequests {
             return false;
         }
         ReadOpens.Opened opened =
-                opens.open(r.getSession(), r.getRound(), r.getInode(), r.getNumber());
+                opens.open(
+                        r.getSession(),
+                        new Round(r.getTerm(), r.getRound()),
+                        r.getInode(),
+                        r.getNumber());
         @Nullable Attr attr = null;
         RpcStatus failure = OTHER_ROUND;
         switch (opened) {
@@ -109,7 +114,7 @@ public final class ReadOpenRequests {
         var _ =
                 opens.close(
                         r.getSession(),
-                        r.getRound(),
+                        new Round(r.getTerm(), r.getRound()),
                         List.of(
                                 ReadOpen.newBuilder()
                                         .setInode(r.getInode())
@@ -120,7 +125,9 @@ public final class ReadOpenRequests {
     public boolean close(RpcRequest request) {
         CloseForReadingRequest r = Heads.parse(CloseForReadingRequest.parser(), request.head());
         @Nullable RpcStatus refusal = refusal(r.getSession());
-        if (refusal == null && !opens.close(r.getSession(), r.getRound(), r.getOpensList())) {
+        if (refusal == null
+                && !opens.close(
+                        r.getSession(), new Round(r.getTerm(), r.getRound()), r.getOpensList())) {
             refusal = OTHER_ROUND;
         }
         if (refusal != null) {
@@ -136,7 +143,11 @@ public final class ReadOpenRequests {
         @Nullable RpcStatus refusal = refusal(r.getSession());
         if (refusal == null
                 && !opens.reclaim(
-                        r.getSession(), r.getRound(), r.getOpensList(), r.getPart(), r.getLast())) {
+                        r.getSession(),
+                        new Round(r.getTerm(), r.getRound()),
+                        r.getOpensList(),
+                        r.getPart(),
+                        r.getLast())) {
             refusal = OTHER_ROUND;
         }
         if (refusal != null) {

@@ -1,7 +1,6 @@
 package io.cairn.mds.session;
 
 import io.cairn.common.proto.ReadOpen;
-import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.StateListener;
 import java.util.ArrayList;
@@ -11,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongConsumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +39,13 @@ public final class ReadOpens implements StateListener {
         TOO_MANY
     }
 
+    /**
+     * Of a leader's term, by which no other leader takes what was meant for this one.
+     *
+     * @param number ascending, as the session counts
+     */
+    record Round(long term, long number) {}
+
     private static final class Session {
         long round;
 
@@ -55,7 +62,7 @@ public final class ReadOpens implements StateListener {
         final Map<Long, Long> reclaimed = new HashMap<>();
     }
 
-    private final ControlReader state;
+    private final Supplier<List<SessionRecord>> recorded;
     private final int maxOfASession;
     private volatile LongConsumer closed = inode -> {};
 
@@ -69,13 +76,17 @@ public final class ReadOpens implements StateListener {
     private final Set<Long> awaited = new HashSet<>();
 
     private long opens;
+    private long term;
 
-    public ReadOpens(ControlReader state) {
-        this(state, MAX_OF_A_SESSION);
+    /**
+     * @param recorded the sessions by the replicated state
+     */
+    public ReadOpens(Supplier<List<SessionRecord>> recorded) {
+        this(recorded, MAX_OF_A_SESSION);
     }
 
-    ReadOpens(ControlReader state, int maxOfASession) {
-        this.state = state;
+    ReadOpens(Supplier<List<SessionRecord>> recorded, int maxOfASession) {
+        this.recorded = recorded;
         this.maxOfASession = maxOfASession;
     }
 
@@ -87,28 +98,31 @@ public final class ReadOpens implements StateListener {
         closed = listener;
     }
 
-    /** On becoming leader, before any request is taken. */
-    public void begin() {
-        List<Long> before =
-                state.sessions().stream()
-                        .filter(ReadOpens::mayHaveOpens)
-                        .map(SessionRecord::getSession)
-                        .toList();
+    /**
+     * On becoming leader, before any request is taken.
+     *
+     * @param leaderTerm above 0
+     */
+    public void begin(long leaderTerm) {
+        Set<Long> before = mayHaveOpens();
         synchronized (this) {
             end();
+            term = leaderTerm;
             awaited.addAll(before);
         }
         // One may end meanwhile: either we see that, or we are told of it after this.
-        for (long id : before) {
-            @Nullable SessionRecord now = state.session(id);
-            if (now == null || !mayHaveOpens(now)) {
-                sessionEnded(id);
-            }
-        }
+        before.removeAll(mayHaveOpens());
+        before.forEach(this::sessionEnded);
     }
 
-    private static boolean mayHaveOpens(SessionRecord session) {
-        return session.getReclaims() && !session.getEnding();
+    private Set<Long> mayHaveOpens() {
+        Set<Long> ids = new HashSet<>();
+        for (SessionRecord session : recorded.get()) {
+            if (session.getReclaims() && !session.getEnding()) {
+                ids.add(session.getSession());
+            }
+        }
+        return ids;
     }
 
     /** This member does not lead. */
@@ -117,11 +131,12 @@ public final class ReadOpens implements StateListener {
         openers.clear();
         awaited.clear();
         opens = 0;
+        term = 0;
     }
 
     // ---- told by clients ----------------------------------------------------
 
-    synchronized Opened open(long session, long round, long inode, long number) {
+    synchronized Opened open(long session, Round round, long inode, long number) {
         @Nullable Session of = inRound(session, round);
         if (of == null) {
             return Opened.OTHER_ROUND;
@@ -137,7 +152,7 @@ public final class ReadOpens implements StateListener {
      *
      * @return false for one of another round, which changes nothing
      */
-    boolean close(long session, long round, List<ReadOpen> ended) {
+    boolean close(long session, Round round, List<ReadOpen> ended) {
         List<Long> unused = new ArrayList<>();
         synchronized (this) {
             @Nullable Session of = inRound(session, round);
@@ -159,19 +174,22 @@ public final class ReadOpens implements StateListener {
     /**
      * Begins a round, or goes on with it: what is not named is closed.
      *
-     * @return false for one of an earlier round, and for one that does not follow the part before
-     *     it: neither changes anything
+     * @return false for one of an earlier round or another term, and for one that does not follow
+     *     the part before it: none of them changes anything
      */
-    boolean reclaim(long session, long round, List<ReadOpen> held, int part, boolean last) {
+    boolean reclaim(long session, Round round, List<ReadOpen> held, int part, boolean last) {
         List<Long> unused = new ArrayList<>();
         synchronized (this) {
+            if (round.term != term) {
+                return false;
+            }
             Session of = sessions.computeIfAbsent(session, s -> new Session());
-            boolean follows = round == of.round && !of.complete && part == of.parts;
-            if (part == 0 ? round <= of.round : !follows) {
+            boolean follows = round.number == of.round && !of.complete && part == of.parts;
+            if (part == 0 ? round.number <= of.round : !follows) {
                 return false;
             }
             if (part == 0) {
-                of.round = round;
+                of.round = round.number;
                 of.complete = false;
                 of.reclaimed.clear();
             }
@@ -200,9 +218,10 @@ public final class ReadOpens implements StateListener {
         of.reclaimed.clear();
     }
 
-    private @Nullable Session inRound(long session, long round) {
+    private @Nullable Session inRound(long session, Round round) {
         @Nullable Session of = sessions.get(session);
-        return of != null && of.complete && of.round == round ? of : null;
+        boolean newest = of != null && of.complete && of.round == round.number;
+        return newest && round.term == term ? of : null;
     }
 
     private boolean put(Session of, long inode, long number) {
@@ -245,6 +264,11 @@ public final class ReadOpens implements StateListener {
     /** Whether what is open is known: every session has reclaimed since this member leads. */
     public synchronized boolean isComplete() {
         return awaited.isEmpty();
+    }
+
+    /** In which this member leads; 0: it does not. */
+    public synchronized long term() {
+        return term;
     }
 
     /** Whether the session has yet to reclaim. */
