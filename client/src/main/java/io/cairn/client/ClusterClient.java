@@ -299,6 +299,11 @@ final class ClusterClient implements CairnClient {
         return timed(Op.OPEN, opened(opens.open(inode, append)));
     }
 
+    @Override
+    public CompletableFuture<OpenFile> openForReading(long inode) {
+        return timed(Op.OPEN, opened(opens.openForReading(inode)));
+    }
+
     private static CompletableFuture<OpenFile> opened(CompletableFuture<OpenHandle> handle) {
         return Async.map(handle, h -> h);
     }

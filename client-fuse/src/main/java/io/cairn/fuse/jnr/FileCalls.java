@@ -73,7 +73,10 @@ final class FileCalls {
     /** ESTALE makes the kernel walk the path again: another file may be there now. */
     private OpenFile open(long inode, int flags) {
         try {
-            return calls.await(client.open(inode, appends(flags)), FileCalls::abandon);
+            boolean reads = (flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY;
+            return calls.await(
+                    reads ? client.openForReading(inode) : client.open(inode, appends(flags)),
+                    FileCalls::abandon);
         } catch (FsException e) {
             if (e.errno() == Errno.ENOENT) {
                 throw new FsException(Errno.ESTALE, "another client has removed the file");

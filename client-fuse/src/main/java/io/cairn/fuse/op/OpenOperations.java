@@ -34,9 +34,15 @@ final class OpenOperations {
         int flags = FileFormat.openFlags(body.segment());
         mount.then(
                 request,
-                MountContext.ofInode(mount.client().open(mount.inode(request), appends(flags)))
+                MountContext.ofInode(open(mount.inode(request), flags))
                         .thenCompose(this::requireUsed),
                 file -> opened(request, file, flags));
+    }
+
+    private CompletableFuture<OpenFile> open(long inode, int flags) {
+        return (flags & OpenFlag.O_ACCMODE) == OpenFlag.O_RDONLY
+                ? mount.client().openForReading(inode)
+                : mount.client().open(inode, appends(flags));
     }
 
     /** ESTALE where the kernel knows the inode by a file handle, or by a name that is gone. */

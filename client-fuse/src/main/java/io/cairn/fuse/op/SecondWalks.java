@@ -84,7 +84,7 @@ final class SecondWalks {
                     if (!Mode.isRegular(attr.getMode()) || held.get() >= MAX) {
                         return CompletableFuture.completedFuture(attr);
                     }
-                    return client.open(attr.getInode())
+                    return client.openForReading(attr.getInode())
                             .thenApply(this::hold)
                             .exceptionallyCompose(failure ->
                                     Causes.is(failure, Errno.ENOENT) && attempts > 1

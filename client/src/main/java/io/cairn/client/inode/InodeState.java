@@ -50,6 +50,9 @@ public final class InodeState implements DataTarget {
     /** Opens of this inode the MDS counts for the session of {@link #tenure}. */
     int mdsOpens;
 
+    /** Of the newest open for reading, which only the leader knows of; 0: there is none. */
+    private long readNumber;
+
     /** The ceiling mutation in flight, and how far it will reach. */
     @Nullable CompletableFuture<Void> raising;
 
@@ -304,6 +307,37 @@ public final class InodeState implements DataTarget {
             }
             return true;
         }
+    }
+
+    /**
+     * The same for an open for reading, which only the leader knows of.
+     *
+     * @param number of the open
+     */
+    boolean countedForReading(Attr opened, DataSession newest, long openedIn, long number) {
+        observe(opened);
+        synchronized (this) {
+            if (newest.id() != openedIn || newest.isEnding()) {
+                return false;
+            }
+            readNumber = Math.max(readNumber, number);
+            if (tenure.awaited() == null) {
+                tenure.opened(newest);
+            }
+            return true;
+        }
+    }
+
+    /** Whether the session has it open, in whatever way. Under the monitor. */
+    boolean isOpen() {
+        return mdsOpens > 0 || readNumber > 0;
+    }
+
+    /** It is open no more: what there was of opens for reading. Under the monitor. */
+    long takeReadNumber() {
+        long number = readNumber;
+        readNumber = 0;
+        return number;
     }
 
     /** Why a handle can change nothing, or null; see {@link Tenure#refusal}. */

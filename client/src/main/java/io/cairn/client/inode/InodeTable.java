@@ -133,7 +133,7 @@ public final class InodeTable {
                         boolean unused =
                                 known == state
                                         && state.handles == 0
-                                        && state.mdsOpens == 0
+                                        && !state.isOpen()
                                         && !state.unconfirmed();
                         return unused ? null : known;
                     }
@@ -157,6 +157,10 @@ public final class InodeTable {
         protected void start() {
             CompletableFuture<Void> released = Async.done();
             synchronized (state) {
+                long number = state.handles == 0 ? state.takeReadNumber() : 0;
+                if (number > 0) {
+                    publisher.closeForReading(state, number);
+                }
                 if (state.handles == 0 && state.mdsOpens > 0) {
                     wait |= state.unconfirmed();
                     int opens = state.mdsOpens;

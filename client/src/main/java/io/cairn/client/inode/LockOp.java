@@ -50,6 +50,7 @@ final class LockOp implements LockCall {
     }
 
     private final FileServices services;
+    private final Opens opens;
     private final InodeState state;
     private final OpenHandle handle;
     private final int losses;
@@ -74,6 +75,7 @@ final class LockOp implements LockCall {
      */
     LockOp(
             FileServices services,
+            Opens opens,
             InodeState state,
             OpenHandle handle,
             int losses,
@@ -82,6 +84,7 @@ final class LockOp implements LockCall {
             BooleanSupplier ofOpenFile,
             long ticket) {
         this.services = services;
+        this.opens = opens;
         this.state = state;
         this.handle = handle;
         this.losses = losses;
@@ -101,14 +104,33 @@ final class LockOp implements LockCall {
 
     void start() {
         CompletableFuture<Void> reopening;
+        boolean counted;
         synchronized (state) {
             reopening = state.tenure.awaited();
+            counted = state.mdsOpens > 0;
         }
-        if (reopening == null) {
+        if (reopening == null && !counted) {
+            openFirst();
+        } else if (reopening == null) {
             attempt();
         } else {
             var _ = reopening.copy().whenComplete((v, thrown) -> attempt());
         }
+    }
+
+    /** The file was open for reading only: to lock it, the MDS has to count an open. */
+    private void openFirst() {
+        var _ =
+                opens.open(state.inode(), false)
+                        .whenComplete((counted, thrown) -> {
+                            if (thrown != null) {
+                                over(Async.failure(thrown));
+                                return;
+                            }
+                            attempt();
+                            var _ = counted.release(); // the open stays as long as there are
+                            // handles
+                        });
     }
 
     private void attempt() {

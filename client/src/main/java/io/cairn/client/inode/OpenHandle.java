@@ -28,7 +28,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
     private final FileServices services;
     private final InodeTable table;
     private final Appends appends;
+    private final Opens opens;
     private final InodeState state;
+    private final boolean writable;
 
     /** Writes that were lost later are this handle's to report. */
     private final int losses;
@@ -43,10 +45,19 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     /**
      * @param state acquired for this handle, with attributes
-     * @param made those of a file that was made with this handle, else of no inode
+     * @param writable whether the MDS counts an open of the session
+     * @param made the attributes of a file that was made with this handle, else of no inode
      */
     OpenHandle(
-            FileServices services, InodeTable table, Appends appends, InodeState state, Attr made) {
+            FileServices services,
+            InodeTable table,
+            Appends appends,
+            Opens opens,
+            InodeState state,
+            boolean writable,
+            Attr made) {
+        this.opens = opens;
+        this.writable = writable;
         this.services = services;
         this.table = table;
         this.appends = appends;
@@ -94,8 +105,8 @@ public final class OpenHandle implements CairnClient.OpenFile {
         CompletableFuture<Void> refused = null;
         if (offset < 0) {
             refused = Async.failed(Errno.EINVAL, "write at " + offset);
-        } else if (released.get()) {
-            refused = Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+        } else if (!isWritable()) {
+            refused = unwritable();
         } else if (offset > state.view().maxFileBytes() - length) {
             refused = Async.failed(Errno.EFBIG, "write at " + offset);
         } else if (length == 0) {
@@ -119,9 +130,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     @Override
     public CompletableFuture<Long> append(ByteBuf data, boolean killPrivileges, boolean goesOn) {
-        if (released.get()) {
+        if (!isWritable()) {
             data.release();
-            return Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+            return unwritable();
         }
         if (data.readableBytes() == 0) {
             data.release();
@@ -152,6 +163,15 @@ public final class OpenHandle implements CairnClient.OpenFile {
         return op.future;
     }
 
+    private boolean isWritable() {
+        return writable && !released.get();
+    }
+
+    private <T> CompletableFuture<T> unwritable() {
+        String why = writable ? " is closed" : " is open for reading only";
+        return Async.failed(Errno.EBADF, "file " + inode() + why);
+    }
+
     /** Where an append would go now: near enough to tell whose memory it takes. */
     private long end(int length) {
         return Math.min(state.size(), state.view().maxFileBytes() - length);
@@ -159,8 +179,8 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     @Override
     public CompletableFuture<Void> extend(long size) {
-        if (released.get()) {
-            return Async.failed(Errno.EBADF, "file " + inode() + " is closed");
+        if (!isWritable()) {
+            return unwritable();
         }
         if (size > state.view().maxFileBytes()) {
             return Async.failed(Errno.EFBIG, "size " + size);
@@ -195,6 +215,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
         LockOp op =
                 new LockOp(
                         services,
+                        opens,
                         state,
                         this,
                         losses,

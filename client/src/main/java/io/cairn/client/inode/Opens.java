@@ -3,6 +3,7 @@ package io.cairn.client.inode;
 import io.cairn.client.base.Async;
 import io.cairn.client.meta.NewMutation;
 import io.cairn.client.meta.PendingMutation;
+import io.cairn.client.meta.PendingReadOpen;
 import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * Makes handles. An inode this client has open already is not opened at the MDS again; its
  * attributes are fetched, so that every open sees what other clients wrote and closed before. An
  * open that succeeds after its caller gave up is given back.
+ *
+ * <p>An open for reading is known to the leader only; one to write is counted by the replicated
+ * state, and serves those that read as well. Locks need one of that kind.
  */
 public final class Opens {
     private final FileServices services;
@@ -30,22 +34,39 @@ public final class Opens {
         this.appends = appends;
     }
 
+    /** What a handle is made for. */
+    private enum Use {
+        READ,
+        WRITE,
+        /** Takes the right to append with it, if that is free. */
+        APPEND
+    }
+
     /**
      * @param append whether to take the right to append with it, if that is free
      */
     public CompletableFuture<OpenHandle> open(long inode, boolean append) {
+        return open(inode, append ? Use.APPEND : Use.WRITE);
+    }
+
+    /** Where the session has it open in no other way, only the leader knows of it. */
+    public CompletableFuture<OpenHandle> openForReading(long inode) {
+        return open(inode, Use.READ);
+    }
+
+    private CompletableFuture<OpenHandle> open(long inode, Use use) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
-        open(inode, append, future);
+        open(inode, use, future);
         return future;
     }
 
-    private void open(long inode, boolean append, CompletableFuture<OpenHandle> future) {
+    private void open(long inode, Use use, CompletableFuture<OpenHandle> future) {
         InodeState state = table.acquire(inode);
         CompletableFuture<Void> reopening;
         boolean shared;
         synchronized (state) {
             reopening = state.tenure.awaited();
-            shared = state.mdsOpens > 0;
+            shared = use == Use.READ ? state.isOpen() : state.mdsOpens > 0;
         }
         if (reopening != null) {
             var _ =
@@ -54,9 +75,9 @@ public final class Opens {
                             .orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS)
                             .whenComplete((v, thrown) -> {
                                 if (thrown == null) {
-                                    openAgain(state, append, future);
+                                    openAgain(state, use, future);
                                 } else {
-                                    handOver(future, state, Async.failure(thrown));
+                                    failed(future, state, Async.failure(thrown));
                                 }
                             });
         } else if (shared) {
@@ -64,23 +85,52 @@ public final class Opens {
                     state.refresh()
                             .whenComplete((v, thrown) -> {
                                 if (thrown == null) {
-                                    handOver(future, state);
+                                    handOver(future, state, use);
                                 } else {
-                                    handOver(future, state, Async.failure(thrown));
+                                    failed(future, state, Async.failure(thrown));
                                 }
                             });
+        } else if (use == Use.READ) {
+            openAtLeader(state, future);
         } else {
-            openAtMds(state, append, future);
+            openAtMds(state, use, future);
         }
     }
 
     /** What was begun in a session that has ended. */
-    private void openAgain(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
-        open(state.inode(), append, future);
+    private void openAgain(InodeState state, Use use, CompletableFuture<OpenHandle> future) {
+        open(state.inode(), use, future);
         var _ = table.release(state);
     }
 
-    private void openAtMds(InodeState state, boolean append, CompletableFuture<OpenHandle> future) {
+    private void openAtLeader(InodeState state, CompletableFuture<OpenHandle> future) {
+        PendingReadOpen pending =
+                services.meta()
+                        .openForReading(
+                                state.inode(), System.nanoTime() + services.metadataNanos());
+        var _ =
+                pending.answer()
+                        .whenComplete((attr, thrown) -> {
+                            FsException failure = thrown == null ? null : Async.failure(thrown);
+                            if (failure != null && failure.errno() == Errno.EOPNOTSUPP) {
+                                openAtMds(state, Use.READ, future);
+                            } else if (failure != null) {
+                                failed(future, state, failure);
+                            } else if (state.countedForReading(
+                                    attr,
+                                    services.data().session(),
+                                    pending.session(),
+                                    pending.number())) {
+                                handOver(future, state, Use.READ);
+                            } else {
+                                openAgain(state, Use.READ, future);
+                            }
+                        });
+        late(pending.answer(), pending.reply(), future);
+    }
+
+    private void openAtMds(InodeState state, Use use, CompletableFuture<OpenHandle> future) {
+        boolean append = use == Use.APPEND;
         Mutation mutation =
                 NewMutation.stamped()
                         .setOpen(OpenOp.newBuilder().setInode(state.inode()).setAppend(append))
@@ -108,14 +158,14 @@ public final class Opens {
                             boolean again =
                                     failure == null ? !counted : result == null && ended(failure);
                             if (again) {
-                                openAgain(state, append, future);
+                                openAgain(state, use, future);
                             } else if (failure != null) {
-                                handOver(future, state, failure);
+                                failed(future, state, failure);
                             } else {
-                                handOver(future, state);
+                                handOver(future, state, use);
                             }
                         });
-        late(pending, future);
+        late(pending.answer(), pending.reply(), future);
     }
 
     /**
@@ -142,8 +192,9 @@ public final class Opens {
                                 return;
                             }
                             InodeState state = table.acquire(result.getAttr().getInode());
+                            Use use = mutation.getCreate().getAppend() ? Use.APPEND : Use.WRITE;
                             if (!counted(state, pending, result)) {
-                                openAgain(state, mutation.getCreate().getAppend(), future);
+                                openAgain(state, use, future);
                                 return;
                             }
                             if (result.getAppendRight()) {
@@ -151,9 +202,9 @@ public final class Opens {
                                     state.appends.created(System.nanoTime());
                                 }
                             }
-                            handOver(future, state, result.getAttr());
+                            handOver(future, state, use, result.getAttr());
                         });
-        late(pending, future);
+        late(pending.answer(), pending.reply(), future);
         return future;
     }
 
@@ -174,49 +225,49 @@ public final class Opens {
     }
 
     /** Not while writes that were lost before are still being counted: they are not this one's. */
-    private void handOver(CompletableFuture<OpenHandle> future, InodeState state) {
-        handOver(future, state, Attr.getDefaultInstance());
+    private void handOver(CompletableFuture<OpenHandle> future, InodeState state, Use use) {
+        handOver(future, state, use, Attr.getDefaultInstance());
     }
 
     /**
      * @param made the attributes of a file that was made just now, with their leases
      */
-    private void handOver(CompletableFuture<OpenHandle> future, InodeState state, Attr made) {
+    private void handOver(
+            CompletableFuture<OpenHandle> future, InodeState state, Use use, Attr made) {
         CompletableFuture<Void> reopening;
         synchronized (state) {
             reopening = state.tenure.awaited();
         }
         if (reopening == null) {
-            handOver(future, state, made, null);
+            opened(future, state, use, made);
         } else {
             var _ =
-                    reopening.whenComplete(
-                            (v, thrown) -> handOver(future, state, made, state.whyGone()));
+                    reopening.whenComplete((v, thrown) -> {
+                        FsException gone = state.whyGone();
+                        if (gone == null) {
+                            opened(future, state, use, made);
+                        } else {
+                            failed(future, state, gone);
+                        }
+                    });
         }
     }
 
-    private void handOver(
+    private void failed(
             CompletableFuture<OpenHandle> future, InodeState state, FsException failure) {
-        handOver(future, state, Attr.getDefaultInstance(), failure);
+        var _ = table.release(state);
+        future.completeExceptionally(failure);
     }
 
-    private void handOver(
-            CompletableFuture<OpenHandle> future,
-            InodeState state,
-            Attr made,
-            @Nullable FsException failure) {
-        if (failure != null) {
-            var _ = table.release(state);
-            future.completeExceptionally(failure);
-            return;
-        }
+    private void opened(
+            CompletableFuture<OpenHandle> future, InodeState state, Use use, Attr made) {
         if (!state.hasView()) {
-            var _ = table.release(state);
-            future.completeExceptionally(
-                    new FsException(Errno.EINVAL, "inode " + state.inode() + " is no file"));
+            String what = "inode " + state.inode() + " is no file";
+            failed(future, state, new FsException(Errno.EINVAL, what));
             return;
         }
-        OpenHandle handle = new OpenHandle(services, table, appends, state, made);
+        OpenHandle handle =
+                new OpenHandle(services, table, appends, this, state, use != Use.READ, made);
         if (!future.complete(handle)) {
             var _ = handle.release();
         }
@@ -225,13 +276,15 @@ public final class Opens {
     /**
      * Without an answer yet: what becomes of an answer, or of its loss, is said by its receiver.
      */
-    private static void late(PendingMutation pending, CompletableFuture<OpenHandle> future) {
+    private static void late(
+            CompletableFuture<?> answer,
+            CompletableFuture<?> reply,
+            CompletableFuture<OpenHandle> future) {
         var _ =
-                pending.reply()
-                        .whenComplete((result, thrown) -> {
-                            if (thrown != null && !pending.answer().isDone()) {
-                                future.completeExceptionally(Async.failure(thrown));
-                            }
-                        });
+                reply.whenComplete((result, thrown) -> {
+                    if (thrown != null && !answer.isDone()) {
+                        future.completeExceptionally(Async.failure(thrown));
+                    }
+                });
     }
 }

@@ -84,6 +84,11 @@ public final class Publisher {
         return queued(state, grow, NewMutation.stamped().setRelease(release).build());
     }
 
+    /** What is open for reading is closed, behind nothing. Under the state's monitor. */
+    void closeForReading(InodeState state, long number) {
+        meta.closeForReading(state.session().id(), state.inode(), number);
+    }
+
     /** Gives the right to append back, with what is unsent. Under the state's monitor. */
     CompletableFuture<Void> returnAppend(InodeState state) {
         ReturnAppendOp.Builder giveBack = ReturnAppendOp.newBuilder().setInode(state.inode());

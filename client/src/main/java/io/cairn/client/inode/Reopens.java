@@ -48,8 +48,9 @@ public final class Reopens {
         List<Reopen> barriers = new ArrayList<>();
         for (InodeState state : table.all()) {
             synchronized (state) {
-                boolean open = state.mdsOpens > 0;
+                boolean open = state.isOpen();
                 state.mdsOpens = 0;
+                var _ = state.takeReadNumber();
                 if (!open || state.tenure.awaited() != null) {
                     continue; // or its barrier still stands, and will find that it is not open
                 }

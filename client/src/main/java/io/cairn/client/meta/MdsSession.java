@@ -53,6 +53,9 @@ final class MdsSession {
     /** 0: none is open. */
     private long id;
 
+    private boolean reclaims;
+    private long term;
+
     private FsException lastEnd = new FsException(Errno.EIO, "no session is open");
 
     /** Sessions that have ended since anything was answered. */
@@ -92,6 +95,26 @@ final class MdsSession {
     /** Number of the session at the MDS; 0 while none is open. Under the lock. */
     long id() {
         return id;
+    }
+
+    /** Whether it may open files for reading at the leader alone. Under the lock. */
+    boolean reclaims() {
+        return reclaims;
+    }
+
+    /** Of the leader, as it said last. Under the lock. */
+    long term() {
+        return term;
+    }
+
+    /** The leader of that era asks what is open for reading. */
+    void reclaim(long askedEra, long leaderTerm) {
+        synchronized (calls.lock) {
+            if (leader.era() == askedEra && leader.isConnected()) {
+                term = leaderTerm;
+                traffic.reclaim();
+            }
+        }
     }
 
     /** Null while it is looked for, and once the client is closed. Under the lock. */
@@ -139,16 +162,22 @@ final class MdsSession {
         }
     }
 
-    /** A leader has opened the session with this number. Under the lock. */
-    void opened(long number) {
+    /**
+     * A leader has opened the session with this number. Under the lock.
+     *
+     * @param mayReclaim whether it may open files for reading at the leader alone
+     */
+    void opened(long number, boolean mayReclaim) {
         id = number;
+        reclaims = mayReclaim;
         state = State.OPEN;
     }
 
     /** That member leads and knows the session. Nothing if the search of that era is over. */
-    void connected(long era, RpcChannel member) {
+    void connected(long era, RpcChannel member, long leaderTerm) {
         synchronized (calls.lock) {
             if (leader.found(era, member)) {
+                term = leaderTerm;
                 watch.connected();
                 renewals.connected();
                 traffic.connected();

@@ -28,6 +28,7 @@ public final class MetaClient {
     private final MdsSession session;
     private final MutationPipeline mutations;
     private final PendingQueries queries;
+    private final OpensForReading readOpens;
     private final ReadLeases leases;
 
     /**
@@ -44,6 +45,7 @@ public final class MetaClient {
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
         mutations = new MutationPipeline(session, calls, options.pipeline());
         queries = new PendingQueries(session, calls, events);
+        readOpens = new OpensForReading(session, calls);
         leases = new ReadLeases(calls);
     }
 
@@ -52,26 +54,36 @@ public final class MetaClient {
         @Override
         public void connected() {
             mutations.connected();
+            readOpens.connected();
             queries.connected();
         }
 
         @Override
         public boolean isWaiting() {
-            return mutations.isWaiting() || queries.isWaiting();
+            return mutations.isWaiting() || queries.isWaiting() || readOpens.isWaiting();
+        }
+
+        @Override
+        public void reclaim() {
+            readOpens.asked();
         }
 
         @Override
         public SessionTraffic.Unanswered ended() {
-            return new Lost(mutations.ended(), List.of());
+            readOpens.ended();
+            return new Lost(mutations.ended(), List.of(), List.of());
         }
 
         @Override
         public SessionTraffic.Unanswered clear() {
-            return new Lost(mutations.clear(), queries.clear());
+            return new Lost(mutations.clear(), queries.clear(), readOpens.clear());
         }
     }
 
-    private record Lost(List<PendingMutation> pending, List<PendingQuery<?>> queries)
+    private record Lost(
+            List<PendingMutation> pending,
+            List<PendingQuery<?>> queries,
+            List<PendingReadOpen> opens)
             implements SessionTraffic.Unanswered {
         @Override
         public int mutations() {
@@ -82,6 +94,7 @@ public final class MetaClient {
         public void fail(FsException reason) {
             pending.forEach(m -> m.lost(reason));
             queries.forEach(q -> q.failed(reason));
+            opens.forEach(o -> o.failed(reason));
         }
     }
 
@@ -154,6 +167,26 @@ public final class MetaClient {
         return pending;
     }
 
+    /**
+     * Opens a file for reading, which only the leader knows of. It lasts as long as the session,
+     * whatever becomes of the leader.
+     *
+     * @param deadlineNanos when the caller is no longer interested
+     */
+    public PendingReadOpen openForReading(long inode, long deadlineNanos) {
+        return readOpens.open(inode, deadlineNanos);
+    }
+
+    /**
+     * Closes what was opened for reading, without waiting for it.
+     *
+     * @param in the session in which it is open
+     * @param number of the newest open of this inode
+     */
+    public void closeForReading(long in, long inode, long number) {
+        readOpens.close(in, inode, number);
+    }
+
     /** A deadline that never comes. */
     public static long never() {
         return System.nanoTime() + Long.MAX_VALUE / 2;
@@ -198,5 +231,6 @@ public final class MetaClient {
         FsException reason = Results.late(session.lastFailure());
         mutations.sweep(now, reason);
         queries.sweep(now, reason);
+        readOpens.sweep(now, reason);
     }
 }

@@ -173,8 +173,11 @@ final class Renewals {
                     synchronized (calls.lock) {
                         mapAsked = false;
                     }
-                    if (status.ok()) {
+                    if (reply != null) {
                         renewed(sentIn, sentNanos);
+                        if (reply.getReclaim()) {
+                            session.reclaim(sentEra, reply.getTerm());
+                        }
                     } else if (MdsSession.fatal(status)) {
                         session.evicted(sentIn, status.detail());
                     } else {

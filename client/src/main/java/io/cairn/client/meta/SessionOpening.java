@@ -113,6 +113,7 @@ final class SessionOpening {
                 OpenSessionRequest.newBuilder()
                         .setClientUuid(uuid)
                         .setDescription(options.description())
+                        .setReclaims(true)
                         .build();
         calls.call(
                 member,
@@ -137,14 +138,14 @@ final class SessionOpening {
             if (!leader.isSearchedIn(era) || session.id() != 0) {
                 return;
             }
-            session.opened(reply.getSession());
+            session.opened(reply.getSession(), reply.getReclaims());
         }
         events.sessionOpened(reply.getSession(), reply.getMap(), reply.getFeatureLevel());
         leader.learnMembers(
                 reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
         long interval = Math.max(50, reply.getRenewIntervalMillis());
         session.renewals().every(reply.getSession(), interval);
-        session.connected(era, from);
+        session.connected(era, from, reply.getTerm());
         session.renewals().opened(sentNanos, reply.getExpiryMillis());
         opened.complete(null);
     }
@@ -159,13 +160,18 @@ final class SessionOpening {
                 session.renewals().request(),
                 RenewSessionReply.parser(),
                 calls.searchDeadline(),
-                (status, reply) -> sessionFound(era, asked, sentNanos, member, status));
+                (status, reply) -> sessionFound(era, asked, sentNanos, member, status, reply));
     }
 
     private void sessionFound(
-            long era, long asked, long sentNanos, RpcChannel from, RpcStatus status) {
-        if (status.ok()) {
-            session.connected(era, from);
+            long era,
+            long asked,
+            long sentNanos,
+            RpcChannel from,
+            RpcStatus status,
+            @Nullable RenewSessionReply reply) {
+        if (reply != null) {
+            session.connected(era, from, reply.getTerm());
             session.renewals().renewed(asked, sentNanos);
         } else if (MdsSession.fatal(status)) {
             session.evicted(asked, status.detail());

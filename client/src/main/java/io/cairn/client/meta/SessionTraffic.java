@@ -7,6 +7,9 @@ interface SessionTraffic {
     /** A leader was found: sends what has no answer yet. */
     void connected();
 
+    /** The leader asks what is open for reading. */
+    void reclaim();
+
     /** Whether something was sent that has no answer. */
     boolean isWaiting();
 

@@ -108,6 +108,7 @@ public final class FakeCluster implements AutoCloseable {
     /** Null: there is none. */
     public void leader(@Nullable FakeMds member) {
         leader = member;
+        names.reads().leaderChanged();
         mds.forEach(FakeMds::leaderChanged);
     }
 

@@ -11,6 +11,8 @@ import io.cairn.common.proto.AwaitLockReply;
 import io.cairn.common.proto.AwaitLockRequest;
 import io.cairn.common.proto.CancelLockReply;
 import io.cairn.common.proto.CancelLockRequest;
+import io.cairn.common.proto.CloseForReadingReply;
+import io.cairn.common.proto.CloseForReadingRequest;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.GetAttrReply;
@@ -22,6 +24,8 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.OpenForReadingReply;
+import io.cairn.common.proto.OpenForReadingRequest;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.ReadDirReply;
@@ -29,6 +33,8 @@ import io.cairn.common.proto.ReadDirRequest;
 import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.ReadRecalledReply;
 import io.cairn.common.proto.ReadRecalledRequest;
+import io.cairn.common.proto.ReclaimOpensReply;
+import io.cairn.common.proto.ReclaimOpensRequest;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.Role;
@@ -186,7 +192,8 @@ public final class FakeMds implements AutoCloseable {
             boolean session =
                     method == Method.MUTATE
                             || method == Method.RENEW_SESSION
-                            || method == Method.WAIT_TRUNCATED;
+                            || method == Method.WAIT_TRUNCATED
+                            || e.errno() == Errno.ESTALE;
             Advice advice =
                     e.errno() == Errno.EAGAIN
                             ? Advice.RETRY
@@ -373,8 +380,11 @@ public final class FakeMds implements AutoCloseable {
             case OPEN_SESSION -> {
                 clients.add(request.peer());
                 var open = Heads.parse(OpenSessionRequest.parser(), request.head());
+                long opened = names.openSession(open.getClientUuid());
                 yield OpenSessionReply.newBuilder()
-                        .setSession(names.openSession(open.getClientUuid()))
+                        .setSession(opened)
+                        .setReclaims(open.getReclaims() && names.reads().sessionOpened(opened))
+                        .setTerm(names.reads().term())
                         .setRenewIntervalMillis(200)
                         .setExpiryMillis(expiryMillis)
                         .setMap(cluster.fullMap())
@@ -389,7 +399,10 @@ public final class FakeMds implements AutoCloseable {
                 if (renew.getMapEpoch() < cluster.fullMap().getEpoch()) {
                     request.peer().push(Method.MAP_PUSH_VALUE, cluster.fullMap());
                 }
-                yield RenewSessionReply.getDefaultInstance();
+                yield RenewSessionReply.newBuilder()
+                        .setReclaim(names.reads().isAwaited(renew.getSession()))
+                        .setTerm(names.reads().term())
+                        .build();
             }
             case CLOSE_SESSION -> {
                 var close = Heads.parse(CloseSessionRequest.parser(), request.head());
@@ -399,6 +412,23 @@ public final class FakeMds implements AutoCloseable {
                     names.endSession(close.getSession());
                 }
                 yield CloseSessionReply.getDefaultInstance();
+            }
+            case OPEN_FOR_READING ->
+                    OpenForReadingReply.newBuilder()
+                            .setAttr(
+                                    names.reads()
+                                            .open(
+                                                    Heads.parse(
+                                                            OpenForReadingRequest.parser(),
+                                                            request.head())))
+                            .build();
+            case CLOSE_FOR_READING -> {
+                names.reads().close(Heads.parse(CloseForReadingRequest.parser(), request.head()));
+                yield CloseForReadingReply.getDefaultInstance();
+            }
+            case RECLAIM_OPENS -> {
+                names.reads().reclaim(Heads.parse(ReclaimOpensRequest.parser(), request.head()));
+                yield ReclaimOpensReply.getDefaultInstance();
             }
             case MUTATE -> {
                 var mutate = Heads.parse(MutateRequest.parser(), request.head());

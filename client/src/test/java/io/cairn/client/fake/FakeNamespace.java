@@ -61,6 +61,7 @@ public final class FakeNamespace {
     private final Map<Long, Long> appenders = new HashMap<>();
 
     private final FakeLocks locks = new FakeLocks();
+    private final FakeReadOpens reads = new FakeReadOpens(this);
     private long nextInode = 2;
     private long nextSession = 100;
 
@@ -69,6 +70,10 @@ public final class FakeNamespace {
         nodes.put(
                 1L,
                 new Node(Attr.newBuilder().setInode(1).setMode(0040755).setNlink(2).setParent(1)));
+    }
+
+    public FakeReadOpens reads() {
+        return reads;
     }
 
     // ---- sessions
@@ -87,7 +92,12 @@ public final class FakeNamespace {
         return sessions.containsKey(session);
     }
 
-    public synchronized void endSession(long session) {
+    public void endSession(long session) {
+        end(session);
+        reads.sessionEnded(session);
+    }
+
+    private synchronized void end(long session) {
         Session ended = sessions.remove(session);
         if (ended != null) {
             List<Long> open = ended.opens.keySet().stream().filter(nodes::containsKey).toList();
@@ -401,9 +411,14 @@ public final class FakeNamespace {
     }
 
     private void forgetUnused(long inode) {
-        if (node(inode).attr.getNlink() == 0 && opens(inode) == 0) {
+        if (node(inode).attr.getNlink() == 0 && opens(inode) == 0 && !reads.mayBeOpen(inode)) {
             nodes.remove(inode);
         }
+    }
+
+    /** What nobody has open any more. */
+    synchronized void forgetNameless() {
+        List.copyOf(nodes.keySet()).forEach(this::forgetUnused);
     }
 
     synchronized boolean isFree(FileLock wanted) {
@@ -455,6 +470,16 @@ public final class FakeNamespace {
                                         .setInode(child)
                                         .setAttr(attr(child))));
         return reply.build();
+    }
+
+    /** As another client: takes a name away. */
+    public synchronized void unlinkBehind(String name) {
+        Long inode = node(1).children.remove(name);
+        if (inode == null) {
+            throw new AssertionError("no " + name);
+        }
+        node(inode).attr.setNlink(0);
+        forgetUnused(inode);
     }
 
     /** As another client: publishes a size. */

@@ -10,6 +10,7 @@ import io.cairn.common.proto.GetXattrRequest;
 import io.cairn.common.proto.ListXattrRequest;
 import io.cairn.common.proto.LookupReply;
 import io.cairn.common.proto.LookupRequest;
+import io.cairn.common.proto.OpenForReadingRequest;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.proto.ReadDirRequest;
 import io.cairn.common.proto.ReadLinkRequest;
@@ -36,12 +37,13 @@ public final class LeasedReplies {
         return leases.begin();
     }
 
-    /** The session by which the query wants leases; 0: none. */
+    /** The session that asks, where the question names it; 0: it is of no matter for leases. */
     public static long borrower(@Nullable MessageLite asked) {
         return switch (asked) {
             case LookupRequest r -> r.getLeaseSession();
             case GetAttrRequest r -> r.getLeaseSession();
             case ReadDirRequest r -> r.getLeaseSession();
+            case OpenForReadingRequest r -> r.getSession();
             case null, default -> 0;
         };
     }
@@ -89,6 +91,7 @@ public final class LeasedReplies {
             case ReadLinkRequest r -> keys.add(RecallKey.attributes(r.getInode()));
             case GetXattrRequest r -> keys.add(RecallKey.attributes(r.getInode()));
             case ListXattrRequest r -> keys.add(RecallKey.attributes(r.getInode()));
+            case OpenForReadingRequest r -> keys.add(RecallKey.attributes(r.getInode()));
             case TestLockRequest r -> keys.add(RecallKey.attributes(r.getLock().getInode()));
             default -> {}
         }

@@ -18,6 +18,16 @@ public enum MdsMeter implements MeterSpec {
     LOCKS(Kind.GAUGE, "", "Locks of files and of ranges that sessions hold"),
     LOCK_WAITING(Kind.GAUGE, "", "Calls that wait for a lock, as this leader knows them"),
     DEADLOCKS(Kind.COUNTER, "", "Calls for a lock refused with EDEADLK, by this leader"),
+    READ_OPENS(
+            Kind.GAUGE,
+            "",
+            "Files that sessions have open for reading only, each counted once for a session, as this"
+                    + " leader knows them"),
+    RECLAIMS_AWAITED(
+            Kind.GAUGE,
+            "",
+            "Sessions that have not told this leader what they have open for reading: until then no"
+                    + " removed file is freed"),
     READ_LEASES(
             Kind.GAUGE,
             "",

@@ -41,6 +41,9 @@ public interface ControlReader {
     /** How often the session holds the inode open; 0 if not at all. */
     int openCount(long session, long inode);
 
+    /** Whether it is there without a name, and without a session that holds it open here. */
+    boolean isUnused(long inode);
+
     /** The session that has the append right of the inode, 0 if none, or no such inode. */
     long appender(long inode);
 

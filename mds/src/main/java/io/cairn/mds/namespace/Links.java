@@ -6,6 +6,8 @@ import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.UnlinkOp;
+import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.FreeInodesEntry;
 import io.cairn.mds.store.Dentry;
 import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.MetaKeys;
@@ -69,20 +71,50 @@ final class Links {
 
     /**
      * Takes one name away, of an empty directory its only one: the inode stays as an orphan while a
-     * session holds it open, else it is freed. Returns it as it is or was last.
+     * session holds it open, or may do so for reading, else it is freed. Returns it as it is or was
+     * last.
      */
     static Inode dropName(StateTx tx, long id, Time time) {
         Inode inode = tx.edit(id);
         inode.nlink = inode.isDirectory() ? 0 : inode.nlink - 1;
         inode.touch(time);
         if (inode.nlink == 0) {
-            if (inode.openers > 0) {
+            if (inode.openers > 0 || staysForReaders(tx, inode)) {
                 tx.put(MetaKeys.of(MetaKeys.ORPHAN, id), new byte[0]);
-            } else {
-                free(tx, inode);
+            }
+            if (inode.openers == 0) {
+                unused(tx, inode);
             }
         }
         return inode;
+    }
+
+    /**
+     * The inode has neither names nor openers: it is freed, or else the leader is told, who knows
+     * whether somebody has it open for reading.
+     */
+    static void unused(StateTx tx, Inode inode) {
+        if (staysForReaders(tx, inode)) {
+            long id = inode.id;
+            tx.announce(listener -> listener.nameless(id));
+        } else {
+            free(tx, inode);
+        }
+    }
+
+    private static boolean staysForReaders(StateTx tx, Inode inode) {
+        return inode.isRegular() && Features.level(tx.settings) >= Features.READ_OPENS;
+    }
+
+    /** Nobody has these open for reading, as the leader says. */
+    static ApplyReply.Builder free(StateTx tx, FreeInodesEntry entry) {
+        for (long id : entry.getInodesList()) {
+            Inode inode = tx.inode(id);
+            if (inode != null && inode.nlink == 0 && inode.openers == 0) {
+                free(tx, inode);
+            }
+        }
+        return ApplyReply.newBuilder();
     }
 
     /** Ends an inode without names and openers; its data goes into the deletion queue. */

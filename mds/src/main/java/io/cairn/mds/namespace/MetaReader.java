@@ -131,6 +131,11 @@ final class MetaReader {
         }
     }
 
+    boolean isUnused(long id) {
+        Inode inode = inodeIfAny(id);
+        return inode != null && inode.nlink == 0 && inode.openers == 0;
+    }
+
     long appender(long id) {
         Inode inode = inodeIfAny(id);
         return inode == null ? 0 : inode.appender;

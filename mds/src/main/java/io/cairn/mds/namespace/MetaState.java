@@ -160,6 +160,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                             tx, entry.getMoveEnded().getInode(), entry.getMoveEnded().getFence());
                     yield ApplyReply.newBuilder();
                 }
+                case FREE_INODES -> Links.free(tx, entry.getFreeInodes());
                 case SETTINGS -> Settings.change(tx, entry.getSettings());
                 case ORPHANS_FOUND -> OrphanedData.found(tx, entry.getOrphansFound());
                 case ORPHANS_CHANGED -> OrphanedData.changed(tx, entry.getOrphansChanged());
@@ -359,6 +360,11 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
     @Override
     public int openCount(long session, long inode) {
         return read(s -> new MetaReader(s).openCount(session, inode));
+    }
+
+    @Override
+    public boolean isUnused(long inode) {
+        return read(s -> new MetaReader(s).isUnused(inode));
     }
 
     @Override

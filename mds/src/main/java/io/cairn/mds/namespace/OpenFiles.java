@@ -112,7 +112,7 @@ final class OpenFiles {
             Truncations.abandoned(inode);
         }
         if (inode.openers == 0 && inode.nlink == 0) {
-            Links.free(tx, inode);
+            Links.unused(tx, inode);
         } else {
             Truncations.cutLeftovers(tx, inode);
         }

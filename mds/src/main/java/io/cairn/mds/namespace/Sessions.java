@@ -80,6 +80,7 @@ final class Sessions {
                         .setAddress(entry.getAddress())
                         .setOpened(tx.now.toProto())
                         .setAckedBelow(1)
+                        .setReclaims(entry.getReclaims())
                         .build());
         tx.announce(listener -> listener.sessionOpened(id));
         return ApplyReply.newBuilder().setSession(id);

@@ -6,6 +6,7 @@ import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.background.FenceWatch;
 import io.cairn.mds.background.ForgottenSessions;
+import io.cairn.mds.background.NamelessInodes;
 import io.cairn.mds.background.OrphanLooks;
 import io.cairn.mds.background.OrphanRemoval;
 import io.cairn.mds.background.OrphanRequests;
@@ -28,6 +29,7 @@ import io.cairn.mds.leader.GroupChanges;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.LeaderEntries;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.LeasedReplies;
 import io.cairn.mds.leader.LeaseKeeper;
 import io.cairn.mds.leader.LiveSettings;
 import io.cairn.mds.leader.MemberReports;
@@ -36,6 +38,7 @@ import io.cairn.mds.namespace.Features;
 import io.cairn.mds.namespace.MetaState;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
+import io.cairn.mds.session.ReadOpenRequests;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ScheduledFuture;
@@ -74,6 +77,8 @@ final class LeaderDuties implements Leadership.Duties {
     private final OrphanRemoval orphanRemoval;
     private final OrphanRequests orphanRequests;
     private final FenceWatch fences;
+    private final ReadOpenRequests readOpens;
+    private final NamelessInodes nameless;
     private final MixedReleases releases;
     private @Nullable ScheduledFuture<?> ticks;
 
@@ -131,6 +136,7 @@ final class LeaderDuties implements Leadership.Duties {
                         entries,
                         state,
                         mutations.sessions(),
+                        mutations.readOpens(),
                         map,
                         dataServers,
                         control,
@@ -159,6 +165,15 @@ final class LeaderDuties implements Leadership.Duties {
         orphanRemoval = new OrphanRemoval(entries, state, control, clock, orphanLooks::newerEpoch);
         orphanRequests = new OrphanRequests(leadership, entries, state, orphanRemoval, control);
         fences = new FenceWatch(entries, state, clock);
+        readOpens =
+                new ReadOpenRequests(
+                        leadership,
+                        state,
+                        state,
+                        mutations.sessions(),
+                        mutations.readOpens(),
+                        new LeasedReplies(mutations.readLeases()));
+        nameless = new NamelessInodes(entries, state, mutations.readOpens(), control);
         releases =
                 new MixedReleases(
                         () -> releases(reports),
@@ -168,6 +183,8 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(mutations.sessions());
         state.addListener(mutations.appendTurns());
         state.addListener(mutations.lockWaits());
+        state.addListener(mutations.readOpens());
+        state.addListener(nameless);
         state.addListener(mutations.readLeases()); // after the sessions
         state.watch(mutations.readLeases());
         state.addListener(truncator);
@@ -200,6 +217,7 @@ final class LeaderDuties implements Leadership.Duties {
         truncator.begin();
         orphanRemoval.begin();
         fences.begin();
+        nameless.begin();
         pgTables.begin();
         releases.reset();
         ticks = control.every(TICK_NANOS, () -> tick(term));
@@ -256,6 +274,7 @@ final class LeaderDuties implements Leadership.Duties {
         reaper.end();
         truncator.end();
         fences.end();
+        nameless.end();
         truncationWaits.end();
         pgTables.end();
         changes.end();
@@ -316,6 +335,10 @@ final class LeaderDuties implements Leadership.Duties {
 
     MixedReleases releases() {
         return releases;
+    }
+
+    ReadOpenRequests readOpens() {
+        return readOpens;
     }
 
     TruncationWaits truncationWaits() {

@@ -57,6 +57,8 @@ final class MdsGauges {
         meters.gauge(MdsMeter.APPEND_WAITING, mutations.appendTurns()::waiting);
         meters.gauge(MdsMeter.LOCKS, this::locks);
         meters.gauge(MdsMeter.LOCK_WAITING, mutations.lockWaits()::waiting);
+        meters.gauge(MdsMeter.READ_OPENS, mutations.readOpens()::count);
+        meters.gauge(MdsMeter.RECLAIMS_AWAITED, mutations.readOpens()::awaited);
         meters.gauge(MdsMeter.READ_LEASES, mutations.readLeases()::held);
         meters.gauge(MdsMeter.INODES, () -> state.counters().inodesUsed());
         meters.gauge(MdsMeter.DELETION_BACKLOG, () -> state.counters().deletionInodes());

@@ -25,6 +25,7 @@ import io.cairn.mds.leader.LiveSettings;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
+import io.cairn.mds.session.ReadOpenRequests;
 import io.cairn.mds.store.CorruptStateException;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +40,7 @@ final class MdsHandler implements RpcHandler {
     private final TruncationWaits truncationWaits;
     private final Mutations mutations;
     private final ClientSessions sessions;
+    private final ReadOpenRequests readOpens;
     private final DataServers dataServers;
     private final PlacementRequests placement;
     private final PoolRequests pools;
@@ -60,6 +62,7 @@ final class MdsHandler implements RpcHandler {
             TruncationWaits truncationWaits,
             Mutations mutations,
             ClientSessions sessions,
+            ReadOpenRequests readOpens,
             DataServers dataServers,
             OrphanLooks orphanLooks,
             OrphanRequests orphans,
@@ -77,6 +80,7 @@ final class MdsHandler implements RpcHandler {
         this.truncationWaits = truncationWaits;
         this.mutations = mutations;
         this.sessions = sessions;
+        this.readOpens = readOpens;
         this.dataServers = dataServers;
         this.placement = dataServers.placementRequests();
         this.pools = dataServers.poolRequests();
@@ -127,6 +131,9 @@ final class MdsHandler implements RpcHandler {
             case MUTATE -> mutations.handle(request);
             case READ_RECALLED -> mutations.readLeases().recalled(request);
             case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
+            case OPEN_FOR_READING -> metrics.request(method, start, readOpens.open(request));
+            case CLOSE_FOR_READING -> metrics.request(method, start, readOpens.close(request));
+            case RECLAIM_OPENS -> metrics.request(method, start, readOpens.reclaim(request));
             case OPEN_SESSION -> control(method, request, start, sessions::open);
             case CLOSE_SESSION -> control(method, request, start, sessions::close);
             case AWAIT_APPEND ->

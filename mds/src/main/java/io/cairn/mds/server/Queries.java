@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import com.google.protobuf.MessageLite;
+import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GetAttrReply;
@@ -27,6 +28,7 @@ import io.cairn.mds.lease.WaitingAnswer;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.NamespaceReader;
 import io.netty.buffer.ByteBuf;
+import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,16 +44,22 @@ final class Queries {
     private final NamespaceReader namespace;
     private final LockQueries locks;
     private final Status status;
+    private final LongPredicate gone;
     private final LeasedReplies leases;
     private final MdsMeters metrics;
 
+    /**
+     * @param gone whether an inode that may still be there is gone for clients
+     */
     Queries(
             Leadership leadership,
             NamespaceReader namespace,
             LockQueries locks,
             Status status,
+            LongPredicate gone,
             LeasedReplies leases,
             MdsMeters metrics) {
+        this.gone = gone;
         this.leadership = leadership;
         this.namespace = namespace;
         this.locks = locks;
@@ -146,7 +154,7 @@ final class Queries {
         return switch (asked) {
             case LookupRequest r -> lookup(r);
             case GetAttrRequest r ->
-                    GetAttrReply.newBuilder().setAttr(namespace.getAttr(r.getInode())).build();
+                    GetAttrReply.newBuilder().setAttr(namespace.getAttr(there(r.getInode()))).build();
             case ReadDirRequest r -> {
                 int max = r.getMaxBytes() <= 0 ? MAX_LISTING_BYTES : r.getMaxBytes();
                 yield namespace.readDir(
@@ -159,11 +167,11 @@ final class Queries {
                     ReadLinkReply.newBuilder().setTarget(namespace.readLink(r.getInode())).build();
             case GetXattrRequest r ->
                     GetXattrReply.newBuilder()
-                            .setValue(namespace.getXattr(r.getInode(), r.getName()))
+                            .setValue(namespace.getXattr(there(r.getInode()), r.getName()))
                             .build();
             case ListXattrRequest r ->
                     ListXattrReply.newBuilder()
-                            .addAllNames(namespace.listXattr(r.getInode()))
+                            .addAllNames(namespace.listXattr(there(r.getInode())))
                             .build();
             case TestLockRequest r -> locks.test(r);
             case ListLocksRequest r -> locks.list(r);
@@ -180,5 +188,12 @@ final class Queries {
         return found == null
                 ? LookupReply.getDefaultInstance()
                 : LookupReply.newBuilder().setAttr(found).build();
+    }
+
+    private long there(long inode) {
+        if (gone.test(inode)) {
+            throw new FsException(Errno.ENOENT, "inode " + inode);
+        }
+        return inode;
     }
 }

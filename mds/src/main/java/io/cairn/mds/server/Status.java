@@ -38,6 +38,7 @@ import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.SpaceWatch;
 import io.cairn.mds.session.ClientSession;
+import io.cairn.mds.session.ReadOpens;
 import io.cairn.mds.session.SessionTable;
 import io.cairn.mds.store.Counters;
 import java.time.Instant;
@@ -62,6 +63,7 @@ final class Status {
     private final ControlReader state;
     private final NamespaceReader namespace;
     private final SessionTable sessions;
+    private final ReadOpens readOpens;
     private final CurrentMap map;
     private final DataServers dataServers;
     private final Supplier<Held> held;
@@ -85,6 +87,7 @@ final class Status {
             ControlReader state,
             NamespaceReader namespace,
             SessionTable sessions,
+            ReadOpens readOpens,
             CurrentMap map,
             DataServers dataServers,
             Supplier<Held> held,
@@ -101,6 +104,7 @@ final class Status {
         this.state = state;
         this.namespace = namespace;
         this.sessions = sessions;
+        this.readOpens = readOpens;
         this.map = map;
         this.dataServers = dataServers;
         this.held = held;
@@ -295,7 +299,7 @@ final class Status {
                                         0,
                                         Instant.now().toEpochMilli()
                                                 - record.getOpened().getSeconds() * 1000))
-                        .setOpenFiles(record.getOpenFiles())
+                        .setOpenFiles(record.getOpenFiles() + readOpens.count(record.getSession()))
                         .setLocks(record.getLocks())
                         .setRefused(record.getRefused())
                         .setEnding(record.getEnding());

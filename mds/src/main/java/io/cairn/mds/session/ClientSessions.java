@@ -71,6 +71,7 @@ public final class ClientSessions {
     private final SessionTimes times;
     private final MdsMeters metrics;
     private final SessionEnds ends;
+    private final ReadOpens readOpens;
 
     private long nextSession;
     private long tickedNanos;
@@ -84,6 +85,7 @@ public final class ClientSessions {
             EntryLog entries,
             ControlReader state,
             SessionTable table,
+            ReadOpens readOpens,
             CurrentMap map,
             DataServers dataServers,
             Control control,
@@ -94,6 +96,7 @@ public final class ClientSessions {
         this.entries = entries;
         this.state = state;
         this.table = table;
+        this.readOpens = readOpens;
         this.map = map;
         this.dataServers = dataServers;
         this.control = control;
@@ -136,7 +139,14 @@ public final class ClientSessions {
                                                                 kept(wanted.getDescriptionBytes()))
                                                         .setAddress(
                                                                 RpcAddress.format(
-                                                                        request.peer().address()))))
+                                                                        request.peer().address()))
+                                                        .setReclaims(
+                                                                wanted.getReclaims()
+                                                                        && Features.level(
+                                                                                        state
+                                                                                                .settings())
+                                                                                >= Features
+                                                                                        .READ_OPENS)))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
@@ -184,8 +194,16 @@ public final class ClientSessions {
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
                         .setMap(map.inAnswer(present))
                         .setFeatureLevel(Features.level(state.settings()))
+                        .setReclaims(reclaims(reply.getSession()))
+                        .setTerm(readOpens.term())
                         .build());
         map.sendRest(request.peer(), present);
+    }
+
+    /** As its record says: it may have been opened before the group could do it. */
+    private boolean reclaims(long session) {
+        @Nullable SessionRecord record = state.session(session);
+        return record != null && record.getReclaims();
     }
 
     /** On an event loop. */
@@ -205,7 +223,11 @@ public final class ClientSessions {
             request.fail(refusal);
             return false;
         }
-        request.reply(RenewSessionReply.getDefaultInstance());
+        request.reply(
+                RenewSessionReply.newBuilder()
+                        .setReclaim(readOpens.awaits(wanted.getSession()))
+                        .setTerm(readOpens.term())
+                        .build());
         map.bringUpToDate(request.peer(), wanted.getMapEpoch(), present);
         return true;
     }

@@ -1,9 +1,11 @@
 package io.cairn.mds.session;
 
 import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
@@ -22,6 +24,7 @@ import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.raft.MetaLog;
 import io.cairn.mds.raft.SpaceWatch;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +53,7 @@ public final class Mutations {
     private final SessionTable sessions;
     private final AppendTurns turns;
     private final LockWaits lockWaits;
+    private final ReadOpens readOpens;
     private final ReadLeases readLeases;
     private final Screening screening;
 
@@ -74,6 +78,7 @@ public final class Mutations {
         this.sessions = new SessionTable(state, clock, this::submit);
         this.turns = new AppendTurns(leadership, state, sessions, control, clock, metrics);
         this.lockWaits = new LockWaits(leadership, state, sessions, control, clock, metrics);
+        this.readOpens = new ReadOpens(state::sessions);
         this.readLeases =
                 new ReadLeases(
                         leadership::leaseLeftNanos,
@@ -93,6 +98,10 @@ public final class Mutations {
         return lockWaits;
     }
 
+    public ReadOpens readOpens() {
+        return readOpens;
+    }
+
     public ReadLeases readLeases() {
         return readLeases;
     }
@@ -101,12 +110,17 @@ public final class Mutations {
         return sessions;
     }
 
-    /** On becoming leader in a term; before any mutation is taken. */
+    /**
+     * On becoming leader; before any mutation is taken.
+     *
+     * @param term the leader's
+     */
     public void begin(long term) {
         synchronized (submitting) {
             nextInode = Math.max(nextInode, state.maxInode() + 1);
         }
         sessions.reset();
+        readOpens.begin(term);
         turns.begin();
         lockWaits.begin();
         readLeases.begin(term);
@@ -115,6 +129,7 @@ public final class Mutations {
     /** This member no longer leads: batches that wait are refused. */
     public void end() {
         sessions.close(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, leadership.leaderAddress()));
+        readOpens.end();
         turns.end();
         lockWaits.end();
         readLeases.end();
@@ -222,6 +237,8 @@ public final class Mutations {
             }
             if (full && !InodeIds.freesSpace(m)) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOSPC.number()));
+            } else if (isOfGoneInode(m)) {
+                out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOENT.number()));
             } else if (InodeIds.wantsInode(m)) {
                 out.setMutations(i, InodeIds.with(m, nextInode++));
             } else {
@@ -235,6 +252,44 @@ public final class Mutations {
             }
         }
         return out.build();
+    }
+
+    /** A file about to be freed is gone for clients. */
+    private boolean isOfGoneInode(Mutation m) {
+        return switch (m.getOpCase()) {
+            case OPEN -> isGone(m.getOpen().getInode());
+            case SET_ATTR -> isGone(m.getSetAttr().getInode());
+            case SET_XATTR -> isGone(m.getSetXattr().getInode());
+            case REMOVE_XATTR -> isGone(m.getRemoveXattr().getInode());
+            default -> false;
+        };
+    }
+
+    /** Whether it has no name and nobody has it open. Any thread. */
+    public boolean isGone(long inode) {
+        return state.isUnused(inode) && !readOpens.mayBeOpen(inode);
+    }
+
+    /**
+     * A cut of a file that others have open for reading: its caller, too, waits until all chunks
+     * are cut, so that nobody reads what is gone.
+     */
+    private List<MutationResult> withWaits(MutateRequest batch, List<MutationResult> results) {
+        List<MutationResult> completed = results;
+        for (int i = 0; i < results.size(); i++) {
+            MutationResult result = results.get(i);
+            Attr attr = result.getAttr();
+            if (batch.getMutations(i).getSetAttr().hasSize()
+                    && result.getErrno() == 0
+                    && result.getWaitTruncated() == 0
+                    && attr.getPendingTruncationsCount() > 0
+                    && readOpens.mayBeOpenBeside(batch.getSession(), attr.getInode())) {
+                completed = completed == results ? new ArrayList<>(results) : completed;
+                completed.set(
+                        i, result.toBuilder().setWaitTruncated(attr.getTruncateSequence()).build());
+            }
+        }
+        return completed;
     }
 
     private boolean logSpaceLow() {
@@ -268,7 +323,8 @@ public final class Mutations {
         @Override
         public void send() {
             MutateReply.Builder answer = MutateReply.newBuilder();
-            answer.addAllResults(LeasedResults.of(readLeases, call.batch(), reply));
+            answer.addAllResults(
+                    withWaits(call.batch(), LeasedResults.of(readLeases, call.batch(), reply)));
             call.request().reply(answer.build());
             metrics.mutations(call.batch(), reply, call.startNanos());
         }

@@ -22,6 +22,9 @@ public interface StateListener {
      */
     default void sessionEnded(long session) {}
 
+    /** A regular file without a name is open no more, except perhaps for reading. */
+    default void nameless(long inode) {}
+
     /** Records were added to the deletion queue. */
     default void deletionsQueued() {}
 

@@ -255,7 +255,9 @@ final class MetaFsck {
         if (i.nlink != expected) {
             fault(where + ": nlink " + i.nlink + ", should be " + expected);
         }
-        if (i.nlink == 0 && i.openers == 0) {
+        boolean freedByTheLeader =
+                i.isRegular() && Features.level(store.settings()) >= Features.READ_OPENS;
+        if (i.nlink == 0 && i.openers == 0 && !freedByTheLeader) {
             fault(where + ": neither named nor open");
         }
         if (i.openers != openers.getOrDefault(i.id, 0)) {

@@ -4,6 +4,8 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.AcquireAppendOp;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.CloseForReadingReply;
+import io.cairn.common.proto.CloseForReadingRequest;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.GetAttrReply;
@@ -17,10 +19,15 @@ import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.OpenForReadingReply;
+import io.cairn.common.proto.OpenForReadingRequest;
 import io.cairn.common.proto.OpenOp;
 import io.cairn.common.proto.OpenSessionReply;
 import io.cairn.common.proto.OpenSessionRequest;
 import io.cairn.common.proto.RaiseCeilingOp;
+import io.cairn.common.proto.ReadOpen;
+import io.cairn.common.proto.ReclaimOpensReply;
+import io.cairn.common.proto.ReclaimOpensRequest;
 import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
@@ -40,12 +47,23 @@ final class TestSession {
     final OpenSessionReply opened;
     long next = 1;
 
+    /** Of the leader that was told last what is open for reading. */
+    long term;
+
     TestSession(TestGroup group) {
+        this(group, false);
+    }
+
+    /**
+     * @param reclaims whether it opens files for reading at the leader alone
+     */
+    TestSession(TestGroup group, boolean reclaims) {
         this.group = group;
         OpenSessionRequest request =
                 OpenSessionRequest.newBuilder()
                         .setClientUuid(Uuids.random())
                         .setDescription("test")
+                        .setReclaims(reclaims)
                         .build();
         opened = group.call(Method.OPEN_SESSION, request, OpenSessionReply.parser()).get();
     }
@@ -100,6 +118,45 @@ final class TestSession {
                 Method.RENEW_SESSION,
                 RenewSessionRequest.newBuilder().setSession(id()).setMapEpoch(mapEpoch).build(),
                 RenewSessionReply.parser());
+    }
+
+    // ---- files open for reading
+
+    Answer<OpenForReadingReply> openForReading(long round, long inode, long number) {
+        OpenForReadingRequest request =
+                OpenForReadingRequest.newBuilder()
+                        .setSession(id())
+                        .setTerm(term)
+                        .setRound(round)
+                        .setInode(inode)
+                        .setNumber(number)
+                        .build();
+        return group.call(Method.OPEN_FOR_READING, request, OpenForReadingReply.parser());
+    }
+
+    Answer<CloseForReadingReply> closeForReading(long round, long inode, long number) {
+        CloseForReadingRequest request =
+                CloseForReadingRequest.newBuilder()
+                        .setSession(id())
+                        .setTerm(term)
+                        .setRound(round)
+                        .addOpens(ReadOpen.newBuilder().setInode(inode).setNumber(number))
+                        .build();
+        return group.call(Method.CLOSE_FOR_READING, request, CloseForReadingReply.parser());
+    }
+
+    /** To the present leader; one number for all. */
+    Answer<ReclaimOpensReply> reclaim(long round, long number, long... inodes) {
+        ReclaimOpensRequest.Builder request =
+                ReclaimOpensRequest.newBuilder()
+                        .setSession(id())
+                        .setTerm(term = renew().get().getTerm())
+                        .setRound(round)
+                        .setLast(true);
+        for (long inode : inodes) {
+            request.addOpens(ReadOpen.newBuilder().setInode(inode).setNumber(number));
+        }
+        return group.call(Method.RECLAIM_OPENS, request.build(), ReclaimOpensReply.parser());
     }
 
     static LookupRequest lookupRequest(String name) {
