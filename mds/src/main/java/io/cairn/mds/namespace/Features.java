@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 6;
+    public static final int CURRENT = 7;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -50,6 +50,12 @@ public final class Features {
      * file is looked for, and clients have locks in common.
      */
     public static final int GROWTH = 6;
+
+    /**
+     * From this level on a file that grows under the fence of a move gets no higher ceiling, a
+     * session does not begin a move of a file again, and a mover counts for no writer.
+     */
+    public static final int SOUND_MOVES = 7;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
