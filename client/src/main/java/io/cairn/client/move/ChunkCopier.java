@@ -86,20 +86,21 @@ final class ChunkCopier {
          * Returns when all that was changed before it began, and after the last pass, is copied.
          */
         void copyChanges() {
-            try {
-                // A group that is split meanwhile leaves a part of its chunks to another one.
-                Set<Integer> asked = new HashSet<>();
-                do {
-                    Set<Integer> groups = groups();
-                    groups.removeAll(asked);
+            // A group that is split meanwhile leaves a part of its chunks to another one. What is
+            // copied of these as the other group has them comes after what the first one had.
+            Set<Integer> asked = new HashSet<>();
+            do {
+                Set<Integer> groups = groups();
+                groups.removeAll(asked);
+                try {
                     groups.forEach(this::copyChanges);
-                    asked.addAll(groups);
-                } while (!asked.containsAll(groups()));
-            } finally {
-                inFlight.forEach(CompletableFuture::join); // none fails
-                inFlight.clear();
-            }
-            check();
+                } finally {
+                    inFlight.forEach(CompletableFuture::join); // none fails
+                    inFlight.clear();
+                }
+                check();
+                asked.addAll(groups);
+            } while (!asked.containsAll(groups()));
         }
 
         private void check() {

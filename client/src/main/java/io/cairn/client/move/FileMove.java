@@ -36,6 +36,7 @@ final class FileMove {
 
     private static final int MAX_ATTEMPTS = 8;
     private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long BEGIN_AGAIN_MAX_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Another mover that has died is found out by then. */
     private static final Duration OTHERS_PATIENCE = Duration.ofSeconds(150);
@@ -116,20 +117,21 @@ final class FileMove {
         }
     }
 
+    /** Each question is an entry of the log: what takes long is asked more and more seldom. */
     private Attr begin() {
         long start = System.nanoTime();
-        while (true) {
+        for (long pause = AGAIN_NANOS; ; pause = Math.min(2 * pause, BEGIN_AGAIN_MAX_NANOS)) {
             MutationResult result = step(MoveStep.MOVE_BEGIN, 0);
             switch (Errno.of(result.getErrno())) {
                 case OK -> {
                     return result.getAttr();
                 }
-                case EAGAIN -> rest();
+                case EAGAIN -> rest(pause);
                 case EBUSY -> {
                     if (System.nanoTime() - start > OTHERS_PATIENCE.toNanos()) {
                         throw failed(result);
                     }
-                    rest();
+                    rest(pause);
                 }
                 default -> throw failed(result);
             }
@@ -197,7 +199,11 @@ final class FileMove {
     }
 
     private static void rest() {
-        LockSupport.parkNanos(AGAIN_NANOS);
+        rest(AGAIN_NANOS);
+    }
+
+    private static void rest(long nanos) {
+        LockSupport.parkNanos(nanos);
         if (Thread.currentThread().isInterrupted()) {
             throw new FsException(Errno.EINTR, "interrupted");
         }

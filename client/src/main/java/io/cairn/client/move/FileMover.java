@@ -9,12 +9,14 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Pool;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Moves files into other pools, in the session of a client that does nothing else. When that ends,
- * files on their way stay where they are. Blocking; any number of threads, each with another file.
+ * files on their way stay where they are. Blocking; any number of threads.
  */
 public final class FileMover implements AutoCloseable {
     private final CairnClient client;
@@ -22,10 +24,13 @@ public final class FileMover implements AutoCloseable {
     private final MapHolder map;
     private final InodeChanges changes;
 
+    /** Two moves of one file in one session would not know each other. */
+    private final Set<Long> moving = ConcurrentHashMap.newKeySet();
+
     /** What became of a file. */
     public enum Outcome {
         MOVED,
-        /** It was in that pool. */
+        /** It was in that pool, or another thread is at it: a walk meets a renamed file twice. */
         WAS_THERE,
         /** It was deleted. */
         GONE
@@ -62,6 +67,17 @@ public final class FileMover implements AutoCloseable {
      * @param copied told of bytes that were copied; on threads of the client
      */
     public Outcome move(long inode, int pool, MovePace pace, LongConsumer copied) {
+        if (!moving.add(inode)) {
+            return Outcome.WAS_THERE;
+        }
+        try {
+            return moveAlone(inode, pool, pace, copied);
+        } finally {
+            moving.remove(inode);
+        }
+    }
+
+    private Outcome moveAlone(long inode, int pool, MovePace pace, LongConsumer copied) {
         OpenFile file;
         try {
             file = FileMove.await(client.open(inode));

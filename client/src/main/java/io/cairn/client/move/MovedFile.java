@@ -78,12 +78,15 @@ final class MovedFile {
     }
 
     /**
-     * As it is now; of no use any more once a newer truncation is known. EAGAIN if the fence is
-     * over: nothing may be written to the new pool any more.
+     * As it is now; of no use any more once a newer truncation is known. EAGAIN if the fence, or
+     * the whole move, is over: nothing may be written to the new pool any more.
      */
     Known known() {
         Attr now = attr;
         long sequence = now.getTruncateSequence();
+        if (now.getLayout().getPool() == newPool) {
+            throw new FsException(Errno.EAGAIN, "inode " + inode + " is in the new pool already");
+        }
         if (fence != 0 && sequence > fence) {
             throw new FsException(Errno.EAGAIN, "the fence of inode " + inode + " is over");
         }

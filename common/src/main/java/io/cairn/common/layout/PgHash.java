@@ -20,8 +20,8 @@ public final class PgHash {
     /** PG number: pool &lt;&lt; 16 | index. */
     private static final int POOL_SHIFT = 16;
 
-    /** Pool ids are the upper half of a PG id, from 1. */
-    public static final int MAX_POOL = 0xffff;
+    /** Pool ids are the upper half of a PG id, from 1; ids of PGs are never negative. */
+    public static final int MAX_POOL = 0x7fff;
 
     /** The index within the pool is the lower half. */
     public static final int MAX_PGS = 1 << 16;

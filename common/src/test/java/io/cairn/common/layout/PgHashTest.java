@@ -30,8 +30,9 @@ class PgHashTest {
 
     @Test
     void numbersHoldPoolAndIndex() {
-        int pg = PgHash.pg(65535, 65535);
-        assertThat(PgHash.poolOf(pg)).isEqualTo(65535);
+        int pg = PgHash.pg(PgHash.MAX_POOL, 65535);
+        assertThat(PgHash.poolOf(pg)).isEqualTo(PgHash.MAX_POOL);
+        assertThat(pg).isPositive();
         assertThat(PgHash.indexOf(pg)).isEqualTo(65535);
         assertThat(PgHash.pg(2, 5, 6, 128)).isEqualTo(2 << 16 | PgHash.index(5, 6, 128));
     }

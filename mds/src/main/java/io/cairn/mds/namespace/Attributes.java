@@ -65,8 +65,11 @@ final class Attributes {
         if (op.getSize() > changed.size && counts(op, changed)) {
             tx.tally.bytesUsed += op.getSize() - changed.size;
             changed.size = op.getSize();
-            // Deleting covers the ceiling: it must never be below what is known to be written.
-            changed.ceiling = Math.max(changed.ceiling, changed.size);
+            if (!changed.fenced || Features.level(tx.settings) < Features.SOUND_MOVES) {
+                // What is written next needs no ceiling of its own. Under a fence it does, and is
+                // refused one: chunks beyond the present ceiling do not have the fence.
+                changed.ceiling = Math.max(changed.ceiling, changed.size);
+            }
         }
         if (op.getKillSuidSgid()) {
             takePrivileges(tx, changed);

@@ -57,6 +57,12 @@ public final class Features {
      */
     public static final int READ_OPENS = 7;
 
+    /**
+     * From this level on a file that grows under the fence of a move gets no higher ceiling, a
+     * session does not begin a move of a file again, and a mover counts for no writer.
+     */
+    public static final int SOUND_MOVES = 7;
+
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
             Map.ofEntries(

@@ -56,10 +56,12 @@ final class Moves {
         if (!OpenFiles.isOpen(tx, caller.session(), file.id)) {
             throw new FsException(Errno.EBADF, "inode " + file.id + " is not open");
         }
-        if (isMover(caller, file) && file.movingPool == pool && !file.fenced) {
+        boolean again = isMover(caller, file) && file.movingPool == pool && !file.fenced;
+        if (again && Features.level(tx.settings) < Features.SOUND_MOVES) {
             return result(tx, file.id, 0);
         }
         if (file.movingPool != 0) {
+            // By whom does not matter: two that copy one file would overwrite each other's copies.
             throw new FsException(
                     Errno.EBUSY, "inode %d is moved by session %d".formatted(file.id, file.mover));
         }

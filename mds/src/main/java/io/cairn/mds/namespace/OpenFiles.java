@@ -119,9 +119,18 @@ final class OpenFiles {
         return locks;
     }
 
-    /** Whether no session but this one holds it open. */
+    /** Whether no session but this one holds it open, and may write. */
     static boolean noneBut(StateTx tx, long session, Inode inode) {
-        return inode.openers == 0 || (inode.openers == 1 && isOpen(tx, session, inode.id));
+        int writers = writers(tx, inode);
+        boolean own = inode.mover != session || writers == inode.openers;
+        return writers == 0 || (writers == 1 && own && isOpen(tx, session, inode.id));
+    }
+
+    /** Sessions that hold it open and may write: a mover never does. */
+    static int writers(StateTx tx, Inode inode) {
+        boolean moved =
+                inode.movingPool != 0 && Features.level(tx.settings) >= Features.SOUND_MOVES;
+        return inode.openers - (moved ? 1 : 0);
     }
 
     static boolean isOpen(StateTx tx, long session, long inode) {

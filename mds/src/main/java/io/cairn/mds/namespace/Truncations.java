@@ -94,7 +94,7 @@ final class Truncations {
     /** Cuts off what ended sessions have left, if nobody holds it open. */
     static void cutLeftovers(StateTx tx, Inode file) {
         if (!file.leftovers
-                || file.openers > 0
+                || OpenFiles.writers(tx, file) > 0
                 || file.fenced
                 || file.truncations.size() >= MAX_PENDING) {
             return;

@@ -19,6 +19,7 @@ import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.UnlinkOp;
 import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.MapChangeEntry;
@@ -48,6 +49,9 @@ class MovesTest {
     @BeforeEach
     void open() throws IOException {
         rig = StateRig.formatted(directory.resolve("state"));
+        ClusterSettings.Builder level =
+                ClusterSettings.newBuilder().setFeatureLevel(Features.SOUND_MOVES);
+        rig.apply(rig.entry().setSettings(level));
         MapUpdate.Builder pools = MapUpdate.newBuilder().setEpoch(2);
         for (int id = 2; id <= 3; id++) {
             pools.addPools(
@@ -275,6 +279,26 @@ class MovesTest {
         reap();
     }
 
+    /** A chunk beyond the ceiling would not have the fence, and take writes that nobody copies. */
+    @Test
+    void whatGrowsUnderTheFenceGetsNoCeiling() {
+        done(other, grow(3 * MIB, 0));
+        done(mover, begin(2));
+        long fence = fence();
+        long ceiling = attr().getSizeCeiling();
+        Mutation.Builder allocated =
+                Mutation.newBuilder().setGrow(GrowOp.newBuilder().setInode(file).setSize(10 * MIB));
+        done(other, allocated);
+        done(other, size(12 * MIB));
+        assertThat(attr().getSize()).isEqualTo(12 * MIB);
+        assertThat(attr().getSizeCeiling()).isEqualTo(ceiling).isLessThan(10 * MIB);
+        truncated(fence);
+        done(mover, switchPool(fence));
+        done(other, grow(13 * MIB, attr().getTruncateSequence()));
+        assertThat(attr().getSizeCeiling()).isEqualTo(13 * MIB);
+        reap();
+    }
+
     /** So that those of both pools get it before the layout changes. */
     @Test
     void aCutThatIsPendingComesFirst() {
@@ -359,7 +383,7 @@ class MovesTest {
         long third = rig.openSession(3);
         refused(third, begin(2), Errno.EBADF);
         done(mover, begin(2));
-        done(mover, begin(2));
+        refused(mover, begin(2), Errno.EBUSY);
         refused(other, begin(2), Errno.EBUSY);
         refused(other, step(MoveStep.MOVE_FENCE), Errno.ESTALE);
         done(other, step(MoveStep.MOVE_ABORT));
@@ -489,6 +513,31 @@ class MovesTest {
         done(mover, releaseOp());
         assertThat(attr().getPendingTruncations(0).getSize()).isEqualTo(MIB);
         truncated(attr().getTruncateSequence());
+        reap();
+    }
+
+    /** Else what the ended session wrote and never published would be read once the file grows. */
+    @Test
+    void aMoverDoesNotHoldUpTheCutOfLeftovers() {
+        done(other, grow(MIB, 0));
+        done(
+                other,
+                Mutation.newBuilder()
+                        .setRaiseCeiling(
+                                RaiseCeilingOp.newBuilder()
+                                        .setInode(file)
+                                        .setSizeCeiling(8 * MIB)));
+        done(mover, begin(2));
+        rig.apply(rig.entry().setEvictSession(EvictSessionEntry.newBuilder().setSession(other)));
+        rig.apply(
+                rig.entry().setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(other)));
+        assertThat(own().getPendingTruncations(0).getSize()).isEqualTo(MIB);
+        truncated(own().getTruncateSequence());
+        long third = rig.openSession(3);
+        done(third, openOp());
+        done(third, size(4 * MIB));
+        assertThat(own().getPendingTruncationsCount()).as("a mover writes nothing").isZero();
+        done(mover, step(MoveStep.MOVE_ABORT));
         reap();
     }
 }
