@@ -28,7 +28,7 @@ public final class MetaClient {
     private final MdsSession session;
     private final MutationPipeline mutations;
     private final PendingQueries queries;
-    private final ReadLeases leases;
+    private final HeldLeases leases;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -44,7 +44,7 @@ public final class MetaClient {
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
         mutations = new MutationPipeline(session, calls, options.pipeline());
         queries = new PendingQueries(session, calls, events);
-        leases = new ReadLeases(calls);
+        leases = new HeldLeases(calls);
     }
 
     /** What the session carries, in the order in which a leader gets it. */
@@ -93,7 +93,7 @@ public final class MetaClient {
         return session.open();
     }
 
-    public ReadLeases leases() {
+    public HeldLeases leases() {
         return leases;
     }
 
