@@ -102,7 +102,7 @@ final class OpenDirectories {
     }
 
     private static Attr withoutName(Attr attr) {
-        return removed(attr) ? attr : attr.toBuilder().setNlink(0).build();
+        return removed(attr) ? attr : attr.toBuilder().setNlink(0).clearAttrLeaseMicros().build();
     }
 
     private static boolean removed(Attr attr) {

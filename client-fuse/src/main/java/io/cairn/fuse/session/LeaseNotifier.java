@@ -52,12 +52,21 @@ public final class LeaseNotifier {
     public record Inode(long node, boolean young) {}
 
     private final FuseDevice device;
+    private final long patienceMillis;
     private final ThreadPoolExecutor nameThreads = pool(NAME_THREADS, "cairn-fuse-names-");
     private final ThreadPoolExecutor inodeThreads = pool(INODE_THREADS, "cairn-fuse-attributes-");
     private final ScheduledThreadPoolExecutor timer = timer();
 
     LeaseNotifier(FuseDevice device) {
+        this(device, PATIENCE_MILLIS);
+    }
+
+    /**
+     * @param patienceMillis after which all names are forgotten for one
+     */
+    LeaseNotifier(FuseDevice device, long patienceMillis) {
         this.device = device;
+        this.patienceMillis = patienceMillis;
     }
 
     private static ThreadPoolExecutor pool(int threads, String name) {
@@ -238,7 +247,7 @@ public final class LeaseNotifier {
                         });
             }
             later(
-                    PATIENCE_MILLIS,
+                    patienceMillis,
                     () -> {
                         if (missing.get() > 0 && forgetAllNamesNow() && missing.getAndSet(0) > 0) {
                             done();

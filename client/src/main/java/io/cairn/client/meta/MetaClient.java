@@ -29,7 +29,7 @@ public final class MetaClient {
     private final MutationPipeline mutations;
     private final PendingQueries queries;
     private final OpensForReading readOpens;
-    private final ReadLeases leases;
+    private final HeldLeases leases;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -46,7 +46,7 @@ public final class MetaClient {
         mutations = new MutationPipeline(session, calls, options.pipeline());
         queries = new PendingQueries(session, calls, events);
         readOpens = new OpensForReading(session, calls);
-        leases = new ReadLeases(calls);
+        leases = new HeldLeases(calls);
     }
 
     /** What the session carries, in the order in which a leader gets it. */
@@ -106,7 +106,7 @@ public final class MetaClient {
         return session.open();
     }
 
-    public ReadLeases leases() {
+    public HeldLeases leases() {
         return leases;
     }
 

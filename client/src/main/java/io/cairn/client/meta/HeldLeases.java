@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * waits until the leases end. What is forgotten while an acknowledgement is in flight goes into the
  * next one. Any thread.
  */
-public final class ReadLeases {
-    private static final Logger LOG = LoggerFactory.getLogger(ReadLeases.class);
+public final class HeldLeases {
+    private static final Logger LOG = LoggerFactory.getLogger(HeldLeases.class);
 
     private record To(RpcChannel leader, long session) {}
 
@@ -33,7 +33,7 @@ public final class ReadLeases {
      */
     private final Map<To, List<Long>> behind = new HashMap<>();
 
-    ReadLeases(SessionCalls calls) {
+    HeldLeases(SessionCalls calls) {
         this.calls = calls;
     }
 
