@@ -582,7 +582,8 @@ final class MdsServerTest {
             servers.forEach(s -> s.broken = true);
             TestSession session = new TestSession(group);
             makeAndUnlink(session, files);
-            assertThat(group.status().getDeletionBacklogInodes()).isEqualTo(files);
+            await().atMost(PATIENCE)
+                    .until(() -> group.status().getDeletionBacklogInodes() == files);
 
             servers.forEach(s -> s.broken = false);
             await().atMost(PATIENCE)

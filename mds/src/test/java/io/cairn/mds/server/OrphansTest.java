@@ -99,6 +99,8 @@ final class OrphansTest {
             inodes.add(session.mutate(TestSession.create(name, false)).getAttr().getInode());
             session.mutate(TestSession.unlink(name));
         }
+        // Freed by an entry of its own, then queued, then deleted.
+        await().until(() -> inodes.stream().allMatch(inode -> deletions(inode) == 1));
         await().until(() -> group.status().getDeletionBacklogInodes() == 0);
         return inodes;
     }
