@@ -480,6 +480,22 @@ class SessionLossTest extends ClientFixture {
         get(mkdir(client, "d"));
     }
 
+    /** It fails after the file was found gone, with the end of its session. */
+    @Test
+    void aReadThatIsRefusedOnceItsFileIsGoneSaysSo() {
+        CairnClient client = connect();
+        OpenFile file = written(client, "f", "abc");
+        get(client.unlink(1, bytes("f")));
+        data(Fault.HOLD);
+        CompletableFuture<?> read = file.read(0, 3);
+        await().until(() -> held() == 1);
+        data(Fault.NONE);
+        evictAndNotice();
+        assertThat(errno(file.fsync())).isEqualTo(Errno.ESTALE);
+        letGo();
+        assertThat(errno(read)).isEqualTo(Errno.ESTALE);
+    }
+
     private static void isGone(CairnClient client, OpenFile file) {
         assertThat(errno(file.read(0, 3))).isEqualTo(Errno.ESTALE);
         assertThat(errno(write(file, 0, "new"))).isEqualTo(Errno.ESTALE);

@@ -168,8 +168,11 @@ final class ReadOp extends RangeOrder.Entry {
 
     private void finished() {
         ByteBuf read = result;
-        boolean again = session.ended() != null && state.whyGone() == null;
-        if (failure != null && again && attempts < FileServices.MAX_TURNS) {
+        boolean ended = session.ended() != null;
+        FsException gone = state.whyGone();
+        if (failure != null && ended && gone != null) {
+            failure = gone; // and not that the session ended, which is why it is
+        } else if (failure != null && ended && attempts < FileServices.MAX_TURNS) {
             if (read != null) {
                 read.release();
             }

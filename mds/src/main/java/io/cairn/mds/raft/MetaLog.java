@@ -159,7 +159,8 @@ public final class MetaLog implements AutoCloseable {
             }
         } catch (IOException | RuntimeException e) {
             stateMachine.expectClose();
-            // By itself: Ratis takes a server that could not start for one that has nothing to close,
+            // By itself: Ratis takes a server that could not start for one that has nothing to
+            // close,
             // and the division's applying thread would go on where the state is closed.
             division.close();
             server.close();
