@@ -13,6 +13,8 @@ import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.Method;
 import java.io.IOException;
 import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -23,6 +25,7 @@ class LockTest extends ClientFixture {
     private CairnClient client;
     private OpenFile file;
     private OpenFile others;
+    private int barriers;
 
     @Override
     FakeCluster makeCluster() throws IOException {
@@ -71,6 +74,28 @@ class LockTest extends ClientFixture {
         LockCall call = lock(file, lock);
         await().until(() -> cluster.mds(0).held() > 0);
         return call;
+    }
+
+    /** A write whose caller is killed while it is on its way. */
+    private void killedWhileItWrites(OpenFile file) {
+        cluster.data().forEach(d -> d.faults(op -> Fault.HOLD));
+        CompletableFuture<Void> written = write(file, 0, "old");
+        await().until(() -> cluster.data().stream().mapToInt(d -> d.held()).sum() == 1);
+        written.cancel(false);
+    }
+
+    private void itArrives() {
+        cluster.data().forEach(d -> d.faults(op -> Fault.NONE));
+        cluster.data().forEach(d -> d.letGo(new Random(1)));
+    }
+
+    private static FileLock flock(long owner, boolean exclusive) {
+        return range(owner, exclusive, 0, END).toBuilder().setFlock(true).build();
+    }
+
+    /** Whatever this client has queued at the MDS before is executed. */
+    private void mutationsAreExecuted() {
+        create(client, "behind" + ++barriers);
     }
 
     private void letGo() {
@@ -160,6 +185,58 @@ class LockTest extends ClientFixture {
         await().until(() -> locks().equals(List.of("7 exclusive 20-39")));
         get(second.descriptorClosed(7));
         assertThat(locks()).isEmpty();
+    }
+
+    @Test
+    void anOpenFilesLockEndsBehindTheWriteOfACallerThatIsGone() {
+        locked(file, flock(7, true));
+        LockCall next = waiting(others, flock(8, true));
+        killedWhileItWrites(file);
+        var released = file.release();
+        mutationsAreExecuted();
+        assertThat(locks()).containsExactly("7 exclusive 0-end");
+        itArrives();
+        get(next.had());
+        get(released);
+        get(write(others, 0, "new"));
+        assertThat(read(others, 0, 10)).isEqualTo("new");
+    }
+
+    @Test
+    void aProcesssLockEndsBehindTheWriteOfACallerThatIsGone() {
+        locked(file, range(7, true, 0, 9));
+        killedWhileItWrites(file);
+        var closed = file.descriptorClosed(7);
+        mutationsAreExecuted();
+        assertThat(locks()).containsExactly("7 exclusive 0-9");
+        assertThat(closed).isNotDone();
+        itArrives();
+        get(closed);
+        assertThat(locks()).isEmpty();
+    }
+
+    @Test
+    void whoHasTheNumberOfAnOwnerThatIsGoneLocksBehindItsEnd() {
+        OpenFile second = get(client.open(file.inode()));
+        locked(file, flock(7, true));
+        killedWhileItWrites(file);
+        get(file.release());
+        LockCall call = lock(second, flock(7, false));
+        LockCall atOnce = second.lock(flock(7, false), false, () -> false);
+        LockCall interrupted = lock(second, flock(7, false));
+        LockCall killed = lock(second, flock(7, true));
+        interrupted.interrupt();
+        assertThat(errno(interrupted.had())).isEqualTo(Errno.EINTR);
+        killed.had().cancel(false);
+        mutationsAreExecuted();
+        assertThat(locks()).containsExactly("7 exclusive 0-end");
+        itArrives();
+        get(call.had());
+        get(atOnce.had());
+        mutationsAreExecuted();
+        assertThat(locks()).containsExactly("7 shared 0-end");
+        get(second.release());
+        await().until(() -> locks().isEmpty());
     }
 
     @Test

@@ -131,7 +131,8 @@ public final class InodeTable {
                                 known == state
                                         && state.handles == 0
                                         && state.mdsOpens == 0
-                                        && !state.unconfirmed();
+                                        && !state.unconfirmed()
+                                        && !state.locks.isUnlocking();
                         return unused ? null : known;
                     }
                 });

@@ -115,9 +115,11 @@ final class LockOp implements LockCall {
         PendingMutation pending;
         Claim claim;
         FsException refused;
+        CompletableFuture<Void> unlocking;
         synchronized (state) {
             refused = state.tenure.refusal(losses);
-            if (refused != null) {
+            unlocking = refused == null ? state.locks.unlocking(owner) : null;
+            if (refused != null || unlocking != null) {
                 claim = null;
                 pending = null;
             } else {
@@ -135,6 +137,10 @@ final class LockOp implements LockCall {
                                         state.session().id());
             }
         }
+        if (unlocking != null) {
+            behind(unlocking);
+            return;
+        }
         if (claim == null || pending == null) {
             over(refused == null ? new FsException(Errno.EIO, "no session") : refused);
             return;
@@ -149,6 +155,34 @@ final class LockOp implements LockCall {
                                 over(Async.failure(thrown)); // late: see answered()
                             }
                         });
+    }
+
+    /** What an owner had by the same number is yet to be given up. Nothing is asked for so far. */
+    private void behind(CompletableFuture<Void> unlocking) {
+        boolean stop;
+        synchronized (this) {
+            if (phase == Phase.OVER) {
+                return;
+            }
+            phase = Phase.WAITING;
+            stop = interrupted;
+        }
+        if (stop) {
+            leave();
+            return;
+        }
+        CompletableFuture<Void> queued = unlocking.copy();
+        if (!wait) {
+            queued.orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS);
+        }
+        var _ =
+                queued.whenComplete((v, thrown) -> {
+                    if (thrown == null) {
+                        tryAgain();
+                    } else {
+                        over(Async.failure(thrown));
+                    }
+                });
     }
 
     private void answered(

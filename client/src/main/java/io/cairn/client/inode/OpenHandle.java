@@ -16,6 +16,8 @@ import io.cairn.common.proto.TestLockReply;
 import io.cairn.common.proto.TestLockRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -202,7 +204,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     @Override
     public CompletableFuture<Void> unlock(FileLock range) {
-        Owner owner = new Owner(range.getFlock(), range.getOwner());
+        Owner owner = Owner.of(range);
         boolean whole = range.getStart() == 0 && range.getEnd() == Long.MAX_VALUE;
         synchronized (state) {
             if (!(whole ? state.locks.end(owner) : state.locks.has(owner))) {
@@ -226,12 +228,30 @@ public final class OpenHandle implements CairnClient.OpenFile {
     }
 
     @Override
-    public CompletableFuture<Void> descriptorClosed(long owner) {
-        return unlock(everything(false, owner));
+    public CompletableFuture<Void> descriptorClosed(long number) {
+        Owner owner = new Owner(false, number);
+        UnlockOp unlock;
+        synchronized (state) {
+            if (!state.locks.end(owner)) {
+                return Async.done();
+            }
+            unlock = unlockOf(owner);
+        }
+        var _ = services.meters().timed(ClientMeters.Op.UNLOCK, unlock.future);
+        state.order().submit(unlock);
+        return unlock.future;
     }
 
-    private static FileLock everything(boolean flock, long owner) {
-        return FileLock.newBuilder().setFlock(flock).setOwner(owner).setEnd(Long.MAX_VALUE).build();
+    /** Of everything; under the monitor, and to be submitted without it. */
+    private UnlockOp unlockOf(Owner owner) {
+        state.locks.unlockWaits(owner);
+        FileLock all =
+                FileLock.newBuilder()
+                        .setFlock(owner.flock())
+                        .setOwner(owner.number())
+                        .setEnd(Long.MAX_VALUE)
+                        .build();
+        return new UnlockOp(services, state, ours(all));
     }
 
     @Override
@@ -268,12 +288,11 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (!released.compareAndSet(false, true)) {
             return Async.done();
         }
+        List<UnlockOp> unlocks = new ArrayList<>();
         synchronized (state) {
-            for (Owner owner : state.locks.released(this)) {
-                FileLock all = everything(owner.flock(), owner.number());
-                var _ = services.publisher().unlock(state, ours(all));
-            }
+            state.locks.released(this).forEach(owner -> unlocks.add(unlockOf(owner)));
         }
+        unlocks.forEach(unlock -> state.order().submit(unlock));
         return services.meters().timed(ClientMeters.Op.RELEASE, table.release(state));
     }
 }
