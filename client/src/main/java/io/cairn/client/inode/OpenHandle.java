@@ -206,12 +206,17 @@ public final class OpenHandle implements CairnClient.OpenFile {
     public CompletableFuture<Void> unlock(FileLock range) {
         Owner owner = Owner.of(range);
         boolean whole = range.getStart() == 0 && range.getEnd() == Long.MAX_VALUE;
+        UnlockOp unlock;
         synchronized (state) {
             if (!(whole ? state.locks.end(owner) : state.locks.has(owner))) {
                 return Async.done();
             }
-            return services.meters().timed(ClientMeters.Op.UNLOCK, unlockAtMds(ours(range)));
+            if (!state.order().hasAbandoned()) {
+                return services.meters().timed(ClientMeters.Op.UNLOCK, unlockAtMds(ours(range)));
+            }
+            unlock = unlockOf(owner, range.getStart(), range.getEnd());
         }
+        return submitted(unlock);
     }
 
     /** With its session a lock has ended too. */
@@ -235,23 +240,27 @@ public final class OpenHandle implements CairnClient.OpenFile {
             if (!state.locks.end(owner)) {
                 return Async.done();
             }
-            unlock = unlockOf(owner);
+            unlock = unlockOf(owner, 0, Long.MAX_VALUE);
         }
-        var _ = services.meters().timed(ClientMeters.Op.UNLOCK, unlock.future);
-        state.order().submit(unlock);
-        return unlock.future;
+        return submitted(unlock);
     }
 
-    /** Of everything; under the monitor, and to be submitted without it. */
-    private UnlockOp unlockOf(Owner owner) {
+    /** Behind the changes of the file. Under the monitor; to be submitted without it. */
+    private UnlockOp unlockOf(Owner owner, long start, long end) {
         state.locks.unlockWaits(owner);
-        FileLock all =
+        FileLock range =
                 FileLock.newBuilder()
                         .setFlock(owner.flock())
                         .setOwner(owner.number())
-                        .setEnd(Long.MAX_VALUE)
+                        .setStart(start)
+                        .setEnd(end)
                         .build();
-        return new UnlockOp(services, state, ours(all));
+        return new UnlockOp(services, state, ours(range));
+    }
+
+    private CompletableFuture<Void> submitted(UnlockOp unlock) {
+        state.order().submit(unlock);
+        return services.meters().timed(ClientMeters.Op.UNLOCK, unlock.future);
     }
 
     @Override
@@ -290,7 +299,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
         }
         List<UnlockOp> unlocks = new ArrayList<>();
         synchronized (state) {
-            state.locks.released(this).forEach(owner -> unlocks.add(unlockOf(owner)));
+            for (Owner owner : state.locks.released(this)) {
+                unlocks.add(unlockOf(owner, 0, Long.MAX_VALUE));
+            }
         }
         unlocks.forEach(unlock -> state.order().submit(unlock));
         return services.meters().timed(ClientMeters.Op.RELEASE, table.release(state));
