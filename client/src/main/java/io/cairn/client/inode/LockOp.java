@@ -65,6 +65,7 @@ final class LockOp implements LockCall {
 
     private boolean interrupted;
     private boolean inLine;
+    private @Nullable CompletableFuture<AwaitLockReply> awaiting;
     private int turns;
 
     /**
@@ -288,41 +289,49 @@ final class LockOp implements LockCall {
     }
 
     private void ask() {
-        boolean stop;
+        boolean unchecked = wanted.getFlock() || ofOpenFile.getAsBoolean();
+        CompletableFuture<AwaitLockReply> asked;
         synchronized (this) {
             if (phase == Phase.OVER) {
                 return;
             }
-            stop = interrupted;
+            // Before anything that ends it: the leader must not hear of the end first.
+            asked = interrupted ? null : askLeader(unchecked);
+            awaiting = asked;
         }
-        if (stop) {
+        if (asked == null) {
             leave();
             return;
         }
-        boolean unchecked = wanted.getFlock() || ofOpenFile.getAsBoolean();
-        int millis = (int) TimeUnit.NANOSECONDS.toMillis(services.awaitNanos());
         var _ =
-                services.meta()
-                        .query(
-                                Method.AWAIT_LOCK,
-                                session ->
-                                        AwaitLockRequest.newBuilder()
-                                                .setLock(wanted.toBuilder().setSession(session))
-                                                .setTicket(ticket)
-                                                .setNoDeadlockCheck(unchecked)
-                                                .setWaitMillis(millis)
-                                                .build(),
-                                AwaitLockReply.parser(),
-                                MetaClient.never())
-                        .whenComplete((reply, thrown) -> {
-                            if (thrown != null) {
-                                over(Async.failure(thrown));
-                            } else if (reply.getTurn()) {
-                                tryAgain();
-                            } else {
-                                ask();
-                            }
-                        });
+                asked.whenComplete((reply, thrown) -> {
+                    if (asked.isCancelled()) {
+                        return;
+                    }
+                    if (thrown != null) {
+                        over(Async.failure(thrown));
+                    } else if (reply.getTurn()) {
+                        tryAgain();
+                    } else {
+                        ask();
+                    }
+                });
+    }
+
+    private CompletableFuture<AwaitLockReply> askLeader(boolean unchecked) {
+        int millis = (int) TimeUnit.NANOSECONDS.toMillis(services.awaitNanos());
+        return services.meta()
+                .query(
+                        Method.AWAIT_LOCK,
+                        session ->
+                                AwaitLockRequest.newBuilder()
+                                        .setLock(wanted.toBuilder().setSession(session))
+                                        .setTicket(ticket)
+                                        .setNoDeadlockCheck(unchecked)
+                                        .setWaitMillis(millis)
+                                        .build(),
+                        AwaitLockReply.parser(),
+                        MetaClient.never());
     }
 
     private void tryAgain() {
@@ -371,7 +380,15 @@ final class LockOp implements LockCall {
                                 over(new FsException(Errno.EINTR, "interrupted")));
     }
 
+    /** The leader is told that nobody waits, and is not asked again. */
     private CompletableFuture<CancelLockReply> cancelled() {
+        CompletableFuture<AwaitLockReply> asked;
+        synchronized (this) {
+            asked = awaiting;
+        }
+        if (asked != null) {
+            asked.cancel(false);
+        }
         return services.meta()
                 .query(
                         Method.CANCEL_LOCK,
