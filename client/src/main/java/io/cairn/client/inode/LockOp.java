@@ -148,7 +148,10 @@ final class LockOp implements LockCall {
         }
         PendingMutation sent = pending;
         Claim claimed = claim;
-        var _ = sent.answer().whenComplete((result, thrown) -> answered(claimed, result, thrown));
+        var _ =
+                sent.answer()
+                        .whenComplete((result, thrown) ->
+                                answered(claimed, sent.session(), result, thrown));
         var _ =
                 sent.reply()
                         .whenComplete((result, thrown) -> {
@@ -186,8 +189,11 @@ final class LockOp implements LockCall {
                 });
     }
 
+    /**
+     * @param in the session it was executed in
+     */
     private void answered(
-            Claim claim, @Nullable MutationResult result, @Nullable Throwable thrown) {
+            Claim claim, long in, @Nullable MutationResult result, @Nullable Throwable thrown) {
         FsException failure =
                 result == null
                         ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
@@ -195,14 +201,19 @@ final class LockOp implements LockCall {
         if (result != null && failure == null) {
             state.observe(result.getAttr());
         }
+        boolean ended = result == null;
         synchronized (state) {
+            if (failure == null && state.isOver(in)) {
+                failure = new FsException(Errno.EIO, "the lock ended with its session");
+                ended = true;
+            }
             state.locks.answered(owner, claim, failure == null);
         }
         if (failure == null && result != null) {
             taken(claim, result);
         } else if (failure != null && failure.errno() == Errno.EAGAIN && wait) {
             await();
-        } else if (result == null && failure != null && sessionEnded(failure)) {
+        } else if (ended && failure != null && sessionEnded(failure)) {
             start();
         } else {
             over(failure);
