@@ -311,6 +311,34 @@ def reading(one, two):
     b.end()
 
 
+def reading_ofd(one, two):
+    """The first locks of a file, by open files that can only be read: they end with those, not with other closes."""
+    b = Worker(two)
+    for how in 'other', 'dup', 'parent':
+        name = 'reading-ofd-' + how
+        b.open('f', name)
+        b.open('witness', name + '-witness')
+        a, witness = Worker(one), Worker(one)
+        a.open('f', name, os.O_RDONLY)
+        a.open('other', name, os.O_RDONLY)
+        a.dup('f', 'dup')
+        witness.open('f', name + '-witness', os.O_RDONLY)
+        witness.dup('f', 'dup')
+        assert a.lock('f', 'ofd', R) is None and witness.lock('f', 'posix', R) is None
+        child = a.fork()
+        for fd in ('f', 'dup') if how == 'parent' else (how,):
+            a.close(fd)
+        witness.close('dup')
+        eventually(None, lambda: b.get('witness', 'posix', W))  # closes of before have been looked for
+        assert not is_free(b, 'ofd'), how
+        a.kill(child)
+        assert how == 'parent' or not is_free(b, 'ofd'), how
+        a.end()
+        eventually(True, lambda: is_free(b, 'ofd'))
+        witness.end()
+    b.end()
+
+
 def pids(one, two):
     a, b, c = pair(one, two, 'pids', 3)
     assert a.lock('f', 'posix', W) is None
@@ -536,7 +564,8 @@ def randomly(local, one, two, seed, steps):
         w.end()
 
 
-TESTS = [exclusion, split, conversion, closing, reading, pids, waiting, interrupted, crossing, deadlock, content, database]
+TESTS = [exclusion, split, conversion, closing, reading, reading_ofd, pids, waiting, interrupted, crossing, deadlock,
+         content, database]
 
 
 def run(names, one, two):

@@ -78,22 +78,33 @@ final class LockOperations {
             mount.thenEmpty(request, handle.file().unlock(lock));
             return;
         }
+        if (lock.getFlock()) {
+            lock(request, handle.file(), lock, wait);
+        } else {
+            closes.beforeLock(
+                    handle.file().inode(),
+                    lock.getOwner(),
+                    lock.getPid(),
+                    () -> lock(request, handle.file(), lock, wait));
+        }
+    }
+
+    private void lock(FuseRequest request, OpenFile file, FileLock lock, boolean wait) {
         LockCall call =
-                handle.file()
-                        .lock(
-                                lock,
-                                wait,
-                                () -> CallingProcess.waitsForLockOfOpenFile(request.pid()));
+                file.lock(lock, wait, () -> CallingProcess.waitsForLockOfOpenFile(request.pid()));
         request.whenInterrupted(call::interrupt);
         request.whenGivenUp(() -> call.had().cancel(false));
-        OpenFile file = handle.file();
         mount.then(
                 request,
                 call.had(),
                 attr -> {
                     if (!lock.getFlock() && handles.hasQuiet(file.inode())) {
                         closes.follow(
-                                file, lock.getOwner(), lock.getPid(), () -> locked(request, attr));
+                                file,
+                                lock.getOwner(),
+                                lock.getPid(),
+                                () -> CallingProcess.locksForItsProcess(request.pid()),
+                                () -> locked(request, attr));
                     } else {
                         locked(request, attr);
                     }

@@ -10,6 +10,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,7 +24,9 @@ import org.slf4j.LoggerFactory;
  * From then on the file is opened with FLUSH.
  *
  * <p>Where a process closes one and gets another between two looks, the lock stays until it closes
- * the next. No lock ends that must not. Any thread; the looks are on one of their own, which may
+ * the next. No lock ends that must not: locks of open files are not followed, as they outlive the
+ * closes of a process; and what a close has ended is given up before the same owner, or the next
+ * process with its number, locks again. Any thread; the looks are on one of their own, which may
  * wait for the mount itself.
  */
 final class UnseenCloses {
@@ -62,28 +65,64 @@ final class UnseenCloses {
     }
 
     /**
+     * The owner is about to lock: looks first whether it has closed a descriptor, or is another
+     * process that has the number of one that has ended.
+     *
+     * @param then runs, briefly, once what is to be given up before is on its way
+     */
+    void beforeLock(long inode, long owner, int process, Runnable then) {
+        Owner key = new Owner(inode, owner);
+        if (!followed.containsKey(key)) {
+            then.run();
+            return;
+        }
+        onThread(
+                () -> {
+                    Followed one = followed.get(key);
+                    if (one != null) {
+                        look(key, one, process);
+                    }
+                },
+                then);
+    }
+
+    /**
      * The process has got ranges of the file, which some descriptors are open of whose closes are
      * not told.
      *
+     * @param ofProcess whether it is known that they are the process's, not the open file's; asked
+     *     while the process waits for its answer
      * @param begun runs, briefly, once closes from now on will be noticed
      */
-    void follow(OpenFile file, long owner, int process, Runnable begun) {
+    void follow(OpenFile file, long owner, int process, BooleanSupplier ofProcess, Runnable begun) {
         Owner key = new Owner(file.inode(), owner);
         if (process <= 0 || followed.containsKey(key)) {
             begun.run();
             return;
         }
+        onThread(
+                () -> {
+                    Followed one = new Followed(file, process);
+                    one.descriptors = ofProcess.getAsBoolean() ? count(process, key) : 0;
+                    if (one.descriptors > 0) { // else it cannot be seen from here
+                        followed.put(key, one);
+                    }
+                },
+                begun);
+    }
+
+    private void onThread(Runnable first, Runnable then) {
         try {
             thread().execute(() -> {
-                Followed one = new Followed(file, process);
-                one.descriptors = count(process, key);
-                if (one.descriptors > 0) { // else it cannot be seen from here
-                    followed.put(key, one);
+                try {
+                    first.run();
+                } catch (RuntimeException problem) { // who waits must get its answer
+                    LOG.error("Looking for closes that the kernel does not tell of", problem);
                 }
-                begun.run();
+                then.run();
             });
         } catch (RejectedExecutionException unmounted) {
-            begun.run();
+            then.run();
         }
     }
 
@@ -117,20 +156,38 @@ final class UnseenCloses {
     }
 
     private void look() {
-        followed.forEach((owner, one) -> {
-            int now = count(one.process, owner);
-            boolean closed = now >= 0 && (now == 0 || now < one.descriptors);
-            if (!closed) {
-                one.descriptors = Math.max(now, one.descriptors);
-            } else if (followed.remove(owner, one)) {
-                var _ =
-                        one.file
-                                .descriptorClosed(owner.number())
-                                .exceptionally(failure -> {
-                                    LOG.warn("unlocking what a process has closed", failure);
-                                    return null;
-                                });
-            }
-        });
+        followed.forEach((owner, one) -> look(owner, one, one.process));
+    }
+
+    /**
+     * @param process that has the number now, as far as is known
+     */
+    private void look(Owner owner, Followed one, int process) {
+        int now = count(one.process, owner);
+        boolean ended = now < 0 && process != one.process; // and cannot be asked about any more
+        if (!ended && (now < 0 || (now > 0 && now >= one.descriptors))) {
+            one.descriptors = Math.max(now, one.descriptors);
+            return;
+        }
+        // In one step with the unlock: who does not find it locks behind that.
+        followed.computeIfPresent(
+                owner,
+                (key, present) -> {
+                    if (present != one) {
+                        return present;
+                    }
+                    unlock(owner, one);
+                    return null;
+                });
+    }
+
+    private static void unlock(Owner owner, Followed one) {
+        var _ =
+                one.file
+                        .descriptorClosed(owner.number())
+                        .exceptionally(failure -> {
+                            LOG.warn("unlocking what a process has closed", failure);
+                            return null;
+                        });
     }
 }

@@ -7,6 +7,7 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Set;
 
 /** What /proc says about threads that made requests, and about their processes. Any thread. */
 public final class CallingProcess {
@@ -17,8 +18,14 @@ public final class CallingProcess {
     /** Flags of a task, as of the kernel's sched.h. */
     private static final long PF_EXITING = 0x4;
 
-    private static final long F_OFD_SETLKW = 38;
     private static final long PF_SIGNALED = 0x400;
+
+    /** Commands of fcntl(2); the 64s are those of programs of 32 bits. */
+    private static final Set<Long> LOCKS_OF_PROCESS =
+            Set.of(6L, 7L, 13L, 14L); // F_SETLK, F_SETLKW, F_SETLK64, F_SETLKW64
+
+    private static final long F_OFD_SETLKW = 38;
+    private static final long UNKNOWN = -1;
 
     private CallingProcess() {}
 
@@ -33,16 +40,32 @@ public final class CallingProcess {
 
     /**
      * Whether the thread waits in fcntl(2) for a lock of its open file, not of its process; false
-     * where that cannot be known. The file begins with the number of the system call and its
-     * arguments, the command second.
+     * where that cannot be known.
      */
     public static boolean waitsForLockOfOpenFile(int threadId) {
+        return fcntlCommand(threadId) == F_OFD_SETLKW;
+    }
+
+    /**
+     * Whether the thread is in fcntl(2) to lock for its process, not for its open file, and may
+     * wait or not; false where that cannot be known.
+     */
+    public static boolean locksForItsProcess(int threadId) {
+        return LOCKS_OF_PROCESS.contains(fcntlCommand(threadId));
+    }
+
+    private static long fcntlCommand(int threadId) {
         try {
-            String[] call = threadId <= 0 ? new String[0] : read(threadId, "syscall").split(" ", 4);
-            return call.length == 4 && Long.decode(call[2]) == F_OFD_SETLKW;
+            return threadId <= 0 ? UNKNOWN : secondArgument(read(threadId, "syscall"));
         } catch (IOException | RuntimeException unreadable) {
-            return false;
+            return UNKNOWN;
         }
+    }
+
+    /** Of a system call, whose number comes first; -1 where the thread is in none. */
+    static long secondArgument(String call) {
+        String[] fields = call.split(" ", 4);
+        return fields.length == 4 ? Long.decode(fields[2]) : UNKNOWN;
     }
 
     /** Whether every thread of the process is exiting: nobody is left to see a result. */

@@ -40,6 +40,16 @@ class CallingProcessTest {
     }
 
     @Test
+    void theCommandOfFcntlIsItsSecondArgument() {
+        String call = "72 0x3 0x26 0x7ffc0 0x0 0x0 0x0 0x7ffb8 0x7f0e\n";
+        assertThat(CallingProcess.secondArgument(call)).isEqualTo(38);
+        assertThat(CallingProcess.secondArgument("running\n")).isEqualTo(-1);
+        assertThat(CallingProcess.secondArgument("-1 0x7ffb8 0x7f0e\n")).isEqualTo(-1);
+        assertThat(CallingProcess.locksForItsProcess(Integer.MAX_VALUE)).isFalse();
+        assertThat(CallingProcess.locksForItsProcess(Posix.call("gettid"))).isFalse();
+    }
+
+    @Test
     void thisProcessLivesAndOneThatIsGoneDoesNot() {
         assertThat(CallingProcess.dying((int) ProcessHandle.current().pid())).isFalse();
         assertThat(CallingProcess.dying(0)).isFalse();

@@ -200,6 +200,11 @@ final class AppendOp implements AppendLine.Waiting {
         }
 
         @Override
+        protected boolean isAbandoned() {
+            return future.isDone();
+        }
+
+        @Override
         protected void start() {
             if (session.ended() != null || services.meta().leaseHolds()) {
                 begin();

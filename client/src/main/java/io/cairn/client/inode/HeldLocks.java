@@ -1,11 +1,13 @@
 package io.cairn.client.inode;
 
+import io.cairn.common.proto.FileLock;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +22,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class HeldLocks {
     /** Who has a lock: a process or an open file, by the number that the kernel gave it. */
-    record Owner(boolean flock, long number) {}
+    record Owner(boolean flock, long number) {
+        static Owner of(FileLock lock) {
+            return new Owner(lock.getFlock(), lock.getOwner());
+        }
+    }
 
     /** What an owner has, or asks for. */
     static final class Claim {
@@ -29,7 +35,14 @@ final class HeldLocks {
         private int asked;
     }
 
+    /** Unlocks that are to be queued; completes when all are. */
+    private static final class Unlocks {
+        private final CompletableFuture<Void> queued = new CompletableFuture<>();
+        private int left;
+    }
+
     private final Map<Owner, Claim> claims = new HashMap<>();
+    private final Map<Owner, Unlocks> unlocks = new HashMap<>();
 
     /** A mutation for a lock is queued. */
     Claim asked(Owner owner, OpenHandle by) {
@@ -72,6 +85,34 @@ final class HeldLocks {
         }
         ended.forEach(claims::remove);
         return ended;
+    }
+
+    // ---- unlocks that wait for changes of the file
+
+    /** An unlock of the owner's is to be queued later; it may take whatever the owner has then. */
+    void unlockWaits(Owner owner) {
+        unlocks.computeIfAbsent(owner, o -> new Unlocks()).left++;
+    }
+
+    /** It is queued. The caller completes what is returned, without the monitor. */
+    CompletableFuture<Void> unlockQueued(Owner owner) {
+        @Nullable Unlocks waiting = unlocks.get(owner);
+        if (waiting == null || --waiting.left > 0) {
+            return new CompletableFuture<>();
+        }
+        unlocks.remove(owner);
+        return waiting.queued;
+    }
+
+    /** Until this completes no lock is to be asked for by that number; null: now. */
+    @Nullable CompletableFuture<Void> unlocking(Owner owner) {
+        @Nullable Unlocks waiting = unlocks.get(owner);
+        return waiting == null ? null : waiting.queued;
+    }
+
+    /** Whether unlocks are to be queued. */
+    boolean isUnlocking() {
+        return !unlocks.isEmpty();
     }
 
     /** The session has ended, and all locks with it; whether there were any. */

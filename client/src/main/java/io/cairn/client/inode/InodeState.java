@@ -355,6 +355,15 @@ public final class InodeState implements DataTarget {
         return tenure.session();
     }
 
+    /**
+     * What was executed in that session counts for nothing any more, or will not soon. Under the
+     * monitor: what it is false for is counted before the file is told of the session's end.
+     */
+    boolean isOver(long executedIn) {
+        DataSession now = tenure.session();
+        return tenure.awaited() != null || now.id() != executedIn || now.isEnding();
+    }
+
     /** A write in that session has failed: if that is because it has ended, it is lost. */
     synchronized void failedIn(DataSession session) {
         if (session.isEnding()) {

@@ -134,7 +134,8 @@ public final class InodeTable {
                                 known == state
                                         && state.handles == 0
                                         && !state.isOpen()
-                                        && !state.unconfirmed();
+                                        && !state.unconfirmed()
+                                        && !state.locks.isUnlocking();
                         return unused ? null : known;
                     }
                 });

@@ -66,6 +66,7 @@ final class LockOp implements LockCall {
 
     private boolean interrupted;
     private boolean inLine;
+    private @Nullable CompletableFuture<AwaitLockReply> awaiting;
     private int turns;
 
     /**
@@ -137,9 +138,11 @@ final class LockOp implements LockCall {
         PendingMutation pending;
         Claim claim;
         FsException refused;
+        CompletableFuture<Void> unlocking;
         synchronized (state) {
             refused = state.tenure.refusal(losses);
-            if (refused != null) {
+            unlocking = refused == null ? state.locks.unlocking(owner) : null;
+            if (refused != null || unlocking != null) {
                 claim = null;
                 pending = null;
             } else {
@@ -157,13 +160,20 @@ final class LockOp implements LockCall {
                                         state.session().id());
             }
         }
+        if (unlocking != null) {
+            behind(unlocking);
+            return;
+        }
         if (claim == null || pending == null) {
             over(refused == null ? new FsException(Errno.EIO, "no session") : refused);
             return;
         }
         PendingMutation sent = pending;
         Claim claimed = claim;
-        var _ = sent.answer().whenComplete((result, thrown) -> answered(claimed, result, thrown));
+        var _ =
+                sent.answer()
+                        .whenComplete((result, thrown) ->
+                                answered(claimed, sent.session(), result, thrown));
         var _ =
                 sent.reply()
                         .whenComplete((result, thrown) -> {
@@ -173,8 +183,39 @@ final class LockOp implements LockCall {
                         });
     }
 
+    /** What an owner had by the same number is yet to be given up. Nothing is asked for so far. */
+    private void behind(CompletableFuture<Void> unlocking) {
+        boolean stop;
+        synchronized (this) {
+            if (phase == Phase.OVER) {
+                return;
+            }
+            phase = Phase.WAITING;
+            stop = interrupted;
+        }
+        if (stop) {
+            leave();
+            return;
+        }
+        CompletableFuture<Void> queued = unlocking.copy();
+        if (!wait) {
+            queued.orTimeout(services.metadataNanos(), TimeUnit.NANOSECONDS);
+        }
+        var _ =
+                queued.whenComplete((v, thrown) -> {
+                    if (thrown == null) {
+                        tryAgain();
+                    } else {
+                        over(Async.failure(thrown));
+                    }
+                });
+    }
+
+    /**
+     * @param in the session it was executed in
+     */
     private void answered(
-            Claim claim, @Nullable MutationResult result, @Nullable Throwable thrown) {
+            Claim claim, long in, @Nullable MutationResult result, @Nullable Throwable thrown) {
         FsException failure =
                 result == null
                         ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
@@ -182,14 +223,19 @@ final class LockOp implements LockCall {
         if (result != null && failure == null) {
             state.observe(result.getAttr());
         }
+        boolean ended = result == null;
         synchronized (state) {
+            if (failure == null && state.isOver(in)) {
+                failure = new FsException(Errno.EIO, "the lock ended with its session");
+                ended = true;
+            }
             state.locks.answered(owner, claim, failure == null);
         }
         if (failure == null && result != null) {
             taken(claim, result);
         } else if (failure != null && failure.errno() == Errno.EAGAIN && wait) {
             await();
-        } else if (result == null && failure != null && sessionEnded(failure)) {
+        } else if (ended && failure != null && sessionEnded(failure)) {
             start();
         } else {
             over(failure);
@@ -276,41 +322,49 @@ final class LockOp implements LockCall {
     }
 
     private void ask() {
-        boolean stop;
+        boolean unchecked = wanted.getFlock() || ofOpenFile.getAsBoolean();
+        CompletableFuture<AwaitLockReply> asked;
         synchronized (this) {
             if (phase == Phase.OVER) {
                 return;
             }
-            stop = interrupted;
+            // Before anything that ends it: the leader must not hear of the end first.
+            asked = interrupted ? null : askLeader(unchecked);
+            awaiting = asked;
         }
-        if (stop) {
+        if (asked == null) {
             leave();
             return;
         }
-        boolean unchecked = wanted.getFlock() || ofOpenFile.getAsBoolean();
-        int millis = (int) TimeUnit.NANOSECONDS.toMillis(services.awaitNanos());
         var _ =
-                services.meta()
-                        .query(
-                                Method.AWAIT_LOCK,
-                                session ->
-                                        AwaitLockRequest.newBuilder()
-                                                .setLock(wanted.toBuilder().setSession(session))
-                                                .setTicket(ticket)
-                                                .setNoDeadlockCheck(unchecked)
-                                                .setWaitMillis(millis)
-                                                .build(),
-                                AwaitLockReply.parser(),
-                                MetaClient.never())
-                        .whenComplete((reply, thrown) -> {
-                            if (thrown != null) {
-                                over(Async.failure(thrown));
-                            } else if (reply.getTurn()) {
-                                tryAgain();
-                            } else {
-                                ask();
-                            }
-                        });
+                asked.whenComplete((reply, thrown) -> {
+                    if (asked.isCancelled()) {
+                        return;
+                    }
+                    if (thrown != null) {
+                        over(Async.failure(thrown));
+                    } else if (reply.getTurn()) {
+                        tryAgain();
+                    } else {
+                        ask();
+                    }
+                });
+    }
+
+    private CompletableFuture<AwaitLockReply> askLeader(boolean unchecked) {
+        int millis = (int) TimeUnit.NANOSECONDS.toMillis(services.awaitNanos());
+        return services.meta()
+                .query(
+                        Method.AWAIT_LOCK,
+                        session ->
+                                AwaitLockRequest.newBuilder()
+                                        .setLock(wanted.toBuilder().setSession(session))
+                                        .setTicket(ticket)
+                                        .setNoDeadlockCheck(unchecked)
+                                        .setWaitMillis(millis)
+                                        .build(),
+                        AwaitLockReply.parser(),
+                        MetaClient.never());
     }
 
     private void tryAgain() {
@@ -359,7 +413,15 @@ final class LockOp implements LockCall {
                                 over(new FsException(Errno.EINTR, "interrupted")));
     }
 
+    /** The leader is told that nobody waits, and is not asked again. */
     private CompletableFuture<CancelLockReply> cancelled() {
+        CompletableFuture<AwaitLockReply> asked;
+        synchronized (this) {
+            asked = awaiting;
+        }
+        if (asked != null) {
+            asked.cancel(false);
+        }
         return services.meta()
                 .query(
                         Method.CANCEL_LOCK,

@@ -16,6 +16,8 @@ import io.cairn.common.proto.TestLockReply;
 import io.cairn.common.proto.TestLockRequest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -234,14 +236,19 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     @Override
     public CompletableFuture<Void> unlock(FileLock range) {
-        Owner owner = new Owner(range.getFlock(), range.getOwner());
+        Owner owner = Owner.of(range);
         boolean whole = range.getStart() == 0 && range.getEnd() == Long.MAX_VALUE;
+        UnlockOp unlock;
         synchronized (state) {
             if (!(whole ? state.locks.end(owner) : state.locks.has(owner))) {
                 return Async.done();
             }
-            return services.meters().timed(ClientMeters.Op.UNLOCK, unlockAtMds(ours(range)));
+            if (!state.order().hasAbandoned()) {
+                return services.meters().timed(ClientMeters.Op.UNLOCK, unlockAtMds(ours(range)));
+            }
+            unlock = unlockOf(owner, range.getStart(), range.getEnd());
         }
+        return submitted(unlock);
     }
 
     /** With its session a lock has ended too. */
@@ -258,12 +265,34 @@ public final class OpenHandle implements CairnClient.OpenFile {
     }
 
     @Override
-    public CompletableFuture<Void> descriptorClosed(long owner) {
-        return unlock(everything(false, owner));
+    public CompletableFuture<Void> descriptorClosed(long number) {
+        Owner owner = new Owner(false, number);
+        UnlockOp unlock;
+        synchronized (state) {
+            if (!state.locks.end(owner)) {
+                return Async.done();
+            }
+            unlock = unlockOf(owner, 0, Long.MAX_VALUE);
+        }
+        return submitted(unlock);
     }
 
-    private static FileLock everything(boolean flock, long owner) {
-        return FileLock.newBuilder().setFlock(flock).setOwner(owner).setEnd(Long.MAX_VALUE).build();
+    /** Behind the changes of the file. Under the monitor; to be submitted without it. */
+    private UnlockOp unlockOf(Owner owner, long start, long end) {
+        state.locks.unlockWaits(owner);
+        FileLock range =
+                FileLock.newBuilder()
+                        .setFlock(owner.flock())
+                        .setOwner(owner.number())
+                        .setStart(start)
+                        .setEnd(end)
+                        .build();
+        return new UnlockOp(services, state, ours(range));
+    }
+
+    private CompletableFuture<Void> submitted(UnlockOp unlock) {
+        state.order().submit(unlock);
+        return services.meters().timed(ClientMeters.Op.UNLOCK, unlock.future);
     }
 
     @Override
@@ -300,12 +329,13 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (!released.compareAndSet(false, true)) {
             return Async.done();
         }
+        List<UnlockOp> unlocks = new ArrayList<>();
         synchronized (state) {
             for (Owner owner : state.locks.released(this)) {
-                FileLock all = everything(owner.flock(), owner.number());
-                var _ = services.publisher().unlock(state, ours(all));
+                unlocks.add(unlockOf(owner, 0, Long.MAX_VALUE));
             }
         }
+        unlocks.forEach(unlock -> state.order().submit(unlock));
         return services.meters().timed(ClientMeters.Op.RELEASE, table.release(state));
     }
 }

@@ -45,6 +45,11 @@ public final class RangeOrder {
 
         /** Tells one that still waits the time; it may fail its caller, but stays in line. */
         protected void waitingAt(long nowNanos) {}
+
+        /** Whether its caller is gone and does not wait for it. Brief, and takes no lock. */
+        protected boolean isAbandoned() {
+            return false;
+        }
     }
 
     private static final Logger LOG = LoggerFactory.getLogger(RangeOrder.class);
@@ -163,6 +168,16 @@ public final class RangeOrder {
     /** True when no change has started or waits. */
     public synchronized boolean idle() {
         return first == null;
+    }
+
+    /** True when a change has started or waits that its caller does not wait for. */
+    public synchronized boolean hasAbandoned() {
+        for (Entry e = first; e != null; e = e.next) {
+            if (e.isAbandoned()) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private synchronized @Nullable Entry nextReady() {

@@ -84,6 +84,11 @@ final class WriteOp {
                 future.completeExceptionally(late("an earlier operation"));
             }
         }
+
+        @Override
+        protected boolean isAbandoned() {
+            return future.isDone();
+        }
     }
 
     private void begin() {

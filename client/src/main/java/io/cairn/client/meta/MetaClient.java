@@ -132,7 +132,8 @@ public final class MetaClient {
     }
 
     /**
-     * The same with a request that names the session: it is made anew for each attempt.
+     * The same with a request that names the session: it is made anew for each attempt. Cancelled
+     * by the caller, it is not asked again: what this client asks from then on comes behind it.
      *
      * @param request called under the session's lock
      */

@@ -80,6 +80,10 @@ final class PendingQueries {
 
     /** Under the lock. */
     private <T extends MessageLite> void send(PendingQuery<T> query) {
+        if (query.future.isDone()) { // cancelled
+            inFlight.remove(query);
+            return;
+        }
         RpcChannel to = session.leader();
         if (to == null) {
             waiting.add(query);

@@ -167,6 +167,21 @@ final class LockQueue<R> {
         return waiting.values().stream().mapToInt(List::size).sum();
     }
 
+    /** Whether the call has a place in line or a turn: {@link #place} makes no further one. */
+    synchronized boolean knows(long inode, long session, long ticket) {
+        for (Waiter<R> waiter : waiting.getOrDefault(inode, List.of())) {
+            if (waiter.isOf(session, ticket)) {
+                return true;
+            }
+        }
+        for (Turn<R> turn : turns.getOrDefault(inode, List.of())) {
+            if (turn.waiter.isOf(session, ticket)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     synchronized int sizeOf(long session) {
         int count = 0;
         for (List<Waiter<R>> line : waiting.values()) {

@@ -92,7 +92,8 @@ public final class LockWaits implements StateListener {
             request.fail(Mutations.fenced(session));
             return;
         }
-        if (queue.sizeOf(session) >= MAX_OF_A_SESSION) {
+        if (!queue.knows(wanted.getInode(), session, asked.getTicket())
+                && queue.sizeOf(session) >= MAX_OF_A_SESSION) {
             request.fail(
                     RpcStatus.fail(
                             Errno.ENOLCK,

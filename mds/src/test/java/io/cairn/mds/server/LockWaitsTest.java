@@ -33,6 +33,10 @@ import org.junit.jupiter.api.io.TempDir;
 final class LockWaitsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int LONG_MILLIS = 3000;
+
+    /** Of a session, as docs/limits.md says. */
+    private static final int MAX_WAITERS = 2048;
+
     private static final String SETTINGS =
             "[raft]\nsoft_space_limit = \"2B\"\nhard_space_limit = \"1B\"\n";
 
@@ -224,6 +228,26 @@ final class LockWaitsTest {
             assertThat(unlock(one, exclusive(f))).isEqualTo(Errno.OK);
             assertThat(get(again).get().getTurn()).isTrue();
             assertThat(lock(two, exclusive(f))).isEqualTo(Errno.OK);
+        }
+    }
+
+    /** Those that wait are told to ask again after 3 s; a slow machine does not get so far. */
+    @Test
+    void atTheLimitWhoWaitsMayGoOnWaiting() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+            TestSession one = new TestSession(group);
+            long f = file(one, "f");
+            TestSession two = opener(group, f);
+            assertThat(lock(one, exclusive(f))).isEqualTo(Errno.OK);
+            var first = ask(two, exclusive(f));
+            for (int i = 1; i < MAX_WAITERS; i++) {
+                var _ = ask(two, exclusive(f));
+            }
+            var tooMany = ask(two, exclusive(f));
+            var again = ask(two, 1, exclusive(f), 1);
+            assertThat(get(first).get().getTurn()).isFalse();
+            assertThat(get(again).status().errno()).isEqualTo(Errno.OK);
+            assertThat(get(tooMany).status().errno()).isEqualTo(Errno.ENOLCK);
         }
     }
 }
