@@ -35,19 +35,12 @@ final class Recalls implements LeaseHolder {
             }
         }
         List<Name> names = new ArrayList<>();
-        boolean all = false;
         for (RecalledName name : recall.getNamesList()) {
-            if (name.getName().isEmpty()) {
-                all = true;
-            } else if (isMounted(name.getDirectory())) {
+            if (isMounted(name.getDirectory())) {
                 names.add(new Name(nodes.node(name.getDirectory()), name.getName().toByteArray()));
             }
         }
-        if (all) {
-            kernel.forgetAllNames(inodes, forgotten);
-        } else {
-            kernel.forget(names, inodes, forgotten);
-        }
+        kernel.forget(names, inodes, forgotten);
     }
 
     /** The root of the name space has no node where another directory is mounted. */

@@ -21,9 +21,9 @@ import org.slf4j.LoggerFactory;
  * may ask; the work is done on threads that end when there is none.
  *
  * <p>To forget a name the kernel waits for the lock of its directory, which a request of this mount
- * may hold until it is answered. What takes long is not waited for: the kernel is told that all
- * names are old (Linux 6.16 and later), for which it takes no lock. Attributes go their own way, so
- * that they never wait behind a name.
+ * may hold until it is answered. That all names are old could be said without a lock (INC_EPOCH,
+ * Linux 6.16), but then Linux detaches what is mounted below them. So a recall may last as long as
+ * its lease. Attributes go their own way, so that they never wait behind a name.
  *
  * <p>A message about an inode that the kernel does not have yet does not reach the answer that
  * brings it, if that was written before but not looked at. Such an inode is named again until the
@@ -34,9 +34,6 @@ public final class LeaseNotifier {
     private static final int NAME_THREADS = 4;
     private static final int INODE_THREADS = 2;
     private static final long IDLE_SECONDS = 10;
-
-    /** How long a directory's lock is waited for before all names are forgotten. */
-    private static final long PATIENCE_MILLIS = 10;
 
     private static final long AGAIN_MILLIS = 5;
     private static final int ATTEMPTS = 10;
@@ -52,21 +49,12 @@ public final class LeaseNotifier {
     public record Inode(long node, boolean young) {}
 
     private final FuseDevice device;
-    private final long patienceMillis;
     private final ThreadPoolExecutor nameThreads = pool(NAME_THREADS, "cairn-fuse-names-");
     private final ThreadPoolExecutor inodeThreads = pool(INODE_THREADS, "cairn-fuse-attributes-");
     private final ScheduledThreadPoolExecutor timer = timer();
 
     LeaseNotifier(FuseDevice device) {
-        this(device, PATIENCE_MILLIS);
-    }
-
-    /**
-     * @param patienceMillis after which all names are forgotten for one
-     */
-    LeaseNotifier(FuseDevice device, long patienceMillis) {
         this.device = device;
-        this.patienceMillis = patienceMillis;
     }
 
     private static ThreadPoolExecutor pool(int threads, String name) {
@@ -107,14 +95,6 @@ public final class LeaseNotifier {
         var _ = attributes(node);
     }
 
-    /** All names are old; takes no lock. False where the kernel cannot do that. */
-    public boolean forgetAllNamesNow() {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment message = arena.allocate(HeaderFormat.OUT_SIZE, 8);
-            return gone(device.write(message, NotifyFormat.putForgetNames(message)));
-        }
-    }
-
     /**
      * Makes the kernel forget these.
      *
@@ -123,19 +103,7 @@ public final class LeaseNotifier {
     public void forget(List<Name> names, List<Inode> inodes, Runnable forgotten) {
         Forgetting parts = new Forgetting(forgotten);
         inodes.forEach(inode -> parts.attributes(inode, ATTEMPTS));
-        if (!names.isEmpty()) {
-            parts.names(names);
-        }
-        parts.done();
-    }
-
-    /**
-     * The same of all names there are; where the kernel cannot do that, they end with their time.
-     */
-    public void forgetAllNames(List<Inode> inodes, Runnable forgotten) {
-        Forgetting parts = new Forgetting(forgotten);
-        inodes.forEach(inode -> parts.attributes(inode, ATTEMPTS));
-        parts.allNames();
+        names.forEach(parts::name);
         parts.done();
     }
 
@@ -221,35 +189,12 @@ public final class LeaseNotifier {
             }
         }
 
-        void allNames() {
+        void name(Name name) {
             left.incrementAndGet();
             execute(
                     nameThreads,
                     () -> {
-                        if (forgetAllNamesNow()) {
-                            done();
-                        }
-                    });
-        }
-
-        /** One by one, or all there are where that takes long: whichever is done first counts. */
-        void names(List<Name> names) {
-            left.incrementAndGet();
-            AtomicInteger missing = new AtomicInteger(names.size());
-            for (Name name : names) {
-                execute(
-                        nameThreads,
-                        () -> {
-                            boolean overtaken = missing.get() <= 0;
-                            if (!overtaken && name(name) && missing.decrementAndGet() == 0) {
-                                done();
-                            }
-                        });
-            }
-            later(
-                    patienceMillis,
-                    () -> {
-                        if (missing.get() > 0 && forgetAllNamesNow() && missing.getAndSet(0) > 0) {
+                        if (LeaseNotifier.this.name(name)) {
                             done();
                         }
                     });

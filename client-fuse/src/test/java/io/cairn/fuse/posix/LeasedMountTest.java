@@ -201,14 +201,15 @@ class LeasedMountTest {
 
     /** The lock of the directory is held as long as the create is not answered. */
     @Test
-    void aRecallDoesNotWaitForARequestInTheDirectory() throws Exception {
+    void aRecallWaitsForARequestInTheDirectory() throws Exception {
         makeElsewhere("f");
         assertThat(Files.exists(path("f"))).isTrue();
         client().holdBack("mkdir");
         Process blocked = new ProcessBuilder("mkdir", path("d").toString()).start();
         Awaitility.await().until(() -> client().heldBack("mkdir") > 0);
-        recall(name(1, "f"));
+        CompletableFuture<Void> recalled = CompletableFuture.runAsync(() -> recall(name(1, "f")));
         client().letGo("mkdir");
+        recalled.join();
         assertThat(blocked.waitFor()).isZero();
         client().unlink(1, bytes("f")).join();
         assertThat(Files.exists(path("f"))).isFalse();

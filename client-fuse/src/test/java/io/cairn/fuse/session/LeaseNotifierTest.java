@@ -23,16 +23,14 @@ import org.junit.jupiter.api.Test;
 /** What the kernel is told, over a socket that keeps messages apart. */
 class LeaseNotifierTest {
     private static final int SOCK_SEQPACKET = 5;
-    private static final long PATIENT_MILLIS = 3_600_000;
     private static final int ENTRY = 3;
     private static final int INODE = 2;
-    private static final int EPOCH = 8;
 
     private final Arena arena = Arena.ofAuto();
     private final Semaphore forgotten = new Semaphore(0);
     private int kernel;
     private FuseDevice device = new FuseDevice(-1);
-    private LeaseNotifier notifier = new LeaseNotifier(device, PATIENT_MILLIS);
+    private LeaseNotifier notifier = new LeaseNotifier(device);
 
     @BeforeEach
     void connect() {
@@ -40,7 +38,7 @@ class LeaseNotifierTest {
         assertThat(Posix.call("socketpair", 1, SOCK_SEQPACKET, 0, pair)).isZero();
         kernel = pair.get(JAVA_INT, 0);
         device = new FuseDevice(pair.get(JAVA_INT, 4));
-        notifier = new LeaseNotifier(device, PATIENT_MILLIS);
+        notifier = new LeaseNotifier(device);
     }
 
     @AfterEach
@@ -63,7 +61,7 @@ class LeaseNotifierTest {
         for (int i = 0; i < count; i++) {
             ByteBuffer message = receive();
             int code = message.getInt(4);
-            long node = code == EPOCH ? 0 : message.getLong(16);
+            long node = message.getLong(16);
             String name =
                     code == ENTRY
                             ? US_ASCII.decode(message.slice(32, message.getInt(24))).toString()
@@ -98,13 +96,6 @@ class LeaseNotifierTest {
     }
 
     @Test
-    void allNamesAreForgottenByOneMessage() throws InterruptedException {
-        notifier.forgetAllNames(List.of(new Inode(9, false)), forgotten::release);
-        assertThat(receive(2)).containsExactlyInAnyOrder(EPOCH + " 0 ", INODE + " 9 ");
-        awaitForgotten();
-    }
-
-    @Test
     void whereThereIsNothingItIsSaidAtOnce() {
         notifier.forget(List.of(), List.of(), forgotten::release);
         assertThat(forgotten.availablePermits()).isEqualTo(1);
@@ -116,8 +107,6 @@ class LeaseNotifierTest {
         Posix.call("shutdown", kernel, 2);
         notifier.forget(List.of(name(1, "a")), List.of(), forgotten::release);
         notifier.forget(List.of(), List.of(new Inode(9, false)), forgotten::release);
-        notifier.forgetAllNames(List.of(), forgotten::release);
-        assertThat(notifier.forgetAllNamesNow()).isFalse();
         assertThat(forgotten.tryAcquire(200, TimeUnit.MILLISECONDS)).isFalse();
     }
 }
