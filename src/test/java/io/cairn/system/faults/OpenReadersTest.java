@@ -119,16 +119,15 @@ class OpenReadersTest {
                             .orElseThrow();
             Awaitility.await("it leads")
                     .atMost(LIMIT)
-                    .until(
-                            () ->
-                                    Cluster.cairn(
-                                                            "mds",
-                                                            "transfer-leader",
-                                                            other,
-                                                            "--dir",
-                                                            cluster.state().toString())
-                                                    .exitCode()
-                                            == 0);
+                    .until(() ->
+                            Cluster.cairn(
+                                                    "mds",
+                                                    "transfer-leader",
+                                                    other,
+                                                    "--dir",
+                                                    cluster.state().toString())
+                                            .exitCode()
+                                    == 0);
             awaitLeader();
             letTheLeaderFree(before + 1);
             assertReads(reads, content);
