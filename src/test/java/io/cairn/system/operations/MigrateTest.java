@@ -197,6 +197,13 @@ class MigrateTest {
         mover.waitFor();
         assertThat(in("old", below)).as("not all have moved").isPositive();
 
+        // Its files do not wait until the cluster would end the session.
+        Process ended = begin(cluster, directory, "new", "100KiB");
+        Awaitility.await("it moves files").atMost(PATIENCE).until(() -> isMount(cluster, ended));
+        ended.destroy();
+        assertThat(ended.waitFor()).as("SIGTERM").isEqualTo(128 + 15);
+        assertThat(isMount(cluster, ended)).as("has a session").isFalse();
+
         Process again = begin(cluster, directory, "new", "16MiB");
         Cluster.kill9(List.of(cluster.process("data-2").orElseThrow()));
         cluster.start("data-2", "dataserver");
@@ -216,6 +223,16 @@ class MigrateTest {
         JsonNode back = migrate(cluster, Path.of("/d"), "old");
         assertThat(back.path("files_moved").asInt()).isGreaterThanOrEqualTo(STILL);
         assertThat(back.path("files_failed").asInt()).as(back.toString()).isZero();
+    }
+
+    private static boolean isMount(Cluster cluster, Process mover) {
+        return cluster.status()
+                .path("mounts")
+                .valueStream()
+                .anyMatch(m ->
+                        m.path("description")
+                                .asString()
+                                .contains("cairn migrate, process " + mover.pid()));
     }
 
     private void write(MovedFile file) {
