@@ -89,6 +89,10 @@ final class Learner {
             step.failed(later("a learner begins"));
             return;
         }
+        if (!reset.fits()) {
+            step.failed(later("more answered numbers than the log takes"));
+            return;
+        }
         lastStep = reset.number();
         resetting = true;
         // All that is here is the beginning of what the primary has committed.

@@ -15,8 +15,9 @@ import java.util.TreeSet;
  * acknowledged are forgotten; of sessions beyond {@link #MAX_SESSIONS} the one idle longest is.
  * Used under the lock of its owner.
  */
-final class AnsweredTable {
-    static final int MAX_SESSIONS = 4096;
+public final class AnsweredTable {
+    /** More than there are clients; those that ended stay until others take their place. */
+    public static final int MAX_SESSIONS = 16 << 10;
 
     private final LinkedHashMap<Long, Session> sessions = new LinkedHashMap<>(16, 0.75f, true);
 
