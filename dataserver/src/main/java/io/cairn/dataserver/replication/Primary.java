@@ -684,6 +684,10 @@ final class Primary {
         return limits.askNanos();
     }
 
+    long resendNanos() {
+        return limits.resendNanos();
+    }
+
     private boolean sending() {
         return state == PgState.ACTIVE || state == PgState.RESENDING;
     }
