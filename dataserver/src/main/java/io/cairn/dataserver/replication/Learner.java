@@ -59,7 +59,7 @@ final class Learner {
         long before = log.lastSequence();
         backup.prepare(p, answer);
         if (log.lastSequence() > before) {
-            touches.add(p.entry().sequence(), p.entry().op());
+            touches.add(p.entry());
         }
     }
 
