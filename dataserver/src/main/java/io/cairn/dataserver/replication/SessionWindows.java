@@ -126,8 +126,8 @@ final class SessionWindows {
     /** Two parallel arrays instead of a map: a session has few numbers open in one PG. */
     private static final class Window {
         private long ackedBelow;
-        private long[] numbers = new long[8];
-        private long[] sequences = new long[8];
+        private long[] numbers = new long[2];
+        private long[] sequences = new long[2];
         private int count;
 
         long find(long number) {
