@@ -19,6 +19,9 @@ import java.util.List;
  * </pre>
  */
 public final class AnsweredFormat {
+    /** Of all sessions of a PG together: what a RESET takes into the log, as one record. */
+    public static final int MAX_BYTES = 4 << 20;
+
     private static final int SESSION_BYTES = 20;
     private static final int NUMBER_BYTES = 8;
 
@@ -26,11 +29,20 @@ public final class AnsweredFormat {
 
     /** Throws ArithmeticException if it is more than 2 GiB. */
     public static int encodedLength(List<Answered> answered) {
+        return Math.toIntExact(bytes(answered));
+    }
+
+    /** Whether a RESET takes it. */
+    public static boolean fits(List<Answered> answered) {
+        return bytes(answered) <= MAX_BYTES;
+    }
+
+    private static long bytes(List<Answered> answered) {
         long bytes = 0;
         for (Answered a : answered) {
             bytes += SESSION_BYTES + (long) NUMBER_BYTES * a.numbers().length;
         }
-        return Math.toIntExact(bytes);
+        return bytes;
     }
 
     /** All of it, on its own. */

@@ -267,6 +267,7 @@ public final class PgSlot implements PgOutputs {
     public void sendQuery(int to, long pgEpoch) {
         RpcChannel channel = owner.channel(to);
         if (channel == null) {
+            later(() -> replica.onPeerLost(to, pgEpoch));
             return;
         }
         channel.call(

@@ -38,6 +38,7 @@ final class SlotRecovery implements RecoveryOutputs {
     static final long STEP_NANOS = 2_000_000_000L;
 
     private static final long READ_AGAIN_NANOS = 1_000_000_000L;
+    private static final long RESET_AGAIN_NANOS = 10_000_000_000L;
     private static final int FETCH_BYTES = 4 << 20;
 
     private final PgLoop owner;
@@ -126,6 +127,13 @@ final class SlotRecovery implements RecoveryOutputs {
 
     @Override
     public void sendReset(int to, long pgEpoch, Reset reset, Step step) {
+        if (!reset.fits()) {
+            String why = "more mutations of clients wait for others than a learner's log takes";
+            LOG.warn("{}: the replica on disk {} cannot begin anew now: {}", this, to, why);
+            RpcStatus status = RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, why);
+            owner.after(RESET_AGAIN_NANOS, () -> step.failed(status));
+            return;
+        }
         LOG.info(
                 "{}: the replica on disk {} begins anew at operation {}",
                 this,

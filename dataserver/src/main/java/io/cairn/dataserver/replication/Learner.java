@@ -59,7 +59,7 @@ final class Learner {
         long before = log.lastSequence();
         backup.prepare(p, answer);
         if (log.lastSequence() > before) {
-            touches.add(p.entry().sequence(), p.entry().op());
+            touches.add(p.entry());
         }
     }
 
@@ -87,6 +87,10 @@ final class Learner {
         boolean follows = follows() && log.allDurable();
         if (!follows || reset.number() <= lastStep || reset.sequence() < log.lastSequence()) {
             step.failed(later("a learner begins"));
+            return;
+        }
+        if (!reset.fits()) {
+            step.failed(later("more answered numbers than the log takes"));
             return;
         }
         lastStep = reset.number();

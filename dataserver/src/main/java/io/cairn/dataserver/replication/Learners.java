@@ -1,6 +1,7 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.RecoveryOutputs.Base;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
@@ -9,11 +10,13 @@ import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -387,7 +390,7 @@ final class Learners {
                                     () -> {}));
         }
 
-        boolean holds(DataOp op) {
+        boolean holds(DataOp op, ByteBuf payload) {
             Key head = held;
             return head != null
                     && switch (op.type()) {
@@ -396,7 +399,9 @@ final class Learners {
                                         && (op.chunk() == head.chunk()
                                                 || head.chunk() == Key.INODE);
                         case TRUNCATE_INODE -> op.inode() == head.inode();
-                        case DELETE_INODES -> true;
+                        case DELETE_INODES ->
+                                LongStream.of(DeleteInodesFormat.decode(payload))
+                                        .anyMatch(inode -> inode == head.inode());
                         case NOOP, SPLIT, READ -> false;
                     };
         }
@@ -527,9 +532,9 @@ final class Learners {
     }
 
     /** Whether the chunk is being copied, so that the operation has to wait. */
-    boolean holds(DataOp op) {
+    boolean holds(DataOp op, ByteBuf payload) {
         for (int i = 0; i < all.size(); i++) {
-            if (all.get(i).holds(op)) {
+            if (all.get(i).holds(op, payload)) {
                 return true;
             }
         }

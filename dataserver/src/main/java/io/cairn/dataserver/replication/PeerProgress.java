@@ -39,6 +39,11 @@ final class PeerProgress {
     /** What was in flight is lost: send again at the next tick. */
     boolean lost;
 
+    /** Whether a question for its history is in flight. */
+    private boolean queried;
+
+    private long queriedNanos;
+
     /** Times in a row that it took nothing of what it lacks. */
     private int losses;
 
@@ -74,7 +79,24 @@ final class PeerProgress {
             losses++;
         }
         toldCommitted = 0;
+        queried = false;
         sendAgainFrom(durable + 1);
+    }
+
+    /**
+     * Whether it is to be asked for its history, and then is. Not while it is being asked: it
+     * answers once its log is durable, and would refuse the older question, which says nothing of
+     * its log.
+     *
+     * @param lostNanos a question is lost if there was no answer for so long
+     */
+    boolean toBeQueried(long nowNanos, long lostNanos) {
+        boolean asks = history == null && (!queried || nowNanos - queriedNanos > lostNanos);
+        if (asks) {
+            queried = true;
+            queriedNanos = nowNanos;
+        }
+        return asks;
     }
 
     /** Whether it is left alone for now. */

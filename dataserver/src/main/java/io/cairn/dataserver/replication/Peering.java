@@ -64,7 +64,7 @@ final class Peering {
             out.sendFetch(source.disk, primary.epoch(), log.lastSequence());
         } else if (primary.state() == PgState.QUERYING) {
             for (PeerProgress peer : primary.peers()) {
-                if (peer.history == null) {
+                if (peer.toBeQueried(askedNanos, primary.resendNanos())) {
                     out.sendQuery(peer.disk, primary.epoch());
                 }
             }

@@ -55,7 +55,11 @@ public interface PgOutputs {
      */
     void sendPrepare(Prepare prepare);
 
-    /** {@link PgReplica#onPeerHistory} follows, or nothing. */
+    /**
+     * {@link PgReplica#onPeerHistory}, {@link PgReplica#onPeerRefused} or {@link
+     * PgReplica#onPeerLost} follows. If nothing does, it is asked again after {@link
+     * PgLimits#resendNanos}.
+     */
     void sendQuery(int disk, long pgEpoch);
 
     /** {@link PgReplica#onFetched} follows, or nothing. */

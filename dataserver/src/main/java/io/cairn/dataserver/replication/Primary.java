@@ -118,7 +118,7 @@ final class Primary {
             return;
         }
         DiskSpace own = out.space(); // before it is tried: it may have grown afterwards
-        RpcStatus refusal = refusal(op, own);
+        RpcStatus refusal = refusal(op, payload, own);
         if (refusal != null) {
             answer.fail(refusal);
             return;
@@ -157,7 +157,7 @@ final class Primary {
         return true;
     }
 
-    private @Nullable RpcStatus refusal(DataOp op, DiskSpace own) {
+    private @Nullable RpcStatus refusal(DataOp op, ByteBuf payload, DiskSpace own) {
         if (state != PgState.ACTIVE || !out.leaseValid()) {
             return notServing();
         }
@@ -176,7 +176,7 @@ final class Primary {
                                 .formatted(peers.get(i).disk));
             }
         }
-        if (learners.holds(op)) {
+        if (learners.holds(op, payload)) {
             return RpcStatus.fail(
                     Errno.EAGAIN, Advice.RETRY, "the chunk is being copied to another disk");
         }
@@ -682,6 +682,10 @@ final class Primary {
 
     long askNanos() {
         return limits.askNanos();
+    }
+
+    long resendNanos() {
+        return limits.resendNanos();
     }
 
     private boolean sending() {

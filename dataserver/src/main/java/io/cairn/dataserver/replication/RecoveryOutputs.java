@@ -1,6 +1,7 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.AnsweredFormat;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.List;
@@ -25,6 +26,11 @@ public interface RecoveryOutputs {
     record Reset(long number, long epoch, long sequence, List<Answered> answered) {
         public Reset {
             answered = List.copyOf(answered);
+        }
+
+        /** Whether the log of a learner takes so many answered numbers. */
+        public boolean fits() {
+            return AnsweredFormat.fits(answered);
         }
     }
 

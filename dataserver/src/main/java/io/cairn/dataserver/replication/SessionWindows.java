@@ -1,16 +1,21 @@
 package io.cairn.dataserver.replication;
 
+import io.cairn.dataserver.chunk.AnsweredFormat;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.store.AnsweredTable;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Which numbers of which sessions this PG has executed: what makes a retry harmless. Numbers below
- * a session's acknowledged mark are forgotten and refused. Owner's thread only.
+ * a session's acknowledged mark are forgotten and refused. Of sessions beyond {@link #MAX_SESSIONS}
+ * the one idle longest is forgotten, as {@link AnsweredTable} does. Owner's thread only.
+ *
+ * <p>All of it goes to a learner that begins anew, as one record of its log: the bounds keep it
+ * below {@link AnsweredFormat#MAX_BYTES}.
  */
 final class SessionWindows {
     /** The number was not executed here. */
@@ -19,8 +24,19 @@ final class SessionWindows {
     /** The client already has the answer: the request is a stray. */
     static final long ACKNOWLEDGED = -2;
 
-    private final Map<Long, Window> windows = new HashMap<>();
+    /** More than there are clients; those that ended stay until others take their place. */
+    static final int MAX_SESSIONS = AnsweredTable.MAX_SESSIONS;
+
+    /** Of all sessions together; above, each may have only {@link #FEW}. */
+    private static final int MANY = 128 << 10;
+
+    private static final int FEW = 16;
+
+    /** The one used longest ago first. */
+    private final LinkedHashMap<Long, Window> windows = new LinkedHashMap<>(16, 0.75f, true);
+
     private final int maxNumbers;
+    private int total;
     private long cachedSession;
     private @Nullable Window cached;
 
@@ -31,17 +47,19 @@ final class SessionWindows {
     /** Forgets everything and takes what the store recovered; sequences are then unknown (0). */
     void restore(List<Answered> answered) {
         windows.clear();
+        total = 0;
         cached = null;
         for (Answered a : answered) {
             Window w = window(a.session());
             for (long number : a.numbers()) {
                 w.add(number, 0);
             }
-            w.acknowledge(a.ackedBelow());
+            total += w.count;
+            total -= w.acknowledge(a.ackedBelow());
         }
     }
 
-    /** The numbers of operations up to the sequence. */
+    /** The numbers of operations up to the sequence; the session used longest ago first. */
     List<Answered> upTo(long sequence) {
         List<Answered> answered = new ArrayList<>(windows.size());
         windows.forEach((session, window) -> answered.add(window.upTo(session, sequence)));
@@ -61,23 +79,25 @@ final class SessionWindows {
     void acknowledge(long session, long below) {
         Window w = lookup(session);
         if (w != null) {
-            w.acknowledge(below);
+            total -= w.acknowledge(below);
         }
     }
 
     boolean full(long session) {
         Window w = lookup(session);
-        return w != null && w.count >= maxNumbers;
+        return w != null && w.count >= (total < MANY ? maxNumbers : Math.min(maxNumbers, FEW));
     }
 
     void executed(long session, long number, long ackedBelow, long sequence) {
         Window w = window(session);
-        w.acknowledge(ackedBelow);
+        total -= w.acknowledge(ackedBelow);
         w.add(number, sequence);
+        total++;
     }
 
     void forget(long session) {
-        windows.remove(session);
+        Window w = windows.remove(session);
+        total -= w == null ? 0 : w.count;
         cached = null;
     }
 
@@ -95,6 +115,10 @@ final class SessionWindows {
             w = new Window();
             windows.put(session, w);
             cached = w;
+            if (windows.size() > MAX_SESSIONS) {
+                Window eldest = windows.pollFirstEntry().getValue();
+                total -= eldest.count;
+            }
         }
         return w;
     }
@@ -102,8 +126,8 @@ final class SessionWindows {
     /** Two parallel arrays instead of a map: a session has few numbers open in one PG. */
     private static final class Window {
         private long ackedBelow;
-        private long[] numbers = new long[8];
-        private long[] sequences = new long[8];
+        private long[] numbers = new long[2];
+        private long[] sequences = new long[2];
         private int count;
 
         long find(long number) {
@@ -138,10 +162,12 @@ final class SessionWindows {
             return new Answered(session, ackedBelow, Arrays.copyOf(known, n));
         }
 
-        void acknowledge(long below) {
+        /** Returns how many are forgotten. */
+        int acknowledge(long below) {
             if (below <= ackedBelow) {
-                return;
+                return 0;
             }
+            int before = count;
             ackedBelow = below;
             int kept = 0;
             for (int i = 0; i < count; i++) {
@@ -151,6 +177,7 @@ final class SessionWindows {
                 }
             }
             count = kept;
+            return before - kept;
         }
     }
 }

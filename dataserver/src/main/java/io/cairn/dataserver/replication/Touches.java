@@ -1,8 +1,11 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayDeque;
+import java.util.stream.LongStream;
 
 /**
  * The newest operations of a learner, by what they change: a copy of a chunk must not come after an
@@ -10,43 +13,53 @@ import java.util.ArrayDeque;
  * Owner's thread only.
  */
 final class Touches {
+    /** Inodes that are named by them. */
     static final int MAX = 1 << 16;
 
     private final ArrayDeque<Touch> newest = new ArrayDeque<>();
     private long knownAfter;
 
+    /** Of all that are known, together. */
+    private int inodes;
+
     /**
-     * @param chunk {@link ContentHead#WHOLE_INODE} for an operation on all of the inode
+     * @param chunk {@link Key#INODE} for an operation on all of the inodes
      */
-    private record Touch(long sequence, boolean anyInode, long inode, int chunk) {
-        boolean concerns(long otherInode, int otherChunk) {
-            return anyInode
-                    || (inode == otherInode
-                            && (chunk == otherChunk
-                                    || chunk == Key.INODE
-                                    || otherChunk == Key.INODE));
+    private record Touch(long sequence, long[] inodes, int chunk) {
+        boolean concerns(long inode, int otherChunk) {
+            return (chunk == otherChunk || chunk == Key.INODE || otherChunk == Key.INODE)
+                    && LongStream.of(inodes).anyMatch(i -> i == inode);
         }
     }
 
     /** All operations after this one will be told. */
     void restart(long sequence) {
         newest.clear();
+        inodes = 0;
         knownAfter = sequence;
     }
 
-    void add(long sequence, DataOp op) {
+    void add(PgLogEntry entry) {
+        DataOp op = entry.op();
         switch (op.type()) {
-            case WRITE -> add(new Touch(sequence, false, op.inode(), op.chunk()));
-            case TRUNCATE_INODE -> add(new Touch(sequence, false, op.inode(), Key.INODE));
-            case DELETE_INODES -> add(new Touch(sequence, true, 0, 0));
+            case WRITE -> add(entry, op.chunk(), op.inode());
+            case TRUNCATE_INODE -> add(entry, Key.INODE, op.inode());
+            case DELETE_INODES -> add(entry, Key.INODE, DeleteInodesFormat.decode(entry.payload()));
             case NOOP, SPLIT, READ -> {}
         }
     }
 
+    private void add(PgLogEntry entry, int chunk, long... inodes) {
+        add(new Touch(entry.sequence(), inodes, chunk));
+    }
+
     private void add(Touch touch) {
         newest.addLast(touch);
-        if (newest.size() > MAX) {
-            knownAfter = newest.removeFirst().sequence();
+        inodes += touch.inodes().length;
+        while (inodes > MAX) {
+            Touch oldest = newest.removeFirst();
+            inodes -= oldest.inodes().length;
+            knownAfter = oldest.sequence();
         }
     }
 

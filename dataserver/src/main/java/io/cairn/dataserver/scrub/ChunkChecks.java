@@ -62,10 +62,15 @@ public final class ChunkChecks implements AutoCloseable {
         }
     }
 
-    /** Ends what is being read. */
+    /**
+     * Ends what is being read, at its next piece. An interrupt could close the file of the disk or
+     * of its log that is being read, which others use too.
+     */
     @Override
     public void close() {
-        thread.shutdownNow();
+        pace.close();
+        thread.getQueue().clear();
+        thread.shutdown();
         try {
             if (!thread.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
                 LOG.warn("Disk {}: a scrub's read did not end in time", disk.id());

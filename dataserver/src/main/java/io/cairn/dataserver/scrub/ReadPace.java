@@ -6,7 +6,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * How fast scrubs read from one disk: at most at the configured rate, and at a sixteenth of it
- * while clients wait for the disk. One thread.
+ * while clients wait for the disk. One thread, but for {@link #close}.
  */
 final class ReadPace implements ScrubStore.Pace {
     /** How much slower while clients wait: a scrub ends at last on a disk that is always busy. */
@@ -17,9 +17,13 @@ final class ReadPace implements ScrubStore.Pace {
 
     private static final long LOOK_NANOS = 2_000_000;
 
+    /** Between two looks at whether the disk is closed, at least. */
+    private static final long MAX_WAIT_NANOS = 100_000_000;
+
     private final DiskStore store;
     private final double nanosPerByte;
     private long freeNanos = System.nanoTime();
+    private volatile boolean closed;
 
     ReadPace(DiskStore store, long bytesPerSecond) {
         this.store = store;
@@ -31,7 +35,7 @@ final class ReadPace implements ScrubStore.Pace {
         long takes = (long) (bytes * nanosPerByte);
         long latest = freeNanos + takes * (YIELD - 1);
         while (true) {
-            if (Thread.interrupted()) {
+            if (closed) {
                 throw new InterruptedException("the disk is closed");
             }
             long now = System.nanoTime();
@@ -39,8 +43,13 @@ final class ReadPace implements ScrubStore.Pace {
                 freeNanos = now + takes;
                 return;
             }
-            LockSupport.parkNanos(Math.max(LOOK_NANOS, freeNanos - now));
+            LockSupport.parkNanos(Math.clamp(freeNanos - now, LOOK_NANOS, MAX_WAIT_NANOS));
         }
+    }
+
+    /** Nothing more is read. Any thread. */
+    void close() {
+        closed = true;
     }
 
     private boolean isBusy() {

@@ -5,24 +5,59 @@ import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.LoggedReset;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeSet;
 
 /**
  * Which numbered mutations of which sessions a PG has executed. A session's numbers below what it
  * acknowledged are forgotten; of sessions beyond {@link #MAX_SESSIONS} the one idle longest is.
  * Used under the lock of its owner.
  */
-final class AnsweredTable {
-    static final int MAX_SESSIONS = 4096;
+public final class AnsweredTable {
+    /** More than there are clients; those that ended stay until others take their place. */
+    public static final int MAX_SESSIONS = 12 << 10;
 
     private final LinkedHashMap<Long, Session> sessions = new LinkedHashMap<>(16, 0.75f, true);
 
     private static final class Session {
+        private static final long[] NONE = {};
+
         private long ackedBelow;
-        private final TreeSet<Long> numbers = new TreeSet<>();
+
+        /** Ascending, so many of them. An array: there are sessions by the thousand in every PG. */
+        private long[] numbers = NONE;
+
+        private int count;
+
+        void add(long number) {
+            boolean last = count == 0 || number > numbers[count - 1];
+            int found = last ? -count - 1 : Arrays.binarySearch(numbers, 0, count, number);
+            if (found >= 0) {
+                return;
+            }
+            if (count == numbers.length) {
+                numbers = Arrays.copyOf(numbers, count + count / 2 + 1);
+            }
+            int at = -found - 1;
+            System.arraycopy(numbers, at, numbers, at + 1, count - at);
+            numbers[at] = number;
+            count++;
+        }
+
+        void acknowledge(long below) {
+            ackedBelow = below;
+            int forgotten = 0;
+            while (forgotten < count && numbers[forgotten] < below) {
+                forgotten++;
+            }
+            count -= forgotten;
+            int room = numbers.length > 4 * count + 4 ? count : numbers.length;
+            long[] kept = room == numbers.length ? numbers : new long[room];
+            System.arraycopy(numbers, forgotten, kept, 0, count);
+            numbers = kept;
+        }
     }
 
     AnsweredTable(List<Answered> answered) {
@@ -34,7 +69,7 @@ final class AnsweredTable {
             Session s = session(a.session());
             s.ackedBelow = a.ackedBelow();
             for (long n : a.numbers()) {
-                s.numbers.add(n);
+                s.add(n);
             }
         }
     }
@@ -54,10 +89,9 @@ final class AnsweredTable {
             return;
         }
         Session s = session(op.session());
-        s.numbers.add(op.number());
+        s.add(op.number());
         if (op.ackedBelow() > s.ackedBelow) {
-            s.ackedBelow = op.ackedBelow();
-            s.numbers.headSet(s.ackedBelow).clear();
+            s.acknowledge(op.ackedBelow());
         }
     }
 
@@ -66,7 +100,7 @@ final class AnsweredTable {
         List<Answered> list = new ArrayList<>(sessions.size());
         for (Map.Entry<Long, Session> e : sessions.entrySet()) {
             Session s = e.getValue();
-            long[] numbers = s.numbers.stream().mapToLong(Long::longValue).toArray();
+            long[] numbers = Arrays.copyOf(s.numbers, s.count);
             list.add(new Answered(e.getKey(), s.ackedBelow, numbers));
         }
         return list;

@@ -36,7 +36,7 @@ record StepDrafts(int pg, LearnerState learner, long epoch, long sequence, long 
      */
     Draft reset(long completeSequence, List<Answered> answered) {
         ByteBuf table = Unpooled.wrappedBuffer(AnsweredFormat.encode(answered));
-        if (table.readableBytes() > ChunkCopy.MAX_BYTES) {
+        if (table.readableBytes() > AnsweredFormat.MAX_BYTES) {
             throw new IllegalArgumentException(
                     "answered numbers of " + answered.size() + " sessions are too many");
         }

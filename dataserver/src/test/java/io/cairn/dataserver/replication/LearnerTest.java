@@ -2,8 +2,15 @@ package io.cairn.dataserver.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.errno.Errno;
+import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.AnsweredFormat;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.replication.Ops.Answer;
+import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** A learner begins with what it shares with the primary, known committed or not. */
@@ -77,5 +84,29 @@ class LearnerTest {
         assertThat(ask(replica, 2, 3).failure).isNotNull();
         assertThat(ask(replica, 1, 3).failure).isNotNull();
         assertThat(out.takeActions()).isEmpty();
+    }
+
+    /** From a primary that keeps more than the log takes: nothing here must break by it. */
+    @Test
+    void refusesToBeginAnewWithMoreAnsweredNumbersThanTheLogTakes() {
+        PgReplica replica = learner();
+        List<Answered> tooMany =
+                List.of(new Answered(7, 0, new long[AnsweredFormat.MAX_BYTES / Long.BYTES]));
+        AtomicReference<RpcStatus> failure = new AtomicReference<>();
+        Step step =
+                new Step() {
+                    @Override
+                    public void done() {
+                        throw new AssertionError("it was done");
+                    }
+
+                    @Override
+                    public void failed(RpcStatus status) {
+                        failure.set(status);
+                    }
+                };
+        replica.onReset(5, new Reset(1, 4, 9, tooMany), step);
+        assertThat(failure.get().errno()).isEqualTo(Errno.EAGAIN);
+        assertThat(ask(replica, 2, ALL).told().lastSequence()).isEqualTo(4);
     }
 }

@@ -7,9 +7,11 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.replication.Ops.Answer;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -45,7 +47,48 @@ class PeeringTest {
         replica.onPeerHistory(2, 5, history(0, 0), Ops.space(0));
         assertThat(replica.state()).isEqualTo(PgState.QUERYING);
         replica.tick(10_000_000_000L);
+        assertThat(out.takeActions()).as("it is being asked").isEmpty();
+        replica.onPeerLost(3, 5);
+        replica.tick(11_000_000_000L);
         assertThat(out.takeActions()).containsExactly("query 3 in 5");
+        replica.tick(10_000_000_000L + PgLimits.DEFAULT.resendNanos());
+        assertThat(out.takeActions()).as("not yet").doesNotContain("query 3 in 5");
+        replica.tick(11_000_000_001L + PgLimits.DEFAULT.resendNanos());
+        assertThat(out.takeActions()).contains("query 3 in 5");
+    }
+
+    /**
+     * It answers once its log is durable, which it does not become; that it is up is not enough.
+     */
+    @Test
+    void aMemberWhoseLogIsStuckIsTold() {
+        PgReplica replica = primary(0);
+        replica.onPeerHistory(2, 5, history(0, 0), Ops.space(0));
+        RecordingOutputs others = new RecordingOutputs(new SimStore(Ops.PG));
+        PgReplica stuck = new PgReplica(Ops.PG, 3, PgLimits.DEFAULT, others, ledger);
+        stuck.onMap(4, 4, PgMembers.allInSync(2, 3));
+        stuck.onPrepare(new Prepare(3, 4, 0, 0, Ops.entry(4, 1)), new Answer());
+        stuck.onMap(5, 5, PgMembers.allInSync(1, 2, 3));
+        List<Answer> asked = new ArrayList<>();
+        List<String> told = new ArrayList<>();
+        asked.add(new Answer());
+        stuck.onQuery(5, asked.getLast());
+        for (int i = 1; i <= 50; i++) {
+            replica.tick(i * 100_000_000L);
+            for (String action : out.takeActions()) {
+                if (action.startsWith("query 3")) {
+                    asked.add(new Answer());
+                    stuck.onQuery(5, asked.getLast());
+                } else {
+                    told.add(action);
+                }
+            }
+            if (asked.removeIf(a -> a.failure != null)) {
+                replica.onPeerRefused(3, 5);
+            }
+        }
+        assertThat(replica.state()).isEqualTo(PgState.QUERYING);
+        assertThat(told).contains("silent 3 in 5");
     }
 
     @Test

@@ -34,6 +34,16 @@ final class RecordingOutputs implements PgOutputs {
 
     boolean growing;
 
+    /** Nothing that is wanted of it is expected. */
+    RecoveryOutputs recovery =
+            (RecoveryOutputs)
+                    Proxy.newProxyInstance(
+                            RecoveryOutputs.class.getClassLoader(),
+                            new Class<?>[] {RecoveryOutputs.class},
+                            (_, method, _) -> {
+                                throw new UnsupportedOperationException(method.getName());
+                            });
+
     RecordingOutputs(SimStore store) {
         this.store = store;
     }
@@ -137,16 +147,9 @@ final class RecordingOutputs implements PgOutputs {
         actions.add("commit %d to %d".formatted(committedSequence, disk));
     }
 
-    /** Nothing that is wanted of it is expected. */
     @Override
     public RecoveryOutputs recovery() {
-        return (RecoveryOutputs)
-                Proxy.newProxyInstance(
-                        RecoveryOutputs.class.getClassLoader(),
-                        new Class<?>[] {RecoveryOutputs.class},
-                        (_, method, _) -> {
-                            throw new UnsupportedOperationException(method.getName());
-                        });
+        return recovery;
     }
 
     @Override

@@ -279,11 +279,12 @@ public final class GroupChanges {
         @Nullable Member answered = guest;
         if (answered == null) {
             busy = true;
+            long since = resets;
             keeper.askOnce(
                     term,
                     change.address(),
                     false,
-                    (status, reply) -> control.execute(() -> asked(change, status, reply)));
+                    (status, reply) -> control.execute(() -> asked(since, change, status, reply)));
             return;
         }
         if (isUp(answered.id())) { // and so knows that it is new
@@ -291,11 +292,15 @@ public final class GroupChanges {
         }
     }
 
-    private void asked(Change change, RpcStatus status, @Nullable LeaderLeaseReply reply) {
-        if (!change.equals(wanted)) {
+    private void asked(
+            long since, Change change, RpcStatus status, @Nullable LeaderLeaseReply reply) {
+        if (since != resets) {
             return; // of an earlier term
         }
         busy = false;
+        if (!change.equals(wanted)) {
+            return; // it was given up meanwhile
+        }
         try {
             MdsMember told = check(change, status, reply);
             guest = GroupMembers.fromProto(told);

@@ -20,6 +20,9 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.raft.MemberRefusedException;
 import io.cairn.mds.raft.StartWord;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -184,6 +187,24 @@ final class MembershipTest {
             add(group, 4);
             add(group, 5);
             assertThat(ids(members(group))).containsExactly(1, 2, 3, 4, 5);
+        }
+    }
+
+    /** The group has asked it, and would wait for the answer to a question that is void. */
+    @Test
+    void oneThatIsGivenUpBeforeItAnswersLeavesRoomForOthers() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, 1, SETTINGS);
+                ServerSocket silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            group.awaitServing();
+            awaitLevel(group);
+            String address = "127.0.0.1:" + silent.getLocalPort();
+            assertThat(askAdd(group, 9, address).get().getDone()).isFalse();
+            silent.setSoTimeout(20_000);
+            try (Socket asked = silent.accept()) {
+                assertThat(asked.isConnected()).isTrue();
+                remove(group, 9);
+                assertThat(askAdd(group, 8, address).get().getDone()).isFalse();
+            }
         }
     }
 

@@ -1,0 +1,80 @@
+package io.cairn.dataserver.replication;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.data.DataOp;
+import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.replication.Ops.Answer;
+import io.cairn.dataserver.store.ContentHead;
+import io.cairn.dataserver.store.ContentHead.Key;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.lang.reflect.Proxy;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A primary that copies a chunk to a learner, which is disk 2. */
+class LearnersTest {
+    private static final long COPIED = 5;
+
+    private final RecordingOutputs out = new RecordingOutputs(new SimStore(Ops.PG));
+
+    /** What is wanted of the learner, with the arguments of the last time. */
+    private final Map<String, Object[]> wanted = new HashMap<>();
+
+    private final PgReplica replica =
+            new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, out, new SpaceLedger(0, 1 << 20));
+
+    private Object[] wanted(String call) {
+        return Objects.requireNonNull(wanted.remove(call), () -> "no " + call);
+    }
+
+    @BeforeEach
+    void copies() {
+        out.recovery =
+                (RecoveryOutputs)
+                        Proxy.newProxyInstance(
+                                RecoveryOutputs.class.getClassLoader(),
+                                new Class<?>[] {RecoveryOutputs.class},
+                                (_, method, args) -> {
+                                    wanted.put(
+                                            method.getName(), args == null ? new Object[0] : args);
+                                    return method.getReturnType() == boolean.class ? true : null;
+                                });
+        replica.onMap(3, 3, new PgMembers(List.of(1), List.of(2), 1));
+        out.sync(replica);
+        assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
+        replica.tick(1_000_000_000L);
+        long asked = (long) wanted("sendAsk")[2];
+        replica.onLearnerHistory(2, 3, asked, new PgHistory(0, 0, 0, List.of(), 0));
+        wanted("readEntriesFor");
+        replica.onEntriesFor(2, 3, 0, List.of(out.store.get(1)));
+        replica.onPrepareReply(2, 3, 1, Ops.space(1 << 20));
+        long page = (long) wanted("listContent")[1];
+        ContentHead head = new ContentHead(new Key(COPIED, 0), new ChunkVersion(3, 1), 0, 4096);
+        replica.onOwnContent(3, new ContentPage(page, List.of(head), true));
+        replica.onPeerContent(2, 3, new ContentPage(page, List.of(), true));
+        wanted("copy");
+    }
+
+    private Answer delete(long... inodes) {
+        ByteBuf payload = Unpooled.buffer();
+        DeleteInodesFormat.encode(inodes, payload);
+        Answer answer = new Answer();
+        replica.onOperation(DataOp.deleteInodes(Ops.PG, 1, inodes.length, 3), payload, answer);
+        return answer;
+    }
+
+    /** Else one chunk after the other would keep space from being freed until all are copied. */
+    @Test
+    void deletionsOfOtherInodesDoNotWaitForACopy() {
+        assertThat(delete(COPIED + 1, COPIED + 2).failure).isNull();
+        assertThat(delete(COPIED).refusal().detail()).contains("is being copied");
+        assertThat(delete(COPIED + 1, COPIED).refusal().detail()).contains("is being copied");
+    }
+}
