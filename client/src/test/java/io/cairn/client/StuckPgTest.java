@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.fake.FakeChunks;
 import io.cairn.client.fake.FakeDataServer;
 import io.cairn.client.fake.Fault;
 import io.cairn.common.data.DataOp;
@@ -19,6 +20,7 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** One of two data servers does not answer: the PGs of the other one go on. */
@@ -82,6 +84,35 @@ class StuckPgTest extends ClientFixture {
         }
         letGo();
         writes.values().forEach(ClientFixture::get);
+    }
+
+    /** A PG remembers the answers of a session until the session says that it has them. */
+    @Test
+    void oneThatIsNotAnsweredHoldsNoNumbersOfOtherPgs() {
+        OpenFile file = create(connect(ATTEMPT), "f");
+        Set<Integer> there = touch(file);
+        long silent = there.iterator().next();
+        long lively =
+                IntStream.range(0, CHUNKS)
+                        .filter(i -> !there.contains(i))
+                        .findFirst()
+                        .orElseThrow();
+        stuck().faults(op -> Fault.HOLD);
+        CompletableFuture<Void> waits = write(file, silent * CHUNK, "z");
+        await().until(() -> stuck().held() > 0);
+        List<CompletableFuture<Void>> writes = new ArrayList<>();
+        for (int i = 0; i < FakeChunks.MAX_NUMBERS + 2000; i++) {
+            writes.add(write(file, lively * CHUNK + i % 64, "a"));
+            if (writes.size() == 64) {
+                writes.forEach(ClientFixture::get);
+                writes.clear();
+            }
+        }
+        writes.forEach(ClientFixture::get);
+        assertThat(waits.isDone()).isFalse();
+        letGo();
+        get(waits);
+        assertThat(read(file, silent * CHUNK, 1)).isEqualTo("z");
     }
 
     private int size(ByteBuf data) {

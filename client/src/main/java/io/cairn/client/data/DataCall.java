@@ -54,6 +54,10 @@ final class DataCall {
     private final DataClient.Outcome outcome;
     private DataView view;
     private long number;
+
+    /** See {@link DataNumbers}; of the attempt, and of the number as long as it has one. */
+    private int root;
+
     private int attempts;
     private boolean started;
     private boolean answered;
@@ -207,8 +211,9 @@ final class DataCall {
             client.park(this, BackOff.REQUESTS.delayNanos(attempts));
             return;
         }
-        if (type == DataOpType.WRITE && number == 0) {
-            number = session.numbers().begin();
+        if (number == 0) {
+            root = map.rootOf(view.pool(), target.inode(), chunk);
+            number = type == DataOpType.WRITE ? session.numbers().begin(root) : 0;
         }
         attempt(map, inPg, primary, now);
     }
@@ -239,7 +244,7 @@ final class DataCall {
 
     private DataOp op(int inPg, long mapEpoch, DataView view) {
         var range = new DataOp.Range(target.inode(), chunk, offset, length);
-        var caller = new DataOp.Caller(session.id(), number, session.numbers().ackedBelow());
+        var caller = new DataOp.Caller(session.id(), number, session.numbers().ackedBelow(root));
         var known = new DataOp.Known(mapEpoch, view.truncateSequence(), view.cuts(chunk));
         return type == DataOpType.WRITE
                 ? DataOp.write(inPg, range, caller, known, blockCrcs)
@@ -343,7 +348,7 @@ final class DataCall {
 
     private void endNumber() {
         if (number != 0) {
-            session.numbers().end(number);
+            session.numbers().end(root, number);
             number = 0;
         }
     }

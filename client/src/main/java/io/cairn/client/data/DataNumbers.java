@@ -1,66 +1,45 @@
 package io.cairn.client.data;
 
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.Map;
+
 /**
  * The numbers of a session's data mutations: one sequence over all PGs, each number outstanding
- * from {@link #begin} to {@link #end}. Data servers forget, and from then on refuse, what lies
- * below the lowest outstanding number. Any thread.
+ * from {@link #begin} to {@link #end}. A PG forgets, and from then on refuses, what lies below the
+ * mark that it was sent.
+ *
+ * <p>There is a mark for each PG that a pool was made with, its <i>root</i>, and for all that were
+ * made of that one: PGs that split or merge take over marks from each other, but never from those
+ * of another root. So whatever becomes of the PGs, no number is refused that is outstanding; and a
+ * PG that does not answer holds back the marks of its own root only. Any thread.
  */
-public final class DataNumbers {
-    private long lowest = 1;
+final class DataNumbers {
+    private final Map<Integer, LinkedHashSet<Long>> outstanding = new HashMap<>();
     private long next = 1;
 
-    /** Bit n & mask is set when n has ended though a lower number has not. */
-    private long[] ended = new long[4];
-
-    /** The next number, outstanding from now on. */
-    public synchronized long begin() {
-        if (next - lowest == ended.length * 64L) {
-            grow();
-        }
+    /**
+     * The next number, outstanding from now on.
+     *
+     * @param root see {@link io.cairn.common.map.ClusterMap#rootOf}
+     */
+    synchronized long begin(int root) {
+        outstanding.computeIfAbsent(root, _ -> new LinkedHashSet<>()).add(next);
         return next++;
     }
 
     /** The number is answered, or given up for good. */
-    public synchronized void end(long number) {
-        if (number < lowest || number >= next) {
+    synchronized void end(int root, long number) {
+        LinkedHashSet<Long> numbers = outstanding.get(root);
+        if (numbers == null || !numbers.remove(number)) {
             throw new IllegalArgumentException(
-                    "data number " + number + " is not outstanding: " + lowest + " to " + next);
-        }
-        set(ended, number);
-        while (lowest < next && isSet(lowest)) {
-            clear(lowest);
-            lowest++;
+                    "data number %d is not outstanding for PG %x".formatted(number, root));
         }
     }
 
-    /** Every number below this one has ended. */
-    public synchronized long ackedBelow() {
-        return lowest;
-    }
-
-    private void grow() {
-        long[] larger = new long[ended.length * 2];
-        for (long n = lowest; n < next; n++) {
-            if (isSet(n)) {
-                set(larger, n);
-            }
-        }
-        ended = larger;
-    }
-
-    private boolean isSet(long number) {
-        return (ended[word(ended, number)] & 1L << number) != 0;
-    }
-
-    private void clear(long number) {
-        ended[word(ended, number)] &= ~(1L << number);
-    }
-
-    private static void set(long[] bits, long number) {
-        bits[word(bits, number)] |= 1L << number;
-    }
-
-    private static int word(long[] bits, long number) {
-        return (int) (number >>> 6) & bits.length - 1;
+    /** Every number of this root below this one has ended. */
+    synchronized long ackedBelow(int root) {
+        LinkedHashSet<Long> numbers = outstanding.get(root);
+        return numbers == null || numbers.isEmpty() ? next : numbers.getFirst();
     }
 }

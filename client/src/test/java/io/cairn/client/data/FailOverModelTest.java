@@ -8,6 +8,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
@@ -35,8 +36,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Many calls from several threads, while the primaries change, restart, are silent, answer late,
- * execute late or refuse, and while the file is truncated. No attempt ends by itself: only a map
- * helps the call of one that is not answered.
+ * execute late or refuse, while PGs split and merge, and while the file is truncated. No attempt
+ * ends by itself: only a map helps the call of one that is not answered.
  */
 class FailOverModelTest {
     private static final int CALLERS = 3;
@@ -78,6 +79,13 @@ class FailOverModelTest {
     private static final class Pg {
         final Map<Long, Long> executed = new HashMap<>();
         long ackedBelow;
+
+        /** What {@code AnsweredTable} does when groups split or merge. */
+        void takeOver(Pg from) {
+            ackedBelow = Math.max(ackedBelow, from.ackedBelow);
+            executed.putAll(from.executed);
+            executed.keySet().removeIf(number -> number < ackedBelow);
+        }
     }
 
     private synchronized int draw(int bound) {
@@ -113,10 +121,11 @@ class FailOverModelTest {
 
     /** What {@code Primary} and {@code SessionWindows} of a data server do. */
     private synchronized RpcStatus execute(DataOp op, int content, int server) {
-        if (cluster.primaryOf(op.pg()) != server) {
+        if (cluster.primaryOf(op.pg()) != server
+                || cluster.pgOf(op.inode(), op.chunk()) != op.pg()) {
             return RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "not the primary");
         }
-        Pg pg = pgs.computeIfAbsent(op.pg(), _ -> new Pg());
+        Pg pg = pg(op.pg());
         if (op.type() == DataOpType.WRITE) {
             if (op.number() < pg.ackedBelow) {
                 return RpcStatus.fail(Errno.EINVAL, "already acknowledged");
@@ -136,6 +145,35 @@ class FailOverModelTest {
             executions.computeIfAbsent(content, _ -> new ArrayList<>()).add(op.truncateSequence());
         }
         return RpcStatus.OK;
+    }
+
+    private Pg pg(int pg) {
+        return pgs.computeIfAbsent(pg, _ -> new Pg());
+    }
+
+    private void split() {
+        if (cluster.pgs() < FakePrimaries.MAX_PGS) {
+            int child = PgHash.pg(FakePrimaries.POOL, cluster.pgs());
+            Pg parent = pg(cluster.split());
+            pg(child).takeOver(parent);
+        }
+    }
+
+    /** A map that lacks the PG of an attempt names nobody else to ask. */
+    private synchronized void splitAll() {
+        while (cluster.pgs() < FakePrimaries.MAX_PGS) {
+            split();
+        }
+    }
+
+    private void merge() {
+        if (cluster.pgs() > FakePrimaries.PGS) {
+            Pg parent = pg(cluster.merge());
+            Pg child = pgs.remove(PgHash.pg(FakePrimaries.POOL, cluster.pgs()));
+            if (child != null) {
+                parent.takeOver(child);
+            }
+        }
     }
 
     // ---- the clients
@@ -216,14 +254,16 @@ class FailOverModelTest {
 
     /** The servers take it at once, the client with the next push. */
     private synchronized void change() {
-        switch (random.nextInt(10)) {
+        switch (random.nextInt(14)) {
             case 0, 1, 2, 3 ->
                     cluster.primary(
-                            random.nextInt(FakePrimaries.PGS),
+                            random.nextInt(cluster.pgs()),
                             1 + random.nextInt(FakePrimaries.SERVERS));
             case 4, 5 -> cluster.restart(1 + random.nextInt(FakePrimaries.SERVERS));
             case 6 -> cluster.down(1 + random.nextInt(FakePrimaries.SERVERS), random.nextBoolean());
             case 7 -> cluster.allPrimaries(1 + random.nextInt(FakePrimaries.SERVERS));
+            case 8, 9 -> split();
+            case 10, 11 -> merge();
             default -> {
                 truncateSequence++;
                 truncations.put(random.nextInt(CHUNKS), truncateSequence);
@@ -295,6 +335,7 @@ class FailOverModelTest {
         }
         // What was sent to the silent is sent again, because they are others now.
         calm = true;
+        splitAll();
         for (int id = 1; id <= FakePrimaries.SERVERS; id++) {
             cluster.restart(id);
         }

@@ -31,15 +31,22 @@ import java.util.function.Consumer;
  */
 final class FakePrimaries {
     static final int POOL = 1;
+
+    /** Those the pool is made with. */
     static final int PGS = 8;
+
+    /** As many as it may have by {@link #split}. */
+    static final int MAX_PGS = 32;
+
     static final int SERVERS = 3;
 
     private final MapHolder map = new MapHolder();
-    private final int[] primaries = new int[PGS];
-    private final int[] backups = new int[PGS];
+    private final int[] primaries = new int[MAX_PGS];
+    private final int[] backups = new int[MAX_PGS];
     private final int[] incarnations = new int[SERVERS + 1];
     private final boolean[] down = new boolean[SERVERS + 1];
     private final Consumer<Sent> requests;
+    private int pgs = PGS;
     private long epoch;
 
     /** One request; to be answered at most once. The number in a write's payload says which. */
@@ -141,6 +148,29 @@ final class FakePrimaries {
         return primaries[PgHash.indexOf(pg)];
     }
 
+    synchronized int pgs() {
+        return pgs;
+    }
+
+    synchronized int pgOf(long inode, int chunk) {
+        return PgHash.pg(POOL, inode, chunk, PGS, pgs);
+    }
+
+    /** One PG more; returns the one it is made of. */
+    synchronized int split() {
+        int parent = PgHash.parent(pgs, PGS);
+        primaries[pgs] = primaries[parent];
+        backups[pgs] = backups[parent];
+        pgs++;
+        return PgHash.pg(POOL, parent);
+    }
+
+    /** The last one goes back into the one that it was made of, which is returned. */
+    synchronized int merge() {
+        pgs--;
+        return PgHash.pg(POOL, PgHash.parent(pgs, PGS));
+    }
+
     synchronized void backup(int pg, int server) {
         backups[PgHash.indexOf(pg)] = server;
     }
@@ -175,7 +205,8 @@ final class FakePrimaries {
                                         .setName("default")
                                         .setSize(2)
                                         .setMinSize(1)
-                                        .setPgCount(PGS));
+                                        .setPgBase(PGS)
+                                        .setPgCount(pgs));
         for (int id = 1; id <= SERVERS; id++) {
             byte[] incarnation = new byte[16];
             incarnation[0] = (byte) incarnations[id];
@@ -194,7 +225,7 @@ final class FakePrimaries {
                             .setUuid(uuid)
                             .setCapacityBytes(1L << 30));
         }
-        for (int i = 0; i < PGS; i++) {
+        for (int i = 0; i < pgs; i++) {
             var pg = PlacementGroup.newBuilder().setPg(PgHash.pg(POOL, i)).setEpoch(epoch);
             for (int disk : new int[] {primaries[i], backups[i]}) {
                 if (primaries[i] != 0 && !pg.getReplicasList().contains(disk)) {

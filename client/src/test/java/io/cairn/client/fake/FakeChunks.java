@@ -11,10 +11,10 @@ import io.cairn.common.rpc.RpcStatus;
 import io.netty.buffer.ByteBuf;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
+import java.util.NavigableSet;
+import java.util.TreeSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
@@ -33,8 +33,11 @@ public final class FakeChunks {
     /** Executed numbers of one session in one PG. */
     private static final class Seen {
         long ackedBelow;
-        final Set<Long> numbers = new HashSet<>();
+        final NavigableSet<Long> numbers = new TreeSet<>();
     }
+
+    /** Numbers that a PG keeps of a session, see docs/limits.md. */
+    public static final int MAX_NUMBERS = 8192;
 
     private final FakeNamespace names;
     private final Map<Key, Chunk> chunks = new HashMap<>();
@@ -66,12 +69,15 @@ public final class FakeChunks {
         }
         Seen of = seen.computeIfAbsent(op.pg() + "/" + op.session(), k -> new Seen());
         of.ackedBelow = Math.max(of.ackedBelow, op.ackedBelow());
-        of.numbers.removeIf(n -> n < of.ackedBelow);
+        of.numbers.headSet(of.ackedBelow).clear();
         if (op.number() < of.ackedBelow) {
             return RpcStatus.fail(Errno.EINVAL, "number was acknowledged");
         }
         if (of.numbers.contains(op.number())) {
             return RpcStatus.OK;
+        }
+        if (of.numbers.size() >= MAX_NUMBERS) {
+            return RpcStatus.fail(Errno.EAGAIN, Advice.RETRY, "too many numbers are kept");
         }
         Chunk chunk = chunks.computeIfAbsent(new Key(op.inode(), op.chunk()), k -> new Chunk());
         if (!cut(chunk, op)) {

@@ -65,6 +65,10 @@ public final class ClusterMap {
         int pgOf(int pool, long inode, long chunk) {
             return PgHash.pg(pool, inode, chunk, pgBase, pgCount);
         }
+
+        int rootOf(int pool, long inode, long chunk) {
+            return PgHash.pg(pool, inode, chunk, pgBase);
+        }
     }
 
     private ClusterMap() {
@@ -297,6 +301,19 @@ public final class ClusterMap {
             throw new IllegalArgumentException("pool " + pool + " is not in the map");
         }
         return table.pgOf(pool, inode, chunk);
+    }
+
+    /**
+     * The PG that the chunk was in when the pool was made; the pool must exist. However PGs split,
+     * a chunk is in this one or in one that was made of it, directly or not. So it is the same in
+     * all maps.
+     */
+    public int rootOf(int pool, long inode, long chunk) {
+        @Nullable PgTable table = tables.get(pool);
+        if (table == null) {
+            throw new IllegalArgumentException("pool " + pool + " is not in the map");
+        }
+        return table.rootOf(pool, inode, chunk);
     }
 
     /**

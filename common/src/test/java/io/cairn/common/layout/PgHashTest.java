@@ -84,6 +84,22 @@ class PgHashTest {
         }
     }
 
+    /** However often it was split since, its first ancestor is where the chunk was at first. */
+    @Test
+    void everyAncestryEndsInTheFirstPgOfAChunk() {
+        for (int base : new int[] {1, 3, 8, 100}) {
+            for (int n = base; n < base * 9; n++) {
+                for (int i = 0; i < 200; i++) {
+                    int pg = PgHash.index(i * 7919L, i % 5, base, n);
+                    while (PgHash.parent(pg, base) >= 0) {
+                        pg = PgHash.parent(pg, base);
+                    }
+                    assertThat(pg).isEqualTo(PgHash.index(i * 7919L, i % 5, base));
+                }
+            }
+        }
+    }
+
     @Test
     void theFirstOnesHaveNoParent() {
         assertThat(PgHash.parent(0, 1)).isEqualTo(-1);
