@@ -397,7 +397,7 @@ final class Learners {
                                                 || head.chunk() == Key.INODE);
                         case TRUNCATE_INODE -> op.inode() == head.inode();
                         case DELETE_INODES -> true;
-                        case NOOP, SPLIT, READ -> false;
+                        case NOOP, SPLIT, MERGE, READ -> false;
                     };
         }
 

@@ -41,6 +41,22 @@ final class SessionWindows {
         }
     }
 
+    /**
+     * Adds what was not known to be executed here, as of the operation with the sequence, by which
+     * it came.
+     */
+    void unite(List<Answered> answered, long sequence) {
+        for (Answered a : answered) {
+            Window w = window(a.session());
+            w.acknowledge(a.ackedBelow());
+            for (long number : a.numbers()) {
+                if (w.find(number) == UNKNOWN) {
+                    w.add(number, sequence);
+                }
+            }
+        }
+    }
+
     /** The numbers of operations up to the sequence. */
     List<Answered> upTo(long sequence) {
         List<Answered> answered = new ArrayList<>(windows.size());

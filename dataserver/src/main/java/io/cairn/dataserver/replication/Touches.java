@@ -39,7 +39,7 @@ final class Touches {
             case WRITE -> add(new Touch(sequence, false, op.inode(), op.chunk()));
             case TRUNCATE_INODE -> add(new Touch(sequence, false, op.inode(), Key.INODE));
             case DELETE_INODES -> add(new Touch(sequence, true, 0, 0));
-            case NOOP, SPLIT, READ -> {}
+            case NOOP, SPLIT, MERGE, READ -> {}
         }
     }
 

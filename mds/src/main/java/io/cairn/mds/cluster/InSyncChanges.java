@@ -37,6 +37,7 @@ final class InSyncChanges {
     private final BooleanSupplier isMarking;
     private final BooleanSupplier isPlacing;
     private final PgSplits splits;
+    private final PgMerges merges;
     private final BooleanSupplier isSplitting;
     private final Supplier<@Nullable FillLimits> limits;
     private final CurrentMap map;
@@ -72,6 +73,7 @@ final class InSyncChanges {
             Placement placement,
             BooleanSupplier isPlacing,
             PgSplits splits,
+            PgMerges merges,
             BooleanSupplier isSplitting,
             Supplier<@Nullable FillLimits> limits,
             CurrentMap map,
@@ -84,6 +86,7 @@ final class InSyncChanges {
         this.placement = placement;
         this.isPlacing = isPlacing;
         this.splits = splits;
+        this.merges = merges;
         this.isSplitting = isSplitting;
         this.limits = limits;
         this.map = map;
@@ -135,6 +138,8 @@ final class InSyncChanges {
             atTick(base -> sets.settling(base, clock.nanos()));
         } else if (isSplitting.getAsBoolean() && splits.isAny(present, now)) {
             atTick(base -> splits.change(base, clock.nanos()));
+        } else if (merges.isAny(present, now)) {
+            atTick(base -> merges.change(base, clock.nanos()));
         } else if (isPlacing.getAsBoolean()) {
             place(present, now);
         }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 6;
+    public static final int CURRENT = 7;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -46,10 +46,13 @@ public final class Features {
     public static final int MEMBERSHIP = 5;
 
     /**
-     * From this level on placement groups split and merge, files move between pools, data without a
-     * file is looked for, and clients have locks in common.
+     * From this level on placement groups split, files move between pools, data without a file is
+     * looked for, and clients have locks in common.
      */
     public static final int GROWTH = 6;
+
+    /** From this level on placement groups are merged. */
+    public static final int MERGING = 7;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
@@ -84,6 +87,11 @@ public final class Features {
                     Map.entry("cairn.Pool.pg_auto", GROWTH),
                     Map.entry("cairn.PlacementGroup.split_epoch", GROWTH),
                     Map.entry("cairn.Server.splits", GROWTH),
+                    Map.entry("cairn.Server.merges", MERGING),
+                    Map.entry("cairn.Pool.merged_epoch", MERGING),
+                    Map.entry("cairn.PlacementGroup.merge_epoch", MERGING),
+                    Map.entry("cairn.PlacementGroup.merge_flushed", MERGING),
+                    Map.entry("cairn.PlacementGroup.made_epoch", MERGING),
                     Map.entry("cairn.ClusterSettings.near_full_percent", GROWTH),
                     Map.entry("cairn.ClusterSettings.full_percent", GROWTH),
                     Map.entry("cairn.Mutation.move", GROWTH),
