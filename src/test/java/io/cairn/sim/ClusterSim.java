@@ -64,7 +64,19 @@ final class ClusterSim implements AutoCloseable {
         /** A group goes on with chunks that are another one's by the map. */
         SPLIT_UNNOTICED,
         /** Who leaves a group that is split stays in sync with the one that is made of it. */
-        SPLIT_MEMBER_STAYS
+        SPLIT_MEMBER_STAYS,
+        /** The group that goes on does not know what the one that it took in has answered. */
+        MERGE_FORGETS_ANSWERS,
+        /** A merge is carried out before it is committed. */
+        MERGE_UNCOMMITTED,
+        /** A merge is logged, and carried out, before the group that ends has come to its end. */
+        MERGE_BEFORE_THE_END,
+        /** A group that goes back into another one goes on with what it is asked. */
+        MERGE_UNNOTICED,
+        /** The map has a group no more before all members in sync have it in the other one. */
+        MERGE_NOT_AWAITED,
+        /** Who leaves a group that takes another one in stays in sync with that. */
+        MERGE_MEMBER_STAYS
     }
 
     static final int POOL = 1;
@@ -89,7 +101,9 @@ final class ClusterSim implements AutoCloseable {
     private final List<SimDisk> disks = new ArrayList<>();
     private final List<SimClient> clients = new ArrayList<>();
     private final int pgBase;
+    private final int pgCount;
     private final int pgTarget;
+    private final int pgMost;
     private long lastSession;
     private long lastInode;
 
@@ -106,6 +120,8 @@ final class ClusterSim implements AutoCloseable {
         network = new SimNetwork(sim);
         history = new SimHistory(this);
         pgBase = 1 + sim.random.nextInt(MAX_PGS);
+        pgMost = pgBase + MAX_SPLITS;
+        pgCount = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
         pgTarget = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
         int count = REPLICAS + sim.random.nextInt(3);
         for (int i = 1; i <= count; i++) {
@@ -135,7 +151,7 @@ final class ClusterSim implements AutoCloseable {
                         .setName("data")
                         .setSize(REPLICAS)
                         .setMinSize(MIN_SIZE)
-                        .setPgCount(pgBase)
+                        .setPgCount(pgCount)
                         .setPgBase(pgBase)
                         .setPgTarget(pgTarget)
                         .setFailureDomain(FailureDomain.FAILURE_DOMAIN_SERVER)
@@ -162,7 +178,7 @@ final class ClusterSim implements AutoCloseable {
             }
         }
         List<List<Integer>> table = PgPlanner.plan(ClusterMap.of(map.build()), pool);
-        for (int i = 0; i < pgBase; i++) {
+        for (int i = 0; i < pgCount; i++) {
             map.addPgs(
                     PlacementGroup.newBuilder()
                             .setPg(PgHash.pg(POOL, i))
@@ -176,13 +192,19 @@ final class ClusterSim implements AutoCloseable {
     // ---- who is who ---------------------------------------------------------------------------
 
     /** Who has a placement group. */
-    static PgMembers members(PlacementGroup group) {
-        return new PgMembers(group.getInSyncList(), ClusterMap.learnersOf(group), MIN_SIZE);
+    static PgMembers members(ClusterMap map, PlacementGroup group) {
+        boolean merges = group.getMergeEpoch() > 0 || map.merging().containsKey(group.getPg());
+        List<Integer> learners = merges ? List.of() : ClusterMap.learnersOf(group);
+        return new PgMembers(group.getInSyncList(), learners, MIN_SIZE);
     }
 
     /** Servers that are down have no lease. */
     void checkLeases() {
         servers.forEach(SimDataServer::leaseValid);
+    }
+
+    Pool pool() {
+        return Objects.requireNonNull(raft.map().pool(POOL), "no pool");
     }
 
     PlacementGroup group(int pg) {
@@ -244,8 +266,9 @@ final class ClusterSim implements AutoCloseable {
                 && clients.stream().allMatch(SimClient::isFinished)
                 && raft.evictions().isEmpty()
                 && raft.deletions().isEmpty()
-                && raft.map().pgs().size() == pgTarget
+                && raft.map().pgs().size() == ClusterMap.targetOf(pool())
                 && raft.map().splitting().isEmpty()
+                && raft.map().merging().isEmpty()
                 && raft.map().pgs().stream().allMatch(this::isAtRest);
     }
 
@@ -279,7 +302,7 @@ final class ClusterSim implements AutoCloseable {
         SimMachine one = all.get(sim.random.nextInt(all.size()));
         SimMachine other = all.get(sim.random.nextInt(all.size()));
         long length = sim.upTo(5000 * MILLI);
-        switch (sim.random.nextInt(16)) {
+        switch (sim.random.nextInt(18)) {
             case 0 -> crash(server);
             case 1 -> server.crashAfterAppend(() -> crash(server));
             case 2 -> {
@@ -301,6 +324,7 @@ final class ClusterSim implements AutoCloseable {
             case 10 -> client.pause(length);
             case 11, 12 -> sleep(server, client);
             case 13, 14 -> move();
+            case 15, 16 -> retarget();
             default -> raft.elect();
         }
         if (sim.random.nextInt(3) == 0) {
@@ -339,9 +363,18 @@ final class ClusterSim implements AutoCloseable {
                 Stream.of(group.getReplicasList(), group.getInSyncList())
                         .flatMap(List::stream)
                         .anyMatch(d -> serverOf(d) == server);
-        if (leader != null && !taken && server.mayHave(pg, to)) {
+        if (leader != null && !taken) {
             replicas.set(sim.random.nextInt(REPLICAS), to.id);
             leader.arrive(() -> leader.move(pg, group.getEpoch(), replicas));
+        }
+    }
+
+    /** The pool is to have more groups, or fewer. */
+    private void retarget() {
+        @Nullable SimMdsMember leader = raft.leader();
+        int target = pgBase + sim.random.nextInt(pgMost - pgBase + 1);
+        if (leader != null) {
+            leader.arrive(() -> leader.retarget(target));
         }
     }
 
@@ -364,12 +397,16 @@ final class ClusterSim implements AutoCloseable {
         text.append(", evictions ").append(raft.evictions());
         for (PlacementGroup group : raft.map().pgs()) {
             text.append(
-                    "\n%x epoch %d in sync %s:"
-                            .formatted(group.getPg(), group.getEpoch(), group.getInSyncList()));
+                    "\n%x epoch %d merge %d in sync %s:"
+                            .formatted(
+                                    group.getPg(),
+                                    group.getEpoch(),
+                                    group.getMergeEpoch(),
+                                    group.getInSyncList()));
             for (int member : group.getReplicasList()) {
                 SimDisk disk = disk(member);
                 SimDataServer server = serverOf(member);
-                var replica = server.real(group.getPg());
+                var replica = server.real(group.getPg(), member);
                 text.append(
                         " disk %d %s last %d committed %d,"
                                 .formatted(

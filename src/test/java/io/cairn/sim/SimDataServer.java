@@ -10,6 +10,7 @@ import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.MergedPg;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
@@ -19,6 +20,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.pg.EpochGate;
 import io.cairn.dataserver.pg.Lease;
+import io.cairn.dataserver.pg.Merges;
 import io.cairn.dataserver.pg.Splits;
 import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.dataserver.replication.PgMembers;
@@ -50,6 +52,7 @@ final class SimDataServer extends SimMachine {
     private final SimLoop[] loops = new SimLoop[LOOPS];
     private ByteString incarnation = ByteString.EMPTY;
     private SpaceLedger ledger = new SpaceLedger(0, 1 << 30);
+    private final Map<Long, Merges.End> ends = new HashMap<>();
     private Lease lease = new Lease(this::clock);
     private ClusterMap map = ClusterMap.EMPTY;
     private int id;
@@ -59,7 +62,7 @@ final class SimDataServer extends SimMachine {
 
     /** What one event loop owns. It may be busy for a while, and what it is to do waits. */
     final class SimLoop {
-        final Map<Integer, SimReplica> replicas = new HashMap<>();
+        final Map<Long, SimReplica> replicas = new HashMap<>();
         final EpochGate gate = new EpochGate();
         ClusterMap applied = ClusterMap.EMPTY;
         private final Set<Integer> waiting = new TreeSet<>();
@@ -81,6 +84,9 @@ final class SimDataServer extends SimMachine {
             }
             applied = newer;
             waiting.clear();
+            List.copyOf(replicas.values()).stream()
+                    .filter(r -> newer.isMerged(r.replica.pg()))
+                    .forEach(this::letGo);
             gate.advance(newer.epoch(), newer::refused);
             for (PlacementGroup group : newer.pgs()) {
                 if (loopOf(group.getPg()) == this) {
@@ -93,27 +99,112 @@ final class SimDataServer extends SimMachine {
         private void placeAgain() {
             List<Integer> again = List.copyOf(waiting);
             waiting.clear();
-            again.forEach(pg -> place(cluster.group(applied, pg)));
+            again.forEach(pg -> {
+                @Nullable PlacementGroup group = applied.pg(pg);
+                if (group != null) {
+                    place(group);
+                }
+            });
+        }
+
+        /** As one that is looked for on one disk. */
+        @Nullable SimReplica replica(int pg, int disk) {
+            return replicas.get(key(pg, disk));
+        }
+
+        /** The replica that is the primary by the map of this loop. */
+        @Nullable SimReplica primary(int pg) {
+            @Nullable PlacementGroup group = applied.pg(pg);
+            return group == null ? null : replica(pg, ClusterMap.primaryOf(group));
+        }
+
+        private void letGo(SimReplica replica) {
+            replicas.values().remove(replica);
+            replica.replica.close("merged");
+        }
+
+        /** As {@code PgLoop} does for groups that go back into others. */
+        private void merge() {
+            for (PlacementGroup child : applied.merging().values()) {
+                @Nullable SimReplica primary = primary(child.getPg());
+                if (loopOf(child.getPg()) == this && primary != null) {
+                    Merges.@Nullable End end = endOf(child, primary.replica);
+                    if (end != null) {
+                        ends.put(key(child.getPg(), primary.disk.id), end);
+                    }
+                }
+            }
+            for (SimDisk disk : disks) {
+                for (int child : disk.toRelease()) {
+                    if (loopOf(child) == this) {
+                        @Nullable SimReplica replica = replica(child, disk.id);
+                        if (replica != null) {
+                            letGo(replica);
+                        }
+                        disk.release(child);
+                    }
+                }
+            }
+        }
+
+        private Merges.@Nullable End endOf(PlacementGroup child, PgReplica replica) {
+            boolean early = cluster.fault == ClusterSim.Fault.MERGE_BEFORE_THE_END;
+            return early
+                    ? new Merges.End(
+                            child.getMergeEpoch(),
+                            child.getMergeEpoch(),
+                            Math.max(1, replica.committedSequence() - 2))
+                    : Merges.endOf(child, replica);
+        }
+
+        /** What is here of groups that were merged while this disk was away. */
+        private void removeStrays() {
+            for (SimDisk disk : disks) {
+                for (int pg : disk.groups()) {
+                    @Nullable PlacementGroup group = applied.pg(pg);
+                    boolean ended =
+                            group == null
+                                    ? applied.isMerged(pg)
+                                    : Merges.isOfAnother(group, disk.lastEpoch(pg));
+                    if (loopOf(pg) == this
+                            && ended
+                            && disk.has(pg)
+                            && leaseValid()
+                            && replica(pg, disk.id) == null
+                            && !disk.mayBeTakenIn(pg)) {
+                        disk.end(pg);
+                    }
+                }
+            }
         }
 
         private void place(PlacementGroup group) {
-            PgMembers members = ClusterSim.members(group);
+            PgMembers members = ClusterSim.members(applied, group);
             for (SimDisk disk : disks) {
-                @Nullable SimReplica present = replicas.get(group.getPg());
+                @Nullable SimReplica present = replica(group.getPg(), disk.id);
+                boolean takenIn =
+                        group.getMergeEpoch() > 0
+                                && (disk.isMerged(group.getPg(), group.getMergeEpoch())
+                                        || disk.isTakenIn(group.getPg()));
                 boolean has =
-                        group.getReplicasList().contains(disk.id)
-                                || group.getInSyncList().contains(disk.id);
+                        !takenIn
+                                && (group.getReplicasList().contains(disk.id)
+                                        || group.getInSyncList().contains(disk.id));
                 if (present == null && has && !Splits.mayBegin(applied, group, disk.id, disk)) {
                     waiting.add(group.getPg());
                 } else if (present == null && has) {
                     present = new SimReplica(SimDataServer.this, this, disk, group.getPg(), ledger);
-                    replicas.put(group.getPg(), present);
+                    replicas.put(key(group.getPg(), disk.id), present);
                 }
-                if (present != null && present.disk == disk) {
+                if (present != null) {
                     present.replica.onMap(group.getEpoch(), applied.epoch(), members);
                 }
             }
         }
+    }
+
+    private static long key(int pg, int disk) {
+        return (long) pg << 32 | disk;
     }
 
     SimDataServer(ClusterSim cluster, int number) {
@@ -148,6 +239,7 @@ final class SimDataServer extends SimMachine {
         id = 0;
         map = ClusterMap.EMPTY;
         atAppend = null;
+        ends.clear();
         ledger = new SpaceLedger(0, 1 << 30);
         lease = new Lease(this::clock);
         for (int i = 0; i < LOOPS; i++) {
@@ -167,14 +259,13 @@ final class SimDataServer extends SimMachine {
         return loops[(pg & 0xffff) % LOOPS];
     }
 
-    /** One disk of a server has a group, for simplicity, also after it has moved away. */
-    boolean mayHave(int pg, SimDisk disk) {
-        @Nullable SimReplica present = loops[0] == null ? null : replica(pg);
-        return present == null || present.disk == disk;
+    @Nullable SimReplica replica(int pg, int disk) {
+        return loopOf(pg).replica(pg, disk);
     }
 
-    @Nullable SimReplica replica(int pg) {
-        return loopOf(pg).replicas.get(pg);
+    /** Null if the primary of a group that ends is not known here to have come to its end. */
+    Merges.@Nullable End endOf(int pg, int disk) {
+        return ends.get(key(pg, disk));
     }
 
     boolean leaseValid() {
@@ -208,6 +299,8 @@ final class SimDataServer extends SimMachine {
         for (SimLoop loop : loops) {
             loop.execute(() -> {
                 loop.placeAgain();
+                loop.merge();
+                loop.removeStrays();
                 loop.replicas.values().forEach(r -> r.replica.tick(clock()));
             });
         }
@@ -218,6 +311,9 @@ final class SimDataServer extends SimMachine {
                                 || cluster.fault == ClusterSim.Fault.SPLIT_UNCOMMITTED;
                 if (!disk.splitsDue(pg).isEmpty() && inTime) {
                     disk.flush(pg, sim.random);
+                }
+                if (inTime || cluster.fault == ClusterSim.Fault.MERGE_UNCOMMITTED) {
+                    disk.mergeSome(pg);
                 }
             }
         }
@@ -238,7 +334,8 @@ final class SimDataServer extends SimMachine {
                         .setAddress("127.0.0.1:" + (1000 + number))
                         .setHost("host" + number)
                         .setRecovers(true)
-                        .setSplits(true);
+                        .setSplits(true)
+                        .setMerges(true);
         for (SimDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder().setUuid(diskUuid(disk.id)).setCapacityBytes(1 << 30));
@@ -280,7 +377,10 @@ final class SimDataServer extends SimMachine {
                             .setServer(id)
                             .setIncarnation(incarnation)
                             .setMapEpoch(confirmedEpoch())
-                            .setPgs(PgReport.newBuilder().addAllSplit(splitOff()))
+                            .setPgs(
+                                    PgReport.newBuilder()
+                                            .addAllSplit(splitOff())
+                                            .addAllMerged(merged()))
                             .build();
             boolean[] answered = {false};
             Runnable silent =
@@ -314,13 +414,46 @@ final class SimDataServer extends SimMachine {
         List<Integer> pgs = new ArrayList<>();
         for (SimLoop loop : loops) {
             for (PlacementGroup child : loop.applied.splitting().values()) {
-                @Nullable SimReplica replica = loop.replicas.get(child.getPg());
+                @Nullable SimReplica replica = loop.primary(child.getPg());
                 if (replica != null && replica.replica.state() == PgState.ACTIVE) {
                     pgs.add(child.getPg());
                 }
             }
         }
         return pgs;
+    }
+
+    /** How far groups that go back into others are on the disks here. */
+    private List<MergedPg> merged() {
+        List<MergedPg> all = new ArrayList<>();
+        for (SimLoop loop : loops) {
+            for (PlacementGroup child : loop.applied.merging().values()) {
+                long epoch = child.getMergeEpoch();
+                for (SimDisk disk : disks) {
+                    boolean takenIn = disk.isMerged(child.getPg(), epoch);
+                    boolean said =
+                            loopOf(child.getPg()) == loop
+                                    && child.getInSyncList().contains(disk.id)
+                                    && (takenIn
+                                            || disk.isFlushedWhole(child.getPg(), epoch)
+                                            || cluster.fault
+                                                    == ClusterSim.Fault.MERGE_BEFORE_THE_END);
+                    if (said) {
+                        all.add(merged(child, disk.id, takenIn));
+                    }
+                }
+            }
+        }
+        return all;
+    }
+
+    static MergedPg merged(PlacementGroup child, int disk, boolean takenIn) {
+        return MergedPg.newBuilder()
+                .setPg(child.getPg())
+                .setDisk(disk)
+                .setMergeEpoch(child.getMergeEpoch())
+                .setTakenIn(takenIn)
+                .build();
     }
 
     private void answered(long sent, HeartbeatReply reply) {
@@ -434,7 +567,7 @@ final class SimDataServer extends SimMachine {
                 op.session() != 0
                         && cluster.fault != ClusterSim.Fault.SPLIT_UNNOTICED
                         && !loop.applied.isIn(op.pg(), op.inode(), op.chunk());
-        @Nullable SimReplica replica = elsewhere ? null : loop.replicas.get(op.pg());
+        @Nullable SimReplica replica = elsewhere ? null : loop.primary(op.pg());
         if (replica == null) {
             answer.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "elsewhere"));
         }
@@ -484,8 +617,8 @@ final class SimDataServer extends SimMachine {
     }
 
     /** The real replica of a placement group, with what it needs of this server. */
-    @Nullable PgReplica real(int pg) {
-        @Nullable SimReplica replica = replica(pg);
+    @Nullable PgReplica real(int pg, int disk) {
+        @Nullable SimReplica replica = replica(pg, disk);
         return replica == null ? null : replica.replica;
     }
 }

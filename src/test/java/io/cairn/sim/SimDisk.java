@@ -2,6 +2,8 @@ package io.cairn.sim;
 
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.ChunkVersion;
@@ -19,10 +21,12 @@ import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.sim.ClusterSim.Fault;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +48,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     private final Map<Integer, Long> committed = new HashMap<>();
 
     private final Map<Integer, Long> flushed = new HashMap<>();
+
+    /** Groups that are about to be taken in, and have no owner any more. */
+    private final Set<Integer> released = new HashSet<>();
+
     private int synced;
 
     /** What stands before is durable, told or not. */
@@ -64,6 +72,24 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     /** A split was carried out, which makes a group unless that is there already. */
     private record Divided(Pending split, boolean makes) implements Change {}
+
+    /** A merge was carried out: the group has what the other one had, which has ended. */
+    private record United(
+            Merge merge,
+            long sequence,
+            boolean whole,
+            Map<Long, Chunk> chunks,
+            List<Answered> answered)
+            implements Change {}
+
+    /** What was here of a group that was merged elsewhere is gone. */
+    private record Ended() implements Change {}
+
+    /** The group begins here, where one of its number has ended. */
+    private record BegunAnew() implements Change {}
+
+    /** A merge that is logged. */
+    private record Uniting(Merge merge, long sequence) {}
 
     /** A split that is logged, and what the group begins with that it makes. */
     private record Pending(Split split, long sequence, Beginning made) {}
@@ -100,6 +126,12 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         final List<EpochStart> starts = new ArrayList<>();
         final TreeMap<Long, Chunk> chunks = new TreeMap<>();
         final List<Pending> splits = new ArrayList<>();
+        final List<Uniting> merges = new ArrayList<>();
+
+        /** Epoch from which on a group of this number may begin; 0 if none has ended. */
+        long floor;
+
+        boolean ended;
         List<Answered> answered = List.of();
         long begin;
         long complete = PgLogState.COMPLETE;
@@ -109,7 +141,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
 
         long lastEpoch() {
-            return starts.isEmpty() ? 0 : starts.getLast().epoch();
+            return starts.isEmpty() ? floor : starts.getLast().epoch();
         }
 
         void add(Change change) {
@@ -120,7 +152,28 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 case Copied copied -> copy(copied);
                 case Completed completed -> complete = PgLogState.COMPLETE;
                 case Divided divided -> {}
+                case United united -> unite(united);
+                case Ended e -> {}
+                case BegunAnew b -> ended = false;
             }
+        }
+
+        private void unite(United united) {
+            if (!united.whole) {
+                complete = Math.min(complete, united.sequence - 1);
+            }
+            united.chunks.forEach((inode, chunk) ->
+                    chunks.put(inode, new Chunk(united.sequence, chunk.blocks())));
+            answered = SimDisk.answered(List.of(answered, united.answered), List.of());
+        }
+
+        /** Nothing is here, and a group of this number may begin. */
+        static Group ended(long lastEpoch) {
+            Group group = new Group();
+            group.floor = lastEpoch + 1;
+            group.complete = 0;
+            group.ended = true;
+            return group;
         }
 
         /** From now on what it takes is not the group's any more, wherever it lies. */
@@ -135,6 +188,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
 
         private void begin(Beginning made) {
+            ended = false;
             begin = made.sequence;
             starts.add(new EpochStart(made.epoch, made.sequence));
             complete = made.complete;
@@ -153,6 +207,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 }
             } else if (e.op().type() == DataOpType.SPLIT) {
                 splits.add(divide(SplitFormat.decode(e.payload()), e.sequence()));
+            } else if (e.op().type() == DataOpType.MERGE) {
+                merges.add(new Uniting(MergeFormat.decode(e.payload()), e.sequence()));
             } else if (e.op().session() != 0) {
                 Chunk before = chunks.get(e.op().inode());
                 Map<Integer, PgLogEntry> blocks =
@@ -226,15 +282,26 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     }
 
     private void log(int pg, Change change, Runnable durable) {
+        Group group = group(pg);
+        if (group.ended && !(change instanceof BegunAnew)) {
+            throw new AssertionError(
+                    "disk %d: %x has ended, and logs %s".formatted(id, pg, change));
+        }
         log.add(new Logged(pg, change, durable));
-        group(pg).add(change);
+        group.add(change);
     }
 
     // ---- splits -------------------------------------------------------------------------------
 
     @Override
     public boolean has(int pg) {
-        return groups.containsKey(pg);
+        @Nullable Group group = groups.get(pg);
+        return group != null && !group.ended;
+    }
+
+    @Override
+    public long lastEpoch(int pg) {
+        return has(pg) ? look(pg).lastEpoch() : 0;
     }
 
     @Override
@@ -244,7 +311,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         if (comes && !has(pg)) {
             return false;
         }
-        group(pg);
+        if (group(pg).ended) {
+            log(pg, new BegunAnew(), () -> {});
+        }
         return true;
     }
 
@@ -252,10 +321,12 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return has(child) || splitOf(parent, child) != null;
     }
 
+    /** The split that makes the child, and is not carried out. */
     private @Nullable Pending splitOf(int parent, int child) {
         return look(parent).splits.stream()
                 .filter(p -> p.split.child() == child)
-                .findFirst()
+                .filter(p -> log.stream().noneMatch(l -> isOf(l.change, p)))
+                .reduce((earlier, later) -> later)
                 .orElse(null);
     }
 
@@ -269,6 +340,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return look(pg).splits.stream()
                 .filter(p -> p.sequence <= committed(pg) || fault == Fault.SPLIT_UNCOMMITTED)
                 .filter(p -> log.stream().noneMatch(l -> isOf(l.change, p)))
+                .filter(p -> firstMerge(pg) == 0 || p.sequence < firstMerge(pg))
+                .filter(p ->
+                        lastEpoch(p.split.child()) == 0
+                                || lastEpoch(p.split.child()) >= p.split.epoch())
                 .map(p -> p.split.child())
                 .toList();
     }
@@ -298,6 +373,124 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 : made;
     }
 
+    // ---- merges
+
+    boolean hasMerge(int parent, int child, long epoch) {
+        return look(parent).merges.stream()
+                        .anyMatch(m -> m.merge.child() == child && m.merge.epoch() == epoch)
+                || isMerged(child, epoch);
+    }
+
+    boolean isMerged(int child, long epoch) {
+        Group group = look(child);
+        return group.ended && group.floor > epoch;
+    }
+
+    /** Whether no group of the number is here, though there was one. */
+    boolean isEnded(int pg) {
+        return look(pg).ended;
+    }
+
+    private boolean isCarriedOut(Uniting merge) {
+        return log.stream()
+                .anyMatch(l -> l.change instanceof United u && u.merge.equals(merge.merge));
+    }
+
+    /** Sequence of the oldest merge that is not carried out; 0 if there is none. */
+    final long firstMerge(int pg) {
+        return look(pg).merges.stream()
+                .filter(m -> !isCarriedOut(m))
+                .mapToLong(Uniting::sequence)
+                .findFirst()
+                .orElse(0);
+    }
+
+    private List<Uniting> mergesDue(int pg) {
+        return look(pg).merges.stream()
+                .filter(m -> m.sequence <= committed(pg) || fault == Fault.MERGE_UNCOMMITTED)
+                .filter(m -> !isCarriedOut(m))
+                .toList();
+    }
+
+    boolean mayBeTakenIn(int child) {
+        return groups().stream()
+                .flatMap(pg -> look(pg).merges.stream())
+                .anyMatch(m -> m.merge.child() == child && !isCarriedOut(m));
+    }
+
+    List<Integer> toRelease() {
+        return groups().stream()
+                .flatMap(pg -> mergesDue(pg).stream())
+                .map(m -> m.merge.child())
+                .filter(child -> !released.contains(child))
+                .toList();
+    }
+
+    boolean isTakenIn(int child) {
+        return released.contains(child) || toRelease().contains(child);
+    }
+
+    void release(int child) {
+        released.add(child);
+    }
+
+    boolean isFlushedWhole(int pg, long epoch) {
+        Group group = look(pg);
+        return !group.ended
+                && group.last() > 0
+                && committed(pg) == group.last()
+                && group.lastEpoch() >= epoch
+                && group.complete == PgLogState.COMPLETE;
+    }
+
+    /** Carries out what is due of the group, and released. */
+    void mergeSome(int pg) {
+        for (Uniting m : mergesDue(pg)) {
+            if (released.contains(m.merge.child())) {
+                unite(pg, m);
+            }
+        }
+    }
+
+    /** Durable at once, and all before it with it. */
+    private void unite(int pg, Uniting m) {
+        int child = m.merge.child();
+        Group from = look(child);
+        boolean early = fault == Fault.MERGE_BEFORE_THE_END;
+        if (!early && (from.ended || from.last() < m.merge.childSequence())) {
+            throw new AssertionError(
+                    "disk %d: %x ends at %d, which it has not: %d"
+                            .formatted(id, child, m.merge.childSequence(), from.last()));
+        }
+        boolean whole = from.complete == PgLogState.COMPLETE;
+        if (!whole && !early) {
+            throw new AssertionError("disk %d: %x ends, and lacks content".formatted(id, child));
+        }
+        List<Answered> answers = fault == Fault.MERGE_FORGETS_ANSWERS ? List.of() : answered(from);
+        flushed.merge(pg, m.sequence, Math::max);
+        log(
+                pg,
+                new United(m.merge, m.sequence, whole, whole ? from.chunks : Map.of(), answers),
+                () -> {});
+        divided = log.size();
+        end(child, from);
+        released.remove(child);
+    }
+
+    private void end(int pg, Group before) {
+        groups.put(pg, Group.ended(before.lastEpoch()));
+        committed.remove(pg);
+        flushed.remove(pg);
+    }
+
+    /** What is here of a group that was merged elsewhere is removed, durably. */
+    void end(int pg) {
+        Group before = look(pg);
+        log(pg, new Ended(), () -> {});
+        divided = log.size();
+        end(pg, before);
+    }
+
     int end() {
         return log.size();
     }
@@ -322,7 +515,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     /** What is committed leaves the log. */
     void flush(int pg, Random random) {
         splitsDue(pg).forEach(split -> divide(pg, split));
-        flushed.put(pg, committed(pg));
+        long merge = firstMerge(pg);
+        long to = merge == 0 ? committed(pg) : Math.min(committed(pg), merge - 1);
+        flushed.merge(pg, to, Math::max);
     }
 
     /** Durable at once: the caller delays it. */
@@ -332,9 +527,12 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                     "dropped after " + kept + ", though committed to " + committed(pg));
         }
         for (Logged l : log) {
-            if (l.pg == pg && l.change instanceof Divided d && d.split.sequence > kept) {
+            boolean united = l.change instanceof United u && u.sequence > kept;
+            boolean split = l.change instanceof Divided d && d.split.sequence > kept;
+            if (l.pg == pg && (united || split)) {
                 throw new AssertionError(
-                        "dropped after " + kept + ", and with it a split that was carried out");
+                        "dropped after %d, and with it %s, which was carried out"
+                                .formatted(kept, l.change));
             }
         }
         log.add(new Logged(pg, new Dropped(kept), () -> {}));
@@ -358,6 +556,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         synced = survives;
         divided = Math.min(divided, survives);
         groups.keySet().removeIf(pg -> log.stream().noneMatch(l -> concerns(l, pg)));
+        released.clear();
         committed.keySet().retainAll(groups.keySet());
         flushed.keySet().retainAll(groups.keySet());
         groups().forEach(this::rebuild);
@@ -365,7 +564,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     private static boolean concerns(Logged logged, int pg) {
         return logged.pg == pg
-                || (logged.change instanceof Divided d && d.split.split.child() == pg && d.makes);
+                || (logged.change instanceof Divided d && d.split.split.child() == pg && d.makes)
+                || (logged.change instanceof United u && u.merge.child() == pg);
     }
 
     /** What is known as committed after a crash. */
@@ -395,9 +595,19 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         Group group = new Group();
         for (Logged logged : log) {
             if (logged.change instanceof Divided d && d.makes && d.split.split.child() == pg) {
+                records.clear();
+                group = new Group();
                 group.begin(beginning(d.split));
             }
-            if (logged.pg == pg) {
+            boolean ends =
+                    (logged.change instanceof United u && u.merge.child() == pg)
+                            || (logged.change instanceof Ended && logged.pg == pg);
+            if (ends) {
+                Group before = group;
+                records.forEach(r -> before.add(r.change));
+                records.clear();
+                group = Group.ended(before.lastEpoch());
+            } else if (logged.pg == pg) {
                 if (logged.change instanceof Dropped dropped) {
                     records.removeIf(r -> place(r.change) > dropped.kept);
                 } else {
@@ -405,8 +615,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 }
             }
         }
-        records.forEach(r -> group.add(r.change));
-        groups.put(pg, group);
+        Group last = group;
+        records.forEach(r -> last.add(r.change));
+        groups.put(pg, last);
     }
 
     private static long place(Change change) {
@@ -417,6 +628,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             case Copied copied -> copied.after;
             case Completed completed -> completed.after;
             case Divided divided -> divided.split.sequence;
+            case United united -> united.sequence;
+            case Ended ended -> 0;
+            case BegunAnew begun -> 0;
         };
     }
 
@@ -506,23 +720,38 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 committed(pg),
                 0,
                 group.starts,
-                answered(group),
+                answeredWithMerges(group),
                 List.of(),
                 fault == Fault.INCOMPLETE_FORGOTTEN ? PgLogState.COMPLETE : group.complete,
                 0);
     }
 
+    /** What a merge brings that is logged counts already. */
+    private List<Answered> answeredWithMerges(Group group) {
+        List<List<Answered>> tables = new ArrayList<>(List.of(answered(group)));
+        for (Uniting u : group.merges) {
+            if (fault != Fault.MERGE_FORGETS_ANSWERS && !isCarriedOut(u)) {
+                tables.add(answered(look(u.merge.child())));
+            }
+        }
+        return answered(tables, List.of());
+    }
+
     private static List<Answered> answered(Group group) {
+        return answered(List.of(group.answered), group.entries);
+    }
+
+    private static List<Answered> answered(List<List<Answered>> tables, List<PgLogEntry> entries) {
         Map<Long, TreeSet<Long>> numbers = new TreeMap<>();
         Map<Long, Long> marks = new TreeMap<>();
-        for (Answered a : group.answered) {
+        for (Answered a : tables.stream().flatMap(List::stream).toList()) {
             TreeSet<Long> known = numbers.computeIfAbsent(a.session(), s -> new TreeSet<>());
             for (long number : a.numbers()) {
                 known.add(number);
             }
             marks.merge(a.session(), a.ackedBelow(), Math::max);
         }
-        for (PgLogEntry e : group.entries) {
+        for (PgLogEntry e : entries) {
             long session = e.op().session();
             if (session != 0) {
                 numbers.computeIfAbsent(session, s -> new TreeSet<>()).add(e.op().number());

@@ -2,7 +2,12 @@ package io.cairn.sim;
 
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.MergeFormat;
+import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
+import io.cairn.common.layout.PgHash;
+import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
@@ -12,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,8 +29,27 @@ import org.jspecify.annotations.Nullable;
 final class SimHistory {
     private final ClusterSim cluster;
     private final List<Op> ops = new ArrayList<>();
-    private final Map<Integer, TreeMap<Long, PgLogEntry>> committed = new HashMap<>();
+    private final Map<Life, TreeMap<Long, PgLogEntry>> committed = new TreeMap<>();
+
+    /** The map epochs that made groups, of which there may have been several of one number. */
+    private final Map<Integer, TreeSet<Long>> made = new HashMap<>();
+
+    private final Map<Life, TreeMap<Long, Long>> offsets = new HashMap<>();
     private final Set<Long> released = new HashSet<>();
+
+    /**
+     * A group, until it is merged into another one.
+     *
+     * @param madeEpoch 0 of one that was there from the beginning
+     */
+    private record Life(int pg, long madeEpoch) implements Comparable<Life> {
+        @Override
+        public int compareTo(Life other) {
+            return pg != other.pg
+                    ? Integer.compare(pg, other.pg)
+                    : Long.compare(madeEpoch, other.madeEpoch);
+        }
+    }
 
     /** One operation as its client saw it. */
     static final class Op {
@@ -38,11 +63,13 @@ final class SimHistory {
         /** When its answer arrived; never, if that is 0. */
         long end;
 
-        /** Sequence of the write, or of the one whose value was read; 0 for the initial value. */
+        /** Place of the write, or of the one whose value was read; 0 for the initial value. */
         long position;
 
-        /** What was read. */
+        /** What was read, and by which write. */
         String value = "";
+
+        String writer = "";
 
         Op(long session, long number, int pg, long inode, int block, long start) {
             this.session = session;
@@ -91,9 +118,30 @@ final class SimHistory {
     void end(Op op, long now, @Nullable PgLogEntry seen) {
         op.end = now;
         if (seen != null) {
-            op.position = seen.sequence();
             op.value = SimDisk.identity(seen);
+            op.writer = name(seen);
         }
+    }
+
+    private static String name(PgLogEntry write) {
+        return write.op().session() + "/" + write.op().number() % SimClient.RENUMBER;
+    }
+
+    /** The map has changed. */
+    void mapChanged(ClusterMap map) {
+        for (PlacementGroup group : map.splitting().values()) {
+            made.computeIfAbsent(group.getPg(), g -> new TreeSet<>()).add(group.getSplitEpoch());
+        }
+    }
+
+    private Life life(int pg, long epoch) {
+        TreeSet<Long> lives = made.getOrDefault(pg, new TreeSet<>());
+        Long begun = lives.floor(epoch);
+        return new Life(pg, begun == null ? 0 : begun);
+    }
+
+    private boolean isNow(Life life) {
+        return cluster.raft.map().pg(life.pg) != null && life.equals(life(life.pg, Long.MAX_VALUE));
     }
 
     /** "Already acknowledged" may only be said about what the client has the answer to. */
@@ -122,19 +170,20 @@ final class SimHistory {
         String identity = SimDisk.identity(entry);
         @Nullable PgLogEntry before =
                 committed
-                        .computeIfAbsent(pg, g -> new TreeMap<>())
+                        .computeIfAbsent(life(pg, entry.epoch()), g -> new TreeMap<>())
                         .putIfAbsent(entry.sequence(), entry);
         if (before != null && !SimDisk.identity(before).equals(identity)) {
             throw new AssertionError(
                     "%x: committed %s and then %s"
                             .formatted(pg, SimDisk.identity(before), identity));
         }
-        if (before != null) {
+        if (before != null || !isNow(life(pg, entry.epoch()))) {
             return;
         }
         // The primary may be deposed already: whoever is in sync by now has it nevertheless.
         for (int disk : cluster.group(pg).getInSyncList()) {
-            if (!cluster.disk(disk).isDurable(pg, entry.sequence(), identity)) {
+            boolean takenIn = cluster.disk(disk).isEnded(pg);
+            if (!takenIn && !cluster.disk(disk).isDurable(pg, entry.sequence(), identity)) {
                 throw new AssertionError(
                         "%x: %s is committed and not durable on disk %d"
                                 .formatted(pg, identity, disk));
@@ -146,10 +195,11 @@ final class SimHistory {
 
     void check() {
         Map<String, Long> positions = new HashMap<>();
-        committed.forEach((pg, history) -> positionsOf(pg, history, positions));
+        Map<String, String> identities = new HashMap<>();
+        committed.forEach((life, history) -> positionsOf(life, history, positions, identities));
         Map<String, List<Op>> registers = new HashMap<>();
         for (Op op : ops) {
-            if (place(op, positions)) {
+            if (place(op, positions, identities)) {
                 registers
                         .computeIfAbsent(op.inode + "/" + op.block, k -> new ArrayList<>())
                         .add(op);
@@ -168,50 +218,111 @@ final class SimHistory {
     }
 
     private void positionsOf(
-            int pg, TreeMap<Long, PgLogEntry> history, Map<String, Long> positions) {
-        long before = beginning(pg);
+            Life life,
+            TreeMap<Long, PgLogEntry> history,
+            Map<String, Long> positions,
+            Map<String, String> identities) {
+        long before = beginning(life);
         if (history.lastKey() != before + history.size()) {
             throw new AssertionError(
-                    "%x: %d of %d operations are known to be committed"
-                            .formatted(pg, history.size(), history.lastKey() - before));
+                    "%s: %d of %d operations are known to be committed"
+                            .formatted(life, history.size(), history.lastKey() - before));
         }
         history.forEach((sequence, entry) -> {
             if (entry.op().session() != 0) {
-                String name = entry.op().session() + "/" + entry.op().number() % SimClient.RENUMBER;
-                @Nullable Long other = positions.put(name, sequence);
+                String name = name(entry);
+                identities.put(name, SimDisk.identity(entry));
+                @Nullable Long other = positions.put(name, position(life, sequence));
                 if (other != null) {
                     throw new AssertionError(
-                            name + " executed at " + other + " and at " + sequence);
+                            name + " executed at " + other + " and again in " + life);
                 }
             }
         });
     }
 
+    /**
+     * Orders what was done to a chunk, in whichever group it was: sequences go on in a group that
+     * is made by a split, but not in one that takes another one in, behind whose end they are put.
+     */
+    private long position(Life life, long sequence) {
+        return sequence + offsets(life).floorEntry(sequence).getValue();
+    }
+
+    private TreeMap<Long, Long> offsets(Life life) {
+        @Nullable TreeMap<Long, Long> known = offsets.get(life);
+        if (known == null) {
+            known = new TreeMap<>();
+            Life parent = parent(life);
+            long begin = beginning(life);
+            long offset = parent == null ? 0 : position(parent, begin) - begin;
+            known.put(0L, offset);
+            offsets.put(life, known); // groups that it took in begin in it
+            for (PgLogEntry e : history(life).values()) {
+                if (e.op().type() == DataOpType.MERGE) {
+                    Life child = takenIn(e);
+                    long end = position(child, history(child).lastKey());
+                    offset = Math.max(offset, end - e.sequence());
+                    known.put(e.sequence(), offset);
+                }
+            }
+        }
+        return known;
+    }
+
+    private Life takenIn(PgLogEntry merge) {
+        Merge of = MergeFormat.decode(merge.payload());
+        return life(of.child(), of.childEpoch());
+    }
+
+    /** The group of which it was made; null if it was there from the beginning. */
+    private @Nullable Life parent(Life life) {
+        int parent = parentOf(life.pg);
+        return life.madeEpoch == 0 || parent < 0 ? null : life(parent, life.madeEpoch);
+    }
+
+    private int parentOf(int pg) {
+        int index = PgHash.parent(PgHash.indexOf(pg), ClusterMap.baseOf(cluster.pool()));
+        return index < 0 ? -1 : PgHash.pg(ClusterSim.POOL, index);
+    }
+
     /** The sequence of the split that made the group; 0 if none did. */
-    private long beginning(int pg) {
-        int parent = cluster.raft.map().parentOf(pg);
-        if (parent < 0) {
+    private long beginning(Life life) {
+        @Nullable Life parent = parent(life);
+        if (parent == null) {
             return 0;
         }
         for (PgLogEntry e : history(parent).values()) {
-            if (e.op().type() == DataOpType.SPLIT
-                    && SplitFormat.decode(e.payload()).child() == pg) {
-                return e.sequence();
+            if (e.op().type() == DataOpType.SPLIT) {
+                Split split = SplitFormat.decode(e.payload());
+                if (split.child() == life.pg && split.epoch() == life.madeEpoch) {
+                    return e.sequence();
+                }
             }
         }
-        throw new AssertionError("%x was made by no split".formatted(pg));
+        throw new AssertionError("%s was made by no split".formatted(life));
     }
 
-    private TreeMap<Long, PgLogEntry> history(int pg) {
-        return committed.getOrDefault(pg, new TreeMap<>());
+    private TreeMap<Long, PgLogEntry> history(Life life) {
+        return committed.getOrDefault(life, new TreeMap<>());
     }
 
-    /** With that of the groups before the splits that made this one. */
-    private List<PgLogEntry> wholeHistory(int pg, long upTo) {
-        int parent = cluster.raft.map().parentOf(pg);
-        List<PgLogEntry> all = parent < 0 ? new ArrayList<>() : wholeHistory(parent, beginning(pg));
-        all.addAll(history(pg).headMap(upTo, true).values());
+    /** With that of the groups before the splits that made this one, and of those it took in. */
+    private List<PgLogEntry> wholeHistory(Life life, long upTo) {
+        @Nullable Life parent = parent(life);
+        List<PgLogEntry> all =
+                parent == null ? new ArrayList<>() : wholeHistory(parent, beginning(life));
+        addOwn(life, upTo, all);
         return all;
+    }
+
+    private void addOwn(Life life, long upTo, List<PgLogEntry> all) {
+        for (PgLogEntry e : history(life).headMap(upTo, true).values()) {
+            if (e.op().type() == DataOpType.MERGE) {
+                addOwn(takenIn(e), Long.MAX_VALUE, all);
+            }
+            all.add(e);
+        }
     }
 
     private boolean isIn(int pg, long inode) {
@@ -222,7 +333,7 @@ final class SimHistory {
     private void checkContent(PlacementGroup group) {
         int pg = group.getPg();
         Map<String, PgLogEntry> expected = new TreeMap<>();
-        for (PgLogEntry e : wholeHistory(pg, Long.MAX_VALUE)) {
+        for (PgLogEntry e : wholeHistory(life(pg, Long.MAX_VALUE), Long.MAX_VALUE)) {
             if (e.op().type() == DataOpType.DELETE_INODES) {
                 for (long inode : DeleteInodesFormat.decode(e.payload())) {
                     expected.keySet().removeIf(k -> k.startsWith(inode + "/"));
@@ -260,7 +371,7 @@ final class SimHistory {
     }
 
     /** False for what left no trace: neither answered nor executed. */
-    private boolean place(Op op, Map<String, Long> positions) {
+    private boolean place(Op op, Map<String, Long> positions, Map<String, String> identities) {
         if (op.isWrite()) {
             @Nullable Long position = positions.get(op.session + "/" + op.number);
             if (position == null && op.end != 0) {
@@ -272,14 +383,11 @@ final class SimHistory {
         if (op.end == 0) {
             return false;
         }
-        if (op.position != 0) {
-            boolean kept =
-                    committed.values().stream()
-                            .map(history -> history.get(op.position))
-                            .anyMatch(w -> w != null && SimDisk.identity(w).equals(op.value));
-            if (!kept) {
+        if (!op.writer.isEmpty()) {
+            if (!op.value.equals(identities.get(op.writer))) {
                 throw new AssertionError("read of a write that was lost: " + op);
             }
+            op.position = positions.getOrDefault(op.writer, 0L);
         }
         return true;
     }

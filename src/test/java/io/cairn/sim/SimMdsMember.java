@@ -9,6 +9,7 @@ import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.JoinPgRequest;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
@@ -16,6 +17,7 @@ import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.mds.cluster.InSyncSets;
+import io.cairn.mds.cluster.PgMerges;
 import io.cairn.mds.cluster.PgSplits;
 import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.Registration;
@@ -29,6 +31,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -66,7 +69,9 @@ final class SimMdsMember extends SimMachine {
                                 new Placement.Times(Duration.ofHours(1), Duration.ofHours(1)),
                                 () -> Held.NONE),
                         servers,
-                        () -> Held.NONE);
+                        () -> Held.NONE,
+                        () -> true);
+        final PgMerges merges = new PgMerges(inSync, servers, () -> Held.NONE, () -> true);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
 
         Office(long term) {
@@ -175,7 +180,7 @@ final class SimMdsMember extends SimMachine {
                 base -> {
                     Registrations all =
                             new Registrations(
-                                    base, new Registrations.Terms(lease, true, true, true));
+                                    base, new Registrations.Terms(lease, true, true, true, true));
                     all.add(wanted);
                     return all.update();
                 },
@@ -217,7 +222,7 @@ final class SimMdsMember extends SimMachine {
                     beat.getServer(),
                     clock(),
                     beat.getMapEpoch(),
-                    new ServerLeases.Report(List.of(), beat.getPgs(), null, ""));
+                    new ServerLeases.Report(List.of(), report(beat.getPgs()), null, ""));
             leading.followers.put(beat.getServer(), push);
         }
         reply.accept(
@@ -228,6 +233,15 @@ final class SimMdsMember extends SimMachine {
         if (beat.getMapEpoch() < map.epoch()) {
             push.accept(map.toUpdate());
         }
+    }
+
+    private PgReport report(PgReport said) {
+        if (cluster.fault != ClusterSim.Fault.MERGE_NOT_AWAITED) {
+            return said;
+        }
+        PgReport.Builder early = said.toBuilder().clearMerged();
+        said.getMergedList().forEach(m -> early.addMerged(m.toBuilder().setTakenIn(true)));
+        return early.build();
     }
 
     /** The whole map. */
@@ -280,6 +294,15 @@ final class SimMdsMember extends SimMachine {
         if (leading.splits.isAny(raft.map(), now)) {
             leading.change(base -> update(leading.splits.change(base, clock())), () -> {});
         }
+        if (leading.merges.isAny(raft.map(), now)) {
+            leading.change(base -> update(leading.merges.change(base, clock())), () -> {});
+        }
+        for (PlacementGroup group : raft.map().pgs()) {
+            @Nullable List<Integer> wanted = PgMerges.wanted(raft.map(), group);
+            if (wanted != null && !wanted.equals(group.getReplicasList())) {
+                move(group.getPg(), group.getEpoch(), wanted);
+            }
+        }
         if (leading.inSync.isSettling(raft.map(), now)) {
             leading.change(base -> update(leading.inSync.settling(base, clock())), () -> {});
         }
@@ -289,6 +312,11 @@ final class SimMdsMember extends SimMachine {
         if (update != null && cluster.fault == ClusterSim.Fault.SPLIT_MEMBER_STAYS) {
             List<PlacementGroup> alone =
                     update.getPgsList().stream().filter(g -> g.getSplitEpoch() == 0).toList();
+            update.clearPgs().addAllPgs(alone);
+        }
+        if (update != null && cluster.fault == ClusterSim.Fault.MERGE_MEMBER_STAYS) {
+            List<PlacementGroup> alone =
+                    update.getPgsList().stream().filter(g -> g.getMergeEpoch() == 0).toList();
             update.clearPgs().addAllPgs(alone);
         }
         return update;
@@ -307,6 +335,7 @@ final class SimMdsMember extends SimMachine {
     /** The reaper, which goes on until the primary has answered. */
     private void delete(Office leading, long inode) {
         int pg = raft.map().pgOf(ClusterSim.POOL, inode, 0);
+        long merged = cluster.pool().getMergedEpoch();
         ByteBuf payload = Unpooled.buffer();
         DeleteInodesFormat.encode(new long[] {inode}, payload);
         DataOp op = DataOp.deleteInodes(pg, inode, 1, raft.map().epoch());
@@ -316,7 +345,9 @@ final class SimMdsMember extends SimMachine {
                     @Override
                     public void done() {
                         cluster.network.send(
-                                primary, SimMdsMember.this, () -> deleted(leading, inode, pg));
+                                primary,
+                                SimMdsMember.this,
+                                () -> deleted(leading, inode, pg, merged));
                     }
 
                     @Override
@@ -328,9 +359,13 @@ final class SimMdsMember extends SimMachine {
                 () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
     }
 
-    /** The group has no more of it; if that is another one since, it is asked at the next tick. */
-    private void deleted(Office leading, long inode, int pg) {
-        if (raft.map().pgOf(ClusterSim.POOL, inode, 0) == pg) {
+    /**
+     * The group has no more of it; if that is another one since, or may have got it from one, it is
+     * asked at the next tick.
+     */
+    private void deleted(Office leading, long inode, int pg, long merged) {
+        if (raft.map().pgOf(ClusterSim.POOL, inode, 0) == pg
+                && cluster.pool().getMergedEpoch() == merged) {
             raft.deleted(this, leading.term, inode);
         }
     }
@@ -349,8 +384,8 @@ final class SimMdsMember extends SimMachine {
         if (leading != null && leading.serves()) {
             leading.change(
                     base -> {
-                        PlacementGroup group = cluster.group(base, pg);
-                        return group.getEpoch() != pgEpoch || base.isSplitting(group)
+                        @Nullable PlacementGroup group = base.pg(pg);
+                        return group == null || group.getEpoch() != pgEpoch || base.isTied(group)
                                 ? null
                                 : MapUpdate.newBuilder()
                                         .addPgs(
@@ -359,6 +394,21 @@ final class SimMdsMember extends SimMachine {
                                                         .addAllReplicas(replicas)
                                                         .setEpoch(base.epoch() + 1));
                     },
+                    () -> {});
+        }
+    }
+
+    /** An administrator sets how many groups there are to be. */
+    void retarget(int target) {
+        @Nullable Office leading = office;
+        if (leading != null && leading.serves()) {
+            leading.change(
+                    base ->
+                            MapUpdate.newBuilder()
+                                    .addPools(
+                                            Objects.requireNonNull(base.pool(ClusterSim.POOL))
+                                                    .toBuilder()
+                                                    .setPgTarget(target)),
                     () -> {});
         }
     }

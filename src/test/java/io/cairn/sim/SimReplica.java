@@ -4,11 +4,14 @@ import static io.cairn.sim.Simulation.MILLI;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.pg.Merges;
 import io.cairn.dataserver.pg.Splits;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.DiskSpace;
@@ -98,7 +101,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
     /** What a primary makes itself it releases; what comes from clients here is never released. */
     private static PgLogEntry kept(PgLogEntry e) {
-        return e.op().type() == DataOpType.SPLIT
+        return e.op().type() == DataOpType.SPLIT || e.op().type() == DataOpType.MERGE
                 ? new PgLogEntry(
                         e.epoch(),
                         e.sequence(),
@@ -158,8 +161,33 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
+    public @Nullable Merge mergeDue() {
+        @Nullable PlacementGroup child = loop.applied.merging().get(pg);
+        if (child == null) {
+            return null;
+        }
+        Merges.@Nullable End end = server.endOf(child.getPg(), disk.id);
+        @Nullable Merge merge = Merges.due(loop.applied, pg, replica.epoch(), end);
+        return merge == null || disk.hasMerge(pg, merge.child(), merge.epoch()) ? null : merge;
+    }
+
+    @Override
+    public boolean isEnding() {
+        @Nullable PlacementGroup group = loop.applied.pg(pg);
+        boolean goesOn =
+                cluster.fault == Fault.MERGE_UNNOTICED
+                        || cluster.fault == Fault.MERGE_BEFORE_THE_END;
+        return !goesOn && group != null && group.getMergeEpoch() > 0;
+    }
+
+    @Override
+    public long firstMerge() {
+        return disk.firstMerge(pg);
+    }
+
+    @Override
     public boolean mayJoin() {
-        return !loop.applied.isSplitting(cluster.group(loop.applied, pg));
+        return !loop.applied.isTied(cluster.group(loop.applied, pg));
     }
 
     @Override
@@ -224,8 +252,8 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 () ->
                         target.loopOf(pg)
                                 .execute(() -> {
-                                    @Nullable SimReplica other = target.replica(pg);
-                                    if (other != null && other.disk.id == to) {
+                                    @Nullable SimReplica other = target.replica(pg, to);
+                                    if (other != null) {
                                         method.accept(other, reply);
                                     }
                                 }));
@@ -252,7 +280,8 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
             long sequence = p.entry().sequence();
             loop.execute(() -> replica.onPrepareReply(to, p.pgEpoch(), sequence, SPACE));
         }
-        boolean learner = !cluster.group(pg).getInSyncList().contains(to);
+        @Nullable PlacementGroup group = cluster.raft.map().pg(pg);
+        boolean learner = group != null && !group.getInSyncList().contains(to);
         if (cluster.fault == Fault.LEARNER_NOT_WAITED_FOR && learner) {
             long sequence = p.entry().sequence();
             loop.execute(() -> replica.onPrepareReply(to, p.pgEpoch(), sequence, SPACE));

@@ -110,6 +110,7 @@ public final class DataServer implements AutoCloseable {
                         PgLimits.DEFAULT,
                         membership(),
                         repairs,
+                        new ConcurrentHashMap<>(),
                         new RecoveryPace(
                                 config.recovery(),
                                 List.of(recorded.operation(Op.READ), recorded.operation(Op.WRITE)),

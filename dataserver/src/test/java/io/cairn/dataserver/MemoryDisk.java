@@ -312,7 +312,7 @@ final class MemoryDisk {
                         bytes = gone == inode ? new byte[0] : bytes;
                     }
                 }
-                case NOOP, SPLIT, READ -> {}
+                case NOOP, SPLIT, MERGE, READ -> {}
             }
         }
         return bytes;

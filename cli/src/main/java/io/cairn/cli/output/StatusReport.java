@@ -257,12 +257,15 @@ public final class StatusReport {
         return Math.max(0, status.getSpace().getCapacityBytes() - status.getSpace().getFreeBytes());
     }
 
-    /** What is still to be split; empty if nothing is. */
+    /** What is still to be split or merged; empty if nothing is. */
     private static String splitting(Pool pool) {
         int target = ClusterMap.targetOf(pool);
-        return pool.getPgCount() == target
+        int more = target - pool.getPgCount();
+        return more == 0
                 ? ""
-                : ", %d more are split off".formatted(target - pool.getPgCount());
+                : more > 0
+                        ? ", %d more are split off".formatted(more)
+                        : ", %d are merged into others".formatted(-more);
     }
 
     private long placedPgs(Pool pool) {

@@ -126,6 +126,17 @@ public record DataOp(
                 NO_CRCS);
     }
 
+    /** Takes in the chunks of another PG; the payload says of which. */
+    public static DataOp merge(int pg, long mapEpoch) {
+        return of(
+                DataOpType.MERGE,
+                pg,
+                new Range(0, 0, 0, MergeFormat.LENGTH),
+                Caller.NONE,
+                Known.map(mapEpoch),
+                NO_CRCS);
+    }
+
     private static DataOp of(
             DataOpType type, int pg, Range range, Caller caller, Known known, int[] blockCrcs) {
         return new DataOp(

@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * Payloads: WRITE the bytes; TRUNCATE_INODE see {@link TruncateInodeFormat}; DELETE_INODES see
- * {@link DeleteInodesFormat}; SPLIT see {@link SplitFormat}; others none. Stateless.
+ * {@link DeleteInodesFormat}; SPLIT see {@link SplitFormat}; MERGE see {@link MergeFormat}; others
+ * none. Stateless.
  */
 public final class DataOpFormat {
     public static final int VERSION = 1;
@@ -227,6 +228,7 @@ public final class DataOpFormat {
             case DELETE_INODES -> payloadProblem(op, DeleteInodesFormat.validLength(op.length()));
             case NOOP -> payloadProblem(op, op.length() == 0);
             case SPLIT -> payloadProblem(op, op.length() == SplitFormat.LENGTH);
+            case MERGE -> payloadProblem(op, op.length() == MergeFormat.LENGTH);
         };
     }
 

@@ -17,6 +17,8 @@ public enum DataOpType {
      * SplitFormat}.
      */
     SPLIT(5),
+    /** Takes in the chunks of another PG, which ends. Payload: see {@link MergeFormat}. */
+    MERGE(6),
     /** Reads bytes of one chunk; never logged. */
     READ(16);
 

@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,6 +56,9 @@ public final class ClusterMap {
 
     /** Likewise. */
     private volatile @Nullable Map<Integer, PlacementGroup> splitting;
+
+    /** Likewise. */
+    private volatile @Nullable Map<Integer, PlacementGroup> merging;
 
     /** PGs of one pool by index. */
     private record PgTable(boolean grows, int pgBase, int pgCount, IdTable<PlacementGroup> pgs) {
@@ -141,9 +145,14 @@ public final class ClusterMap {
 
     /** The PGs of a pool whose number of PGs is another one now. */
     private static IdTable<PlacementGroup> kept(@Nullable PgTable before, Pool pool) {
-        return before == null
-                ? IdTable.empty()
-                : filled(new PgTable(pool, IdTable.empty()), before.pgs.values()).pgs;
+        if (before == null) {
+            return IdTable.empty();
+        }
+        List<PlacementGroup> left =
+                before.pgs.values().stream()
+                        .filter(g -> PgHash.indexOf(g.getPg()) < pool.getPgCount())
+                        .toList(); // others were merged into these
+        return filled(new PgTable(pool, IdTable.empty()), left).pgs;
     }
 
     private static PgTable filled(@Nullable PgTable table, List<PlacementGroup> pgs) {
@@ -339,7 +348,7 @@ public final class ClusterMap {
 
     /** How many PGs a pool is to have. */
     public static int targetOf(Pool pool) {
-        return Math.max(pool.getPgCount(), pool.getPgTarget());
+        return pool.getPgTarget() == 0 ? pool.getPgCount() : pool.getPgTarget();
     }
 
     public @Nullable Pool pool(int id) {
@@ -439,21 +448,54 @@ public final class ClusterMap {
     public Map<Integer, PlacementGroup> splitting() {
         @Nullable Map<Integer, PlacementGroup> known = splitting;
         if (known == null) {
-            Map<Integer, PlacementGroup> children = new TreeMap<>();
-            for (PlacementGroup pg : pgs()) {
-                if (pg.getSplitEpoch() != 0) {
-                    children.put(parentOf(pg.getPg()), pg);
-                }
-            }
-            known = Collections.unmodifiableMap(children);
+            known = byParent(pg -> pg.getSplitEpoch() != 0);
             splitting = known;
         }
         return known;
     }
 
-    /** Whether a PG is being made of a part of another one, or another one of a part of it. */
-    public boolean isSplitting(PlacementGroup pg) {
-        return pg.getSplitEpoch() != 0 || splitting().containsKey(pg.getPg());
+    /** The PGs that are going back into the one of which they were made, by that one. */
+    public Map<Integer, PlacementGroup> merging() {
+        @Nullable Map<Integer, PlacementGroup> known = merging;
+        if (known == null) {
+            known = byParent(pg -> pg.getMergeEpoch() != 0);
+            merging = known;
+        }
+        return known;
+    }
+
+    private Map<Integer, PlacementGroup> byParent(Predicate<PlacementGroup> which) {
+        Map<Integer, PlacementGroup> children = new TreeMap<>();
+        for (PlacementGroup pg : pgs()) {
+            if (which.test(pg)) {
+                children.put(parentOf(pg.getPg()), pg);
+            }
+        }
+        return Collections.unmodifiableMap(children);
+    }
+
+    /** The PG that is being made of this one, or going back into it; null if there is none. */
+    public @Nullable PlacementGroup tiedTo(int parent) {
+        @Nullable PlacementGroup made = splitting().get(parent);
+        return made == null ? merging().get(parent) : made;
+    }
+
+    /** Whether a PG is being made of a part of another one or goes back into it, or that one. */
+    public boolean isTied(PlacementGroup pg) {
+        return isTiedToParent(pg) || tiedTo(pg.getPg()) != null;
+    }
+
+    /** Whether the PG has the same members in sync as its parent, for as long as that is so. */
+    public static boolean isTiedToParent(PlacementGroup pg) {
+        return pg.getSplitEpoch() != 0 || pg.getMergeEpoch() != 0;
+    }
+
+    /** Whether there was a PG of this number in a pool that has fewer of them now. */
+    public boolean isMerged(int pg) {
+        @Nullable Pool pool = pool(PgHash.poolOf(pg));
+        return pool != null
+                && pool.getMergedEpoch() != 0
+                && PgHash.indexOf(pg) >= pool.getPgCount();
     }
 
     // ---- as messages

@@ -91,6 +91,31 @@ class DataFormatsTest {
     }
 
     @Test
+    void merge() {
+        var merge = new Merge(0x00010083, 128, 0x1234567890L, 0x1234567891L, 77);
+        assertThat(merge.parent()).isEqualTo(0x00010003);
+        ByteBuf payload = Unpooled.buffer();
+        MergeFormat.encode(merge, payload);
+        assertThat(ByteBufUtil.hexDump(payload))
+                .isEqualTo(
+                        "83000100"
+                                + "80000000"
+                                + "9078563412000000"
+                                + "9178563412000000"
+                                + "4d00000000000000");
+        assertThat(MergeFormat.decode(payload)).isEqualTo(merge);
+        for (int length = 0; length < MergeFormat.LENGTH; length++) {
+            ByteBuf cut = payload.copy(0, length);
+            assertThatThrownBy(() -> MergeFormat.decode(cut)).isInstanceOf(FsException.class);
+        }
+        for (int[] bad :
+                new int[][] {{0, 0x00010003}, {4, 0}, {4, 0x84}, {12, -1}, {16, 1}, {24, 0}}) {
+            ByteBuf broken = payload.copy().setIntLE(bad[0], bad[1]);
+            assertThatThrownBy(() -> MergeFormat.decode(broken)).isInstanceOf(FsException.class);
+        }
+    }
+
+    @Test
     void deleteInodes() {
         ByteBuf payload = Unpooled.buffer();
         DeleteInodesFormat.encode(new long[] {1, -2}, payload);

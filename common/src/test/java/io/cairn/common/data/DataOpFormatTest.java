@@ -97,6 +97,7 @@ class DataOpFormatTest {
         assertSurvives(op(DataOpType.DELETE_INODES, 0, 4096 * 8, new int[0]));
         assertSurvives(op(DataOpType.TRUNCATE_INODE, 0, 24, new int[0]));
         assertSurvives(op(DataOpType.SPLIT, 0, 16, new int[0]));
+        assertSurvives(op(DataOpType.MERGE, 0, 32, new int[0]));
         assertSurvives(op(DataOpType.WRITE, (64 << 20) - 1, 1, new int[1]));
         assertSurvives(op(DataOpType.WRITE, 1, 64 << 20 >> 2, new int[4097]));
     }
@@ -117,6 +118,7 @@ class DataOpFormatTest {
         assertRefused(op(DataOpType.NOOP, 0, 1, new int[0]));
         assertRefused(op(DataOpType.TRUNCATE_INODE, 4, 24, new int[0]));
         assertRefused(op(DataOpType.SPLIT, 0, 15, new int[0]));
+        assertRefused(op(DataOpType.MERGE, 0, 31, new int[0]));
         assertRefused(op(DataOpType.SPLIT, 4, 16, new int[0]));
         assertRefused(cuts(new Cut(5, -1)));
         assertRefused(cuts(new Cut(5, (64 << 20) + 1)));

@@ -146,20 +146,24 @@ public final class ChunkIndex implements AutoCloseable {
         return head == null ? null : ChunkHeadFormat.decode(head);
     }
 
-    /** The newest truncation applied to the chunk or its inode, 0 if none. */
+    /**
+     * The newest truncation applied to the chunk, 0 if none: of one that does not exist, that of
+     * its inode. A chunk that exists knows best: where two groups were merged, the inode's may be
+     * one that was applied to the chunks of the other group only.
+     */
     public long truncateSequence(int pg, long inode, int chunk) {
         ChunkHead head = head(pg, inode, chunk);
-        return Math.max(
-                head == null ? 0 : head.truncateSequence(), inodeTruncateSequence(pg, inode));
+        return head == null ? inodeTruncateSequence(pg, inode) : head.truncateSequence();
     }
 
     /** The same for a caller that others wait for, see {@link #readPromptly}. */
     public long truncateSequencePromptly(int pg, long inode, int chunk) {
         ChunkHead head = headPromptly(pg, inode, chunk);
+        if (head != null) {
+            return head.truncateSequence();
+        }
         byte[] whole = getPromptly(ChunkKeys.inodeHead(pg, inode));
-        return Math.max(
-                head == null ? 0 : head.truncateSequence(),
-                whole == null ? 0 : InodeHeadFormat.decode(whole));
+        return whole == null ? 0 : InodeHeadFormat.decode(whole);
     }
 
     /** The newest truncation applied to the inode as a whole, 0 if none. */
@@ -384,6 +388,12 @@ public final class ChunkIndex implements AutoCloseable {
 
         public void putScrubStamps(int pg, ScrubStamps stamps) {
             put(ChunkKeys.scrubs(pg), ScrubStampsFormat.encode(stamps));
+        }
+
+        /** Nothing is known of scrubs of the PG any more. */
+        public void removeScrubs(int pg) {
+            remove(ChunkKeys.scrubs(pg));
+            remove(ChunkKeys.findings(pg));
         }
 
         public void putFindings(int pg, List<String> texts) {

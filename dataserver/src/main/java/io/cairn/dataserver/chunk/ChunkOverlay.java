@@ -208,6 +208,7 @@ public final class ChunkOverlay {
                             ? new Judged(logged, c.cut(chunk), c.truncateSequence(), false)
                             : judge(logged, List.of());
             case InodeChange.Divided _ -> judge(logged, List.of());
+            case InodeChange.United _ -> judge(logged, List.of());
         };
     }
 

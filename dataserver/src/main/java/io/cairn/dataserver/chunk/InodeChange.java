@@ -2,6 +2,8 @@ package io.cairn.dataserver.chunk;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.common.data.TruncateInode;
@@ -42,6 +44,7 @@ public sealed interface InodeChange {
             }
             case DELETE_INODES -> new Delete(DeleteInodesFormat.decode(payload));
             case SPLIT -> new Divided(SplitFormat.decode(payload));
+            case MERGE -> new United(MergeFormat.decode(payload));
         };
     }
 
@@ -120,6 +123,24 @@ public sealed interface InodeChange {
         @Override
         public void encode(ByteBuf to) {
             DeleteInodesFormat.encode(inodes, to);
+        }
+    }
+
+    /** Takes in the chunks of another PG; of those that are here none changes by it. */
+    record United(Merge merge) implements InodeChange {
+        @Override
+        public long[] inodes() {
+            return new long[0];
+        }
+
+        @Override
+        public int cut(int chunk) {
+            return NO_CUT;
+        }
+
+        @Override
+        public void encode(ByteBuf to) {
+            MergeFormat.encode(merge, to);
         }
     }
 }

@@ -50,7 +50,7 @@ public final class PgOverlay {
                     }
                 }
             }
-            case NOOP, SPLIT, READ -> {}
+            case NOOP, SPLIT, MERGE, READ -> {}
         }
     }
 
@@ -98,6 +98,7 @@ public final class PgOverlay {
                         case InodeChange.Copied c -> c.truncateSequence();
                         case InodeChange.Delete _ -> 0;
                         case InodeChange.Divided _ -> newest;
+                        case InodeChange.United _ -> newest;
                     };
         }
         return newest;

@@ -123,7 +123,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setHost(config.host())
                         .setRack(config.rack())
                         .setRecovers(true)
-                        .setSplits(true);
+                        .setSplits(true)
+                        .setMerges(true);
         for (LocalDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder()

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.layout.PgHash;
@@ -159,6 +160,7 @@ public final class PgLoop {
         map = newer;
         waiting.clear();
         Set<Integer> next = Splits.next(newer);
+        next.addAll(Merges.next(newer));
         parts.disks().values().forEach(d -> d.store().flushFirst(next));
         gate.advance(newer.epoch(), newer::refused);
         channels.clear();
@@ -168,9 +170,11 @@ public final class PgLoop {
                 place(group);
             }
         }
-        for (PgSlot slot : slots.values()) {
+        for (PgSlot slot : List.copyOf(slots.values())) {
             PgReplica replica = slot.replica();
-            if (newer.pg(replica.pg()) == null) {
+            if (newer.isMerged(replica.pg())) {
+                letGo(slot);
+            } else if (newer.pg(replica.pg()) == null) {
                 replica.onMap(newer.epoch(), newer.epoch(), NOBODY); // its pool was removed
             }
         }
@@ -185,10 +189,27 @@ public final class PgLoop {
         return Splits.of(map, pg);
     }
 
-    /** Whether the group is being split, or made by a split. */
-    boolean isSplitting(int pg) {
+    /** Whether the group is being split or merged, or is the other one of both. */
+    boolean isTied(int pg) {
         PlacementGroup group = map.pg(pg);
-        return group != null && map.isSplitting(group);
+        return group != null && map.isTied(group);
+    }
+
+    /** Whether the group goes back into another one. */
+    boolean isEnding(int pg) {
+        PlacementGroup group = map.pg(pg);
+        return group != null && group.getMergeEpoch() > 0;
+    }
+
+    /** The merge that the group is to log on the disk; null if there is none. */
+    @Nullable Merge mergeDue(int pg, long epoch, LocalDisk disk) {
+        PlacementGroup child = map.merging().get(pg);
+        if (child == null) {
+            return null;
+        }
+        Merges.End end = parts.ends().get(key(child.getPg(), disk.id()));
+        Merge due = Merges.due(map, pg, epoch, end);
+        return due == null || disk.store().hasMerge(pg, due.child(), due.epoch()) ? null : due;
     }
 
     private void place(PlacementGroup group) {
@@ -197,7 +218,8 @@ public final class PgLoop {
             boolean has =
                     !disk.isOut()
                             && (members.inSync().contains(disk.id())
-                                    || members.learners().contains(disk.id()));
+                                    || members.learners().contains(disk.id()))
+                            && !isTakenIn(group, disk.store());
             long key = key(group.getPg(), disk.id());
             PgSlot slot = slots.get(key);
             if (slot == null && has && !mayBegin(group, disk)) {
@@ -216,6 +238,50 @@ public final class PgLoop {
         }
     }
 
+    /** Whether the merge of the group is committed, as far as is known there, or carried out. */
+    private static boolean isTakenIn(PlacementGroup group, DiskStore store) {
+        return group.getMergeEpoch() > 0
+                && (store.isMerged(group.getPg(), group.getMergeEpoch())
+                        || store.isTakenIn(group.getPg()));
+    }
+
+    /** Nobody asks the replica anything any more, and it logs nothing. */
+    private void letGo(PgSlot slot) {
+        int pg = slot.replica().pg();
+        slots.remove(key(pg, slot.disk().id()));
+        primaries.remove(pg, slot);
+        slot.replica().close("placement group %x was merged".formatted(pg));
+    }
+
+    /** Groups that merges wait for, which have nothing left to do. */
+    private void release() {
+        for (LocalDisk disk : parts.disks().values()) {
+            if (disk.isOut()) {
+                continue;
+            }
+            for (int child : disk.store().toRelease()) {
+                if (mine.test(child)) {
+                    PgSlot slot = slot(child, disk.id());
+                    if (slot != null) {
+                        letGo(slot);
+                    }
+                    disk.store().release(child);
+                }
+            }
+        }
+    }
+
+    /** What the primaries of the parents have to know, wherever these live. */
+    private void noteEnds() {
+        for (PlacementGroup child : map.merging().values()) {
+            PgSlot slot = primaries.get(child.getPg());
+            Merges.End end = slot == null ? null : Merges.endOf(child, slot.replica());
+            if (slot != null && end != null) {
+                parts.ends().put(key(child.getPg(), slot.disk().id()), end);
+            }
+        }
+    }
+
     private boolean mayBegin(PlacementGroup group, LocalDisk disk) {
         DiskStore store = disk.store();
         Splits.OnDisk there =
@@ -223,6 +289,11 @@ public final class PgLoop {
                     @Override
                     public boolean has(int pg) {
                         return store.pgs().contains(pg);
+                    }
+
+                    @Override
+                    public long lastEpoch(int pg) {
+                        return store.lastEpoch(pg);
                     }
 
                     @Override
@@ -258,6 +329,9 @@ public final class PgLoop {
         List<Integer> learners = new ArrayList<>(ClusterMap.learnersOf(group));
         if (group.getInSyncCount() >= minSize) {
             learners.removeIf(this::isSlow);
+        }
+        if (group.getMergeEpoch() > 0 || map.merging().containsKey(group.getPg())) {
+            learners.clear(); // until both are one
         }
         return new PgMembers(group.getInSyncList(), learners, minSize);
     }
@@ -304,6 +378,12 @@ public final class PgLoop {
         int[] members = members(pg);
         if (members.length > 0 && isWaiting(pg) && isHere(members[0])) {
             return waitingStatus(pg);
+        }
+        if (members.length > 0 && isHere(members[0]) && isEnding(pg)) {
+            return RpcStatus.fail(
+                    Errno.EAGAIN,
+                    Advice.RETRY,
+                    "placement group %x goes back into the one that it was made of".formatted(pg));
         }
         return members.length > 0 && isOutHere(members[0])
                 ? LocalDisk.outStatus(members[0])
@@ -383,6 +463,10 @@ public final class PgLoop {
                     placeAgain(pg);
                 });
         strays.tick(now);
+        noteEnds();
+        if (!map.merging().isEmpty()) {
+            release();
+        }
         count();
         if (map.epoch() > 0 && (report == null || now - lookedNanos >= LOOK_NANOS)) {
             lookedNanos = now;
@@ -407,6 +491,19 @@ public final class PgLoop {
                 watch.split(replica.pg());
             }
         }
+        for (PlacementGroup child : map.merging().values()) {
+            int pg = child.getPg();
+            boolean released = mine.test(pg) && !primaries.containsKey(pg);
+            if (released && isHere(ClusterMap.primaryOf(child))) {
+                watch.see(
+                        pg,
+                        PgState.IDLE,
+                        0,
+                        0,
+                        false,
+                        () -> "goes back into the one that it was made of");
+            }
+        }
         for (int pg : waiting) {
             int[] members = members(pg);
             if (members.length > 0 && isHere(members[0])) {
@@ -422,7 +519,27 @@ public final class PgLoop {
                                         + " and perhaps for the repair of a damaged block");
             }
         }
+        release();
+        reportMerges();
         report = watch.end();
+    }
+
+    private void reportMerges() {
+        for (PlacementGroup child : map.merging().values()) {
+            long epoch = child.getMergeEpoch();
+            for (LocalDisk disk : parts.disks().values()) {
+                if (!mine.test(child.getPg())
+                        || disk.isOut()
+                        || !child.getInSyncList().contains(disk.id())) {
+                    continue;
+                }
+                if (disk.store().isMerged(child.getPg(), epoch)) {
+                    watch.merged(child.getPg(), disk.id(), epoch, true);
+                } else if (disk.store().isFlushedWhole(child.getPg(), epoch)) {
+                    watch.merged(child.getPg(), disk.id(), epoch, false);
+                }
+            }
+        }
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.pg;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -133,6 +134,16 @@ public final class PgSlot implements PgOutputs {
     public @Nullable Split splitDue() {
         Split split = owner.splitOf(pg);
         return split == null || disk.store().hasSplit(pg, split.child()) ? null : split;
+    }
+
+    @Override
+    public @Nullable Merge mergeDue() {
+        return owner.mergeDue(pg, replica.epoch(), disk);
+    }
+
+    @Override
+    public boolean isEnding() {
+        return owner.isEnding(pg);
     }
 
     @Override

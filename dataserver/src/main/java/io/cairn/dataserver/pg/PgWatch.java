@@ -1,5 +1,6 @@
 package io.cairn.dataserver.pg;
 
+import io.cairn.common.proto.MergedPg;
 import io.cairn.common.proto.PgProblem;
 import io.cairn.common.proto.PgReport;
 import io.cairn.dataserver.replication.PgState;
@@ -109,6 +110,18 @@ final class PgWatch {
         report.addSplit(pg);
     }
 
+    /**
+     * The map says that the PG goes back into another one; on a disk of this server it is so far.
+     */
+    void merged(int pg, int disk, long mergeEpoch, boolean takenIn) {
+        report.addMerged(
+                MergedPg.newBuilder()
+                        .setPg(pg)
+                        .setDisk(disk)
+                        .setMergeEpoch(mergeEpoch)
+                        .setTakenIn(takenIn));
+    }
+
     /** So many replicas of a PG whose primary is here are brought up to date. */
     void recovering(int replicas) {
         report.setRecovering(report.getRecovering() + replicas);
@@ -131,6 +144,7 @@ final class PgWatch {
                     .setStalled(all.getStalled() + r.getStalled())
                     .setRecovering(all.getRecovering() + r.getRecovering());
             all.addAllSplit(r.getSplitList());
+            all.addAllMerged(r.getMergedList());
             problems.addAll(r.getProblemsList());
         }
         return all.addAllProblems(worst(problems)).build();

@@ -4,6 +4,7 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.common.data.TruncateInodeFormat;
 import io.cairn.common.errno.Errno;
@@ -51,6 +52,7 @@ public final class Requests {
             case TRUNCATE_INODE -> TruncateInodeFormat.decode(payload);
             case DELETE_INODES -> DeleteInodesFormat.decode(payload);
             case SPLIT -> SplitFormat.decode(payload);
+            case MERGE -> MergeFormat.decode(payload);
             case NOOP, READ -> {}
         }
     }

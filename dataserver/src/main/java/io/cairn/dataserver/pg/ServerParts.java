@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param holds what an administrator holds back
  * @param membership the way to the metadata service, for primaries
  * @param damaged told of damaged blocks
+ * @param ends of groups that go back into others, as their primaries here have found them, by group
+ *     and disk
  * @param pace of copies to learners
  * @param needMap called when a request or a member shows that a newer map exists
  */
@@ -33,6 +35,7 @@ public record ServerParts(
         PgLimits limits,
         Membership membership,
         DamagedBlocks damaged,
+        Map<Long, Merges.End> ends,
         RecoveryPace pace,
         Runnable needMap,
         OperationTimer prepareTimer,

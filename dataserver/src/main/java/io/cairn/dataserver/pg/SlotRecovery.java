@@ -207,7 +207,12 @@ final class SlotRecovery implements RecoveryOutputs {
 
     @Override
     public boolean mayJoin() {
-        return !owner.isSplitting(replica.pg());
+        return !owner.isTied(replica.pg());
+    }
+
+    @Override
+    public long firstMerge() {
+        return disk.store().firstMerge(pg);
     }
 
     @Override

@@ -19,6 +19,9 @@ public final class Splits {
         /** Whether there is anything of the group. */
         boolean has(int pg);
 
+        /** See {@link io.cairn.dataserver.store.DiskStore#lastEpoch}. */
+        long lastEpoch(int pg);
+
         /** See {@link io.cairn.dataserver.store.DiskStore#begin}. */
         boolean begin(int pg, int parent, boolean parentIsHere);
     }
@@ -53,6 +56,9 @@ public final class Splits {
      */
     public static boolean mayBegin(ClusterMap map, PlacementGroup group, int disk, OnDisk there) {
         int parent = map.parentOf(group.getPg());
+        if (Merges.isOfAnother(group, there.lastEpoch(group.getPg()))) {
+            return false; // until that is removed
+        }
         if (parent < 0 || there.has(group.getPg())) {
             return true;
         }

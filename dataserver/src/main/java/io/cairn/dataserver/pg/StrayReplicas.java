@@ -17,11 +17,13 @@ import org.slf4j.LoggerFactory;
 /**
  * Removes what disks of this server have of placement groups that live elsewhere now. Only where
  * the map, under a valid lease, names neither as replica nor as member, and all replicas that it
- * names are in sync, or says that the pool was removed: then nobody can need what is here. One at a
- * time, a few inodes at a time.
+ * names are in sync, or says that the pool was removed, or that the group was merged into another
+ * one and no merge that is logged here needs it: then nobody can need what is here. One at a time,
+ * a few inodes at a time.
  *
  * <p>A crash leaves a part, which is found again. What stays for good is the group's state, some
- * hundred bytes. Called on the loop that owns the groups.
+ * hundred bytes; of a group that was merged, that its history has ended. Called on the loop that
+ * owns the groups.
  */
 final class StrayReplicas {
     private static final Logger LOG = LoggerFactory.getLogger(StrayReplicas.class);
@@ -79,8 +81,11 @@ final class StrayReplicas {
                 continue;
             }
             for (int pg : disk.store().pgs()) {
-                boolean unknown = mine.test(pg) && !empty.contains(PgLoop.key(pg, disk.id()));
-                if (unknown && livesElsewhere(pg, disk) && owner.endIdle(pg, disk.id())) {
+                boolean some = !empty.contains(PgLoop.key(pg, disk.id())) || isEnded(pg, disk);
+                if (mine.test(pg)
+                        && some
+                        && livesElsewhere(pg, disk)
+                        && owner.endIdle(pg, disk.id())) {
                     running = new Removal(pg, disk);
                     running.begin();
                     return;
@@ -98,12 +103,25 @@ final class StrayReplicas {
             return false;
         }
         PlacementGroup group = owner.map().pg(pg);
+        if (isEnded(pg, disk)) {
+            return !disk.store().mayBeTakenIn(pg);
+        }
         if (group == null) {
             return owner.map().isPoolRemoved(PgHash.poolOf(pg));
         }
         return !group.getReplicasList().contains(disk.id())
                 && !group.getInSyncList().contains(disk.id())
                 && group.getInSyncList().containsAll(group.getReplicasList());
+    }
+
+    /**
+     * Whether what is here is of a group that was merged, though there may be another one by now.
+     */
+    private boolean isEnded(int pg, LocalDisk disk) {
+        PlacementGroup group = owner.map().pg(pg);
+        return group == null
+                ? owner.map().isMerged(pg)
+                : Merges.isOfAnother(group, disk.store().lastEpoch(pg));
     }
 
     /** Of one replica. Every step begins on the loop, and asks first whether it is stray still. */
@@ -167,6 +185,10 @@ final class StrayReplicas {
         }
 
         private void remove(List<ContentHead> heads) {
+            if (heads.isEmpty() && isEnded(pg, disk)) {
+                store().end(pg, () -> owner.execute(this::gone));
+                return;
+            }
             if (heads.isEmpty()) {
                 empty.add(PgLoop.key(pg, disk.id()));
                 running = null;
@@ -182,6 +204,13 @@ final class StrayReplicas {
                 Runnable durable = i < inodes.length - 1 ? () -> {} : this::pause;
                 store().removeContent(pg, inodes[i], durable);
             }
+        }
+
+        private void gone() {
+            LOG.info("Placement group {} on disk {}: was merged, is gone", name(), disk.id());
+            running = null;
+            lookedNanos = System.nanoTime() - LOOK_NANOS;
+            owner.placeAgain(pg);
         }
 
         private void pause() {

@@ -118,7 +118,7 @@ final class InFlight {
                                             && read.offset() < (long) op.offset() + op.length()));
             case TRUNCATE_INODE -> op.inode() == read.inode();
             case DELETE_INODES -> true; // any inode may be among them; deletes are rare per PG
-            case NOOP, SPLIT, READ -> false;
+            case NOOP, SPLIT, MERGE, READ -> false;
         };
     }
 

@@ -15,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  * end, it begins anew at a later position, and its content is copied to it, chunk by chunk, while
  * new operations arrive.
  *
+ * <p>A merge that it does not know to be committed it drops, and gets what that takes in as
+ * content: what is here of the other group is as it was when it left, which nobody sees to any
+ * more.
+ *
  * <p>A copy has everything of its chunk up to a position, all of it committed. It is taken only
  * after the operations up to there, and before any later one on that chunk: so the chunk is, after
  * it, what it is at the primary. Owner's thread only.
@@ -73,9 +77,14 @@ final class Learner {
             answer.refuse(later("a learner begins"));
             return;
         }
+        long merge = out.firstMerge();
+        if (merge > 0 && merge <= log.committed()) {
+            answer.refuse(later("a merge is being carried out"));
+            return;
+        }
         lastStep = number;
         lastPiece = NO_MORE;
-        long kept = Math.max(shared, log.committed());
+        long kept = Math.max(merge > 0 ? Math.min(shared, merge - 1) : shared, log.committed());
         if (log.lastSequence() > kept) {
             begun = false;
             backup.dropTail(kept);

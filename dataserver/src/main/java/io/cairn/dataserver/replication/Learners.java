@@ -402,7 +402,7 @@ final class Learners {
                         case DELETE_INODES ->
                                 LongStream.of(DeleteInodesFormat.decode(payload))
                                         .anyMatch(inode -> inode == head.inode());
-                        case NOOP, SPLIT, READ -> false;
+                        case NOOP, SPLIT, MERGE, READ -> false;
                     };
         }
 

@@ -1,6 +1,7 @@
 package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
@@ -32,6 +33,22 @@ public interface PgOutputs {
      */
     default @Nullable Split splitDue() {
         return null;
+    }
+
+    /**
+     * The merge that is to be logged now: the map says that another group goes back into this one,
+     * that one has come to its end in this epoch or an older one, and the history here does not say
+     * so yet. Null if there is none.
+     */
+    default @Nullable Merge mergeDue() {
+        return null;
+    }
+
+    /**
+     * Whether the map says that the group goes back into another one: it takes nothing any more.
+     */
+    default boolean isEnding() {
+        return false;
     }
 
     /** Drops the uncommitted tail; {@link PgReplica#onTailDropped} follows. */

@@ -2,6 +2,8 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.common.errno.Errno;
@@ -112,6 +114,10 @@ final class Primary {
     void operation(DataOp op, ByteBuf payload, OpAnswer answer) {
         if (belowMinimum) {
             answer.fail(tooFew());
+            return;
+        }
+        if (out.isEnding()) {
+            answer.fail(ending()); // the group that goes on knows what was answered here
             return;
         }
         if (op.session() != 0 && answeredByNumber(op, answer)) {
@@ -248,6 +254,9 @@ final class Primary {
         if (state != PgState.ACTIVE || !out.leaseValid()) {
             return notServing();
         }
+        if (out.isEnding()) {
+            return ending();
+        }
         if (op.truncateSequence() < out.truncateSequence(op.inode(), op.chunk())) {
             return staleInode(op);
         }
@@ -256,7 +265,10 @@ final class Primary {
 
     /** Null if it may be told what the store has. */
     @Nullable RpcStatus admitListing() {
-        return state != PgState.ACTIVE || !out.leaseValid() ? notServing() : null;
+        if (state != PgState.ACTIVE || !out.leaseValid()) {
+            return notServing();
+        }
+        return out.isEnding() ? ending() : null;
     }
 
     /**
@@ -343,6 +355,10 @@ final class Primary {
 
     private void noteNumber(PgLogEntry entry) {
         DataOp op = entry.op();
+        if (op.type() == DataOpType.MERGE) {
+            // What the other group has answered is answered here from now on.
+            windows.unite(out.logState().answered(), entry.sequence());
+        }
         if (op.session() != 0 && op.number() != 0) {
             windows.executed(op.session(), op.number(), op.ackedBelow(), entry.sequence());
         }
@@ -357,6 +373,16 @@ final class Primary {
             ByteBuf payload = Unpooled.buffer(SplitFormat.LENGTH);
             SplitFormat.encode(split, payload);
             append(DataOp.split(pg, mapEpoch), payload);
+        }
+    }
+
+    /** Once another group has come to its end, it is taken in. */
+    private void appendMerge() {
+        Merge merge = out.mergeDue();
+        if (merge != null) {
+            ByteBuf payload = Unpooled.buffer(MergeFormat.LENGTH);
+            MergeFormat.encode(merge, payload);
+            append(DataOp.merge(pg, mapEpoch), payload);
         }
     }
 
@@ -486,6 +512,7 @@ final class Primary {
         }
         if (state == PgState.ACTIVE) {
             learners.tick(nowNanos);
+            appendMerge();
         }
     }
 
@@ -714,6 +741,13 @@ final class Primary {
                 Errno.EAGAIN,
                 Advice.RETRY,
                 "placement group %x has only %d members in sync".formatted(pg, members.length));
+    }
+
+    private RpcStatus ending() {
+        return RpcStatus.fail(
+                Errno.EAGAIN,
+                Advice.RETRY,
+                "placement group %x goes back into the one that it was made of".formatted(pg));
     }
 
     private static RpcStatus noSpace() {

@@ -116,6 +116,11 @@ public interface RecoveryOutputs {
 
     // ---- at the learner -----------------------------------------------------------------------
 
+    /** See {@link io.cairn.dataserver.store.DiskStore#firstMerge}. */
+    default long firstMerge() {
+        return 0;
+    }
+
     /** See {@link io.cairn.dataserver.store.DiskStore}: durable when the step is done. */
     void reset(Reset reset, Step step);
 

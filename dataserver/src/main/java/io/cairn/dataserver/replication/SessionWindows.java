@@ -59,6 +59,23 @@ final class SessionWindows {
         }
     }
 
+    /**
+     * Adds what was not known to be executed here, as of the operation with the sequence, by which
+     * it came.
+     */
+    void unite(List<Answered> answered, long sequence) {
+        for (Answered a : answered) {
+            Window w = window(a.session());
+            total -= w.acknowledge(a.ackedBelow());
+            for (long number : a.numbers()) {
+                if (w.find(number) == UNKNOWN) {
+                    w.add(number, sequence);
+                    total++;
+                }
+            }
+        }
+    }
+
     /** The numbers of operations up to the sequence; the session used longest ago first. */
     List<Answered> upTo(long sequence) {
         List<Answered> answered = new ArrayList<>(windows.size());

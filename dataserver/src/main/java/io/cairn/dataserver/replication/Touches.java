@@ -45,7 +45,7 @@ final class Touches {
             case WRITE -> add(entry, op.chunk(), op.inode());
             case TRUNCATE_INODE -> add(entry, Key.INODE, op.inode());
             case DELETE_INODES -> add(entry, Key.INODE, DeleteInodesFormat.decode(entry.payload()));
-            case NOOP, SPLIT, READ -> {}
+            case NOOP, SPLIT, MERGE, READ -> {}
         }
     }
 

@@ -95,6 +95,18 @@ public final class AnsweredTable {
         }
     }
 
+    /** Adds what another PG has answered: sessions number their operations across all of them. */
+    void unite(List<Answered> answered) {
+        for (Answered a : answered) {
+            Session s = session(a.session());
+            s.ackedBelow = Math.max(s.ackedBelow, a.ackedBelow());
+            for (long n : a.numbers()) {
+                s.numbers.add(n);
+            }
+            s.numbers.headSet(s.ackedBelow).clear();
+        }
+    }
+
     /** The session used longest ago first. */
     List<Answered> toList() {
         List<Answered> list = new ArrayList<>(sessions.size());

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.store.ContentHead.Key;
@@ -23,6 +24,7 @@ final class ContentHeads {
     List<ContentHead> after(PgStore store, Key after, int max) {
         List<ContentHead> heads = new ArrayList<>();
         List<Split> splits = store.splitsLogged();
+        List<Merge> merges = store.mergesLogged(false);
         Key last = after;
         boolean more = true;
         while (more && heads.size() < max) {
@@ -32,7 +34,10 @@ final class ContentHeads {
             NavigableSet<Key> known = known(keys, stored, max);
             for (Key key : known) {
                 ContentHead head = store.content().head(key);
-                if (heads.size() < max && exists(head) && !isTaken(key, splits)) {
+                if (heads.size() < max
+                        && exists(head)
+                        && !isTaken(key, splits)
+                        && !isTakenIn(key, merges)) {
                     heads.add(head);
                 }
             }
@@ -44,6 +49,11 @@ final class ContentHeads {
     /** Whether it is another group's already, and perhaps not here any more in a moment. */
     private static boolean isTaken(Key key, List<Split> splits) {
         return !key.isInode() && splits.stream().anyMatch(s -> s.takes(key.inode(), key.chunk()));
+    }
+
+    /** Whether it is another group's still, and perhaps here in a moment. */
+    private static boolean isTakenIn(Key key, List<Merge> merges) {
+        return !key.isInode() && merges.stream().anyMatch(m -> m.takes(key.inode(), key.chunk()));
     }
 
     /** Those behind the end of a list that is cut short may not be the next ones. */

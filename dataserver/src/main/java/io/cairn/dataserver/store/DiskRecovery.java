@@ -171,6 +171,7 @@ final class DiskRecovery {
                 allocator.blocks(),
                 pgs.size());
         GroupSplits splits = new GroupSplits(index, pgs, space);
+        GroupMerges merges = new GroupMerges(index, pgs, space);
         Flusher flusher =
                 new Flusher(
                         superblock.disk(),
@@ -180,6 +181,7 @@ final class DiskRecovery {
                         wal,
                         pgs.values(),
                         splits,
+                        merges,
                         state.trimLsn());
         OpenedDisk disk =
                 new OpenedDisk(
@@ -192,6 +194,7 @@ final class DiskRecovery {
                         keeper,
                         pgs,
                         splits,
+                        merges,
                         mark);
         return new LocalDiskStore(config, disk, flusher, runtime.with(failed));
     }
@@ -238,7 +241,7 @@ final class DiskRecovery {
         private static @Nullable InodeChange change(WalRecord record) throws IOException {
             return switch (record.op().type()) {
                 case WRITE, NOOP, READ -> null;
-                case TRUNCATE_INODE, DELETE_INODES, SPLIT ->
+                case TRUNCATE_INODE, DELETE_INODES, SPLIT, MERGE ->
                         InodeChange.of(record.op(), Unpooled.wrappedBuffer(payload(record)));
             };
         }

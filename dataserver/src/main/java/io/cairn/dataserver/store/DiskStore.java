@@ -96,6 +96,64 @@ public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
     }
 
     /**
+     * Whether the history of the parent here has the merge by which the child goes back into it.
+     *
+     * @param epoch of the map that has said so
+     */
+    default boolean hasMerge(int parent, int child, long epoch) {
+        return true;
+    }
+
+    /** Whether all of the PG is in the index, and its newest operation is of the epoch or newer. */
+    default boolean isFlushedWhole(int pg, long epoch) {
+        return false;
+    }
+
+    /** Whether that merge was carried out here, for good. */
+    default boolean isMerged(int child, long epoch) {
+        return false;
+    }
+
+    /** Whether a merge is logged here, and not carried out, which takes the PG in. */
+    default boolean mayBeTakenIn(int child) {
+        return false;
+    }
+
+    /** Whether a merge takes the PG in that is committed, and nothing of it is to be waited for. */
+    default boolean isTakenIn(int child) {
+        return false;
+    }
+
+    /**
+     * PGs that are about to be taken in by a merge that is committed, and of which all that counts
+     * is in the index: it waits until they are {@link #release released}.
+     */
+    default List<Integer> toRelease() {
+        return List.of();
+    }
+
+    /** The owner of the PG lets go of it: nothing is logged of it, or asked, any more. */
+    default void release(int child) {}
+
+    /**
+     * What is here of a PG that lives nowhere any more has been removed: now its history is
+     * forgotten too, so that another one of its number can begin. Nobody owns it.
+     */
+    default void end(int pg, Runnable done) {
+        done.run();
+    }
+
+    /** Sequence of the oldest merge in the log of the PG that is not carried out; 0: none. */
+    default long firstMerge(int pg) {
+        return 0;
+    }
+
+    /** Epoch of the newest operation of the PG; 0 if there is none. */
+    default long lastEpoch(int pg) {
+        return logState(pg).lastEpoch();
+    }
+
+    /**
      * Removes the uncommitted operations after the sequence, durably; {@code done} is called then.
      * Throws IllegalArgumentException if one of them was committed.
      */

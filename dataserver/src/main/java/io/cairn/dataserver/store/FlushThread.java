@@ -153,7 +153,7 @@ final class FlushThread {
             }
             hurried = false;
             boolean worked = step();
-            if (!flusher.isSplitting() && (!worked || wal.fillRatio() < BUSY_FILL)) {
+            if (!flusher.isTurning() && (!worked || wal.fillRatio() < BUSY_FILL)) {
                 pause();
             }
         }

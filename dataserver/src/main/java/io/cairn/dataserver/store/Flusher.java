@@ -2,6 +2,7 @@ package io.cairn.dataserver.store;
 
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
+import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
@@ -44,6 +45,7 @@ final class Flusher {
     private final Wal wal;
     private final Collection<PgStore> pgs;
     private final GroupSplits splits;
+    private final GroupMerges merges;
     private final StagedBlocks staged = new StagedBlocks();
     private final PayloadReader payloads = new PayloadReader();
     private final FreshBlocks fresh = new FreshBlocks();
@@ -51,13 +53,13 @@ final class Flusher {
     private final CarryForward carryForward;
     private final ArrayDeque<Published> published = new ArrayDeque<>();
 
-    /** Shares of one split each, which the index has. */
-    private final List<FlushShare> divided = new ArrayList<>();
+    /** Shares of one split or merge each, which the index has. */
+    private final List<FlushShare> turned = new ArrayList<>();
 
     private long appliedTrimLsn;
     private long durableTrimLsn;
     private int roundsSinceIndexFlush;
-    private boolean splitting;
+    private boolean turning;
     private volatile Set<Integer> first = Set.of();
     private volatile DiskStore.DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
@@ -74,6 +76,7 @@ final class Flusher {
             Wal wal,
             Collection<PgStore> pgs,
             GroupSplits splits,
+            GroupMerges merges,
             long trimLsn) {
         this.disk = disk;
         this.index = index;
@@ -82,6 +85,7 @@ final class Flusher {
         this.wal = wal;
         this.pgs = pgs;
         this.splits = splits;
+        this.merges = merges;
         this.carryForward = new CarryForward(wal, pgs);
         this.appliedTrimLsn = trimLsn;
         this.durableTrimLsn = trimLsn;
@@ -110,12 +114,16 @@ final class Flusher {
         long syncedLsn = wal.syncedLsn();
         List<FlushShare> shares = collect(syncedLsn);
         if (shares.isEmpty() && trimLsn(shares, syncedLsn) == appliedTrimLsn) {
-            return splitting;
+            return turning;
         }
         long trimLsn;
         try (FlushRound round = new FlushRound(index, data, allocator, fresh, staged, payloads)) {
             for (FlushShare s : shares) {
                 round.add(s);
+                LoggedOp merge = GroupMerges.of(s);
+                if (merge != null) {
+                    merges.complete(s.pg(), merge, round.update());
+                }
                 round.update().putPgState(s.pg().stateAfter(s));
                 LoggedOp split = GroupSplits.of(s);
                 if (split != null) {
@@ -131,28 +139,36 @@ final class Flusher {
         }
         appliedTrimLsn = trimLsn;
         roundsSinceIndexFlush++;
-        shares.stream().filter(s -> GroupSplits.of(s) != null).forEach(divided::add);
-        boolean worked = splitting;
+        shares.stream().filter(Flusher::isTurn).forEach(turned::add);
+        boolean worked = turning;
         for (FlushShare s : shares) {
             s.pg().forgetDeferred(s);
             published.add(new Published(s, s.next()));
             report(s);
-            worked |= !s.next().isEmpty() || s.pg().splitDue(syncedLsn) != null;
+            worked |= !s.next().isEmpty() || s.pg().turnDue(syncedLsn) != null;
         }
         return worked;
     }
 
     /**
-     * A group that a split has made may log operations only once its making is durable: a recovery
-     * that does not find the group in the index takes them for the rest of a history. Once nothing
-     * is read from the log any more that the index has: the flush recycles segments.
+     * A group that a split has made, or that has ended by a merge and begins anew, may log
+     * operations only once its making is durable: a recovery that does not find the group in the
+     * index takes them for the rest of a history. Once nothing is read from the log any more that
+     * the index has: the flush recycles segments.
      */
-    private void completeSplits() {
-        if (!divided.isEmpty()) {
+    private void completeTurns() {
+        if (!turned.isEmpty()) {
             flushIndex();
-            divided.forEach(s -> splits.completed(s.pg()));
-            divided.clear();
+            for (FlushShare s : turned) {
+                splits.completed(s.pg());
+                merges.completed(s.pg());
+            }
+            turned.clear();
         }
+    }
+
+    private static boolean isTurn(FlushShare share) {
+        return GroupSplits.of(share) != null || GroupMerges.of(share) != null;
     }
 
     private void report(FlushShare s) {
@@ -162,7 +178,7 @@ final class Flusher {
 
     private void endRound() {
         forgetPublished();
-        completeSplits();
+        completeTurns();
     }
 
     private void forgetPublished() {
@@ -240,19 +256,18 @@ final class Flusher {
         List<FlushShare> shares = new ArrayList<>();
         long free = allocator.freeBlocks();
         int budget = (int) Math.min(ROUND_BLOCKS, free);
-        splitting = false;
-        for (PgStore pg : splitFirst()) {
-            LoggedOp split = pg.splitDue(syncedLsn);
-            if (split != null) {
-                splitting = true;
-                if (splits.move(pg, split, freed)) {
-                    shares.add(new FlushShare(pg, List.of(), List.of(split), Set.of()));
+        turning = merges.endSome();
+        for (PgStore pg : turnFirst()) {
+            LoggedOp turn = pg.turnDue(syncedLsn);
+            if (turn != null) {
+                if (moved(pg, turn)) {
+                    shares.add(new FlushShare(pg, List.of(), List.of(turn), Set.of()));
                 }
                 continue;
             }
             FlushShare share = pg.share(syncedLsn, budget, free, retry);
             if (!share.isEmpty()) {
-                splitting |= pg.splits() && !share.next().isEmpty();
+                turning |= pg.turns() && !share.next().isEmpty();
                 shares.add(share);
                 int blocks = SpaceAccount.blocksOf(share.candidates());
                 budget = Math.max(0, budget - blocks);
@@ -262,12 +277,26 @@ final class Flusher {
         return shares;
     }
 
-    /** A group that is made by a split serves nobody before that is carried out. */
-    private List<PgStore> splitFirst() {
+    /** Moves some rows of a split or merge; true once all are moved. */
+    private boolean moved(PgStore pg, LoggedOp turn) {
+        if (turn.change() instanceof InodeChange.United) {
+            GroupMerges.Progress progress = merges.move(pg, turn, freed);
+            turning |= progress != GroupMerges.Progress.WAITS;
+            return progress == GroupMerges.Progress.ALL;
+        }
+        Boolean all = splits.move(pg, turn, freed);
+        turning |= all != null;
+        return all != null && all;
+    }
+
+    /**
+     * A group that is made by a split serves nobody before that is carried out; nor one that ends.
+     */
+    private List<PgStore> turnFirst() {
         Set<Integer> soon = first;
         List<PgStore> ordered = new ArrayList<>(pgs.size());
         List<PgStore> others = new ArrayList<>(pgs.size());
-        pgs.forEach(p -> (p.splits() || soon.contains(p.pg()) ? ordered : others).add(p));
+        pgs.forEach(p -> (p.turns() || soon.contains(p.pg()) ? ordered : others).add(p));
         ordered.addAll(others);
         return ordered;
     }
@@ -277,9 +306,12 @@ final class Flusher {
         first = Set.copyOf(soon);
     }
 
-    /** Whether the last round has worked towards a split, so that the next one should not wait. */
-    boolean isSplitting() {
-        return splitting;
+    /**
+     * Whether the last round has worked towards a split or merge, so that the next one should not
+     * wait.
+     */
+    boolean isTurning() {
+        return turning;
     }
 
     /** Everything up to here is in the index once these operations are. */

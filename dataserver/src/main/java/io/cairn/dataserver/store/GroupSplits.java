@@ -66,14 +66,19 @@ final class GroupSplits {
 
     /** See {@link DiskStore#begin}. Any thread. */
     synchronized boolean begin(int pg, int parent, boolean parentIsHere) {
-        if (pgs.containsKey(pg)) {
+        PgStore present = pgs.get(pg);
+        if (present != null && !present.isEnded()) {
             return true;
         }
         PgStore from = pgs.get(parent);
         if (making.contains(pg) || (from != null && from.makes(pg, !parentIsHere))) {
             return false;
         }
-        pgs.put(pg, new PgStore(PgStore.empty(pg), index, space));
+        if (present == null) {
+            pgs.put(pg, new PgStore(PgStore.empty(pg), index, space));
+        } else {
+            present.beginAnew();
+        }
         return true;
     }
 
@@ -82,18 +87,33 @@ final class GroupSplits {
         PgStore from = pgs.get(parent);
         return (from != null && from.makes(child, false))
                 || making.contains(child)
-                || pgs.containsKey(child);
+                || isThere(child);
+    }
+
+    private boolean isThere(int pg) {
+        PgStore store = pgs.get(pg);
+        return store != null && !store.isEnded();
+    }
+
+    /** Whether what is here of the group is of an earlier one of that number, which was merged. */
+    private boolean isOfAnother(Split split) {
+        PgStore store = pgs.get(split.child());
+        long last = store == null || store.isEnded() ? 0 : store.lastEpoch();
+        return last > 0 && last < split.epoch();
     }
 
     /**
      * Moves some rows of the split that is due.
      *
-     * @return whether all are moved
+     * @return whether all are moved; null if it has to wait until what was merged has gone
      */
-    boolean move(PgStore parent, LoggedOp op, FreedBlocks freed) {
+    @Nullable Boolean move(PgStore parent, LoggedOp op, FreedBlocks freed) {
         Running now = running.get(parent.pg());
         if (now == null) {
             Split split = splitOf(op);
+            if (isOfAnother(split)) {
+                return null;
+            }
             now = new Running(split, new SplitRows(index, split, make(split.child())));
             running.put(parent.pg(), now);
         }
@@ -107,14 +127,15 @@ final class GroupSplits {
 
     /** From now on it cannot begin otherwise; false if it has. */
     private synchronized boolean make(int pg) {
-        return !pgs.containsKey(pg) && making.add(pg);
+        return !isThere(pg) && making.add(pg);
     }
 
     /** All rows are moved: with this update the group is in the index. */
     void complete(PgStore parent, LoggedOp op, Update update) {
         Running now = running.get(parent.pg());
         if (now != null && now.rows.keeps()) {
-            now.made = parent.stateOf(now.split, op);
+            PgStore before = pgs.get(now.split.child());
+            now.made = parent.stateOf(now.split, op, before == null ? 0 : before.steps());
             update.putPgState(now.made);
         }
     }

@@ -62,6 +62,7 @@ final class InodeMerge {
                 case InodeChange.Delete _ -> beginAnew(0);
                 case InodeChange.Copied c -> beginAnew(c.truncateSequence());
                 case InodeChange.Divided _ -> {}
+                case InodeChange.United _ -> {}
                 case null -> {}
             }
         }
@@ -95,11 +96,18 @@ final class InodeMerge {
                 new ChunkHead(
                         version.epoch(),
                         version.sequence(),
-                        o.truncateSequence(stored.truncateSequence()),
+                        o.truncateSequence(truncateSequence(stored)),
                         merge.length());
         chunks.add(new Chunk(chunk, newest, merge));
         merge.damaged().forEach(b -> damaged.add(new DamagedBlock(inode, chunk, b)));
         return merge.length();
+    }
+
+    /** What the index knows of truncations of the chunk: of one that is made here, the inode's. */
+    private long truncateSequence(Stored stored) {
+        return stored.head() == null
+                ? index.inodeTruncateSequence(pg, inode)
+                : stored.truncateSequence();
     }
 
     /** Blocks that are needed and damaged: if there are any, the merge must not be finished. */

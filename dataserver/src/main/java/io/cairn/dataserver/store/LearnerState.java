@@ -41,6 +41,21 @@ final class LearnerState {
         return ++newestGiven;
     }
 
+    /** The newest number that was ever given. */
+    long newestGiven() {
+        return newestGiven;
+    }
+
+    /**
+     * What an operation that the index is about to have brings is not there.
+     *
+     * @param logged what is in the log, from that operation on
+     */
+    void lacks(long sequence, Collection<LoggedOp> logged) {
+        completeInIndex = Math.min(completeInIndex, sequence - 1);
+        complete = completeAfter(logged);
+    }
+
     /** Recovery met the step: its number is not given again, whatever becomes of it. */
     void met(LearnerStep step) {
         newestGiven = Math.max(newestGiven, step.number());

@@ -2,6 +2,7 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
+import io.cairn.common.data.Merge;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rocks.RocksDatabase;
@@ -68,6 +69,7 @@ public final class LocalDiskStore implements DiskStore {
     private final ScheduledExecutorService keeping;
     private final Map<Integer, PgStore> pgs;
     private final GroupSplits splits;
+    private final GroupMerges merges;
     private final TruncatedInodes truncated;
     private final ChunkReader reader;
     private final CopyReader copies;
@@ -90,6 +92,7 @@ public final class LocalDiskStore implements DiskStore {
         this.keeper = disk.keeper();
         this.pgs = disk.pgs();
         this.splits = disk.splits();
+        this.merges = disk.merges();
         this.truncated = content.truncated();
         this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
@@ -211,7 +214,7 @@ public final class LocalDiskStore implements DiskStore {
     public void commit(int pg, long sequence) {
         PgStore store = pg(pg);
         store.commit(sequence);
-        if (store.splits()) {
+        if (store.turns()) {
             flushThread.hurry();
         } else {
             flushThread.committed();
@@ -231,6 +234,61 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public boolean hasSplit(int parent, int child) {
         return splits.has(parent, child);
+    }
+
+    @Override
+    public boolean hasMerge(int parent, int child, long epoch) {
+        return merges.has(parent, child, epoch);
+    }
+
+    @Override
+    public boolean isFlushedWhole(int pg, long epoch) {
+        PgStore store = pgs.get(pg);
+        return store != null && store.isFlushedWhole(epoch);
+    }
+
+    @Override
+    public boolean isMerged(int child, long epoch) {
+        return merges.isDone(child, epoch);
+    }
+
+    @Override
+    public boolean mayBeTakenIn(int child) {
+        return merges.mayBeTakenIn(child);
+    }
+
+    @Override
+    public boolean isTakenIn(int child) {
+        return merges.isTakenIn(child);
+    }
+
+    @Override
+    public List<Integer> toRelease() {
+        return merges.toRelease();
+    }
+
+    @Override
+    public void release(int child) {
+        merges.release(child);
+        flushThread.hurry();
+    }
+
+    @Override
+    public void end(int pg, Runnable done) {
+        merges.end(pg, done);
+        flushThread.hurry();
+    }
+
+    @Override
+    public long firstMerge(int pg) {
+        PgStore store = pgs.get(pg);
+        return store == null ? 0 : store.firstMerge();
+    }
+
+    @Override
+    public long lastEpoch(int pg) {
+        PgStore store = pgs.get(pg);
+        return store == null || store.isEnded() ? 0 : store.lastEpoch();
     }
 
     @Override
@@ -501,7 +559,22 @@ public final class LocalDiskStore implements DiskStore {
     @Override
     public PgLogState logState(int pg) {
         PgStore store = pgs.get(pg);
-        return store == null ? PgStore.empty(pg) : store.state();
+        if (store == null) {
+            return PgStore.empty(pg);
+        }
+        if (!store.turns()) {
+            return store.state();
+        }
+        // Looked at first: what is carried out since then is in the state itself.
+        List<Answered> takenIn = new ArrayList<>();
+        for (Merge merge : store.mergesLogged(false)) {
+            PgStore child = pgs.get(merge.child());
+            takenIn.addAll(child == null ? List.of() : child.state().answered());
+        }
+        PgLogState state = store.state();
+        AnsweredTable answered = new AnsweredTable(state.answered());
+        answered.unite(takenIn);
+        return state.withAnswered(answered.toList());
     }
 
     @Override
@@ -585,7 +658,7 @@ public final class LocalDiskStore implements DiskStore {
 
     @Override
     public List<Integer> pgs() {
-        return pgs.keySet().stream().sorted().toList();
+        return pgs.values().stream().filter(p -> !p.isEnded()).map(PgStore::pg).sorted().toList();
     }
 
     @Override
@@ -681,6 +754,10 @@ public final class LocalDiskStore implements DiskStore {
 
     GroupSplits splits() {
         return splits;
+    }
+
+    GroupMerges merges() {
+        return merges;
     }
 
     ChunkIndex index() {

@@ -20,6 +20,7 @@ record OpenedDisk(
         SpaceKeeper keeper,
         Map<Integer, PgStore> pgs,
         GroupSplits splits,
+        GroupMerges merges,
         RunMark mark) {
 
     BlockAllocator allocator() {

@@ -2,6 +2,8 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.common.errno.Errno;
@@ -14,6 +16,7 @@ import io.cairn.dataserver.chunk.ChunkOverlay.View;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.InodeChange.Divided;
+import io.cairn.dataserver.chunk.InodeChange.United;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.LoggedReset;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -90,11 +93,20 @@ final class PgStore {
     /** The overlay is filled when all of the log was told. */
     private boolean recovering;
 
-    /** Order of the newest repair behind a split that was tried. */
+    /** Order of the newest repair behind a split or merge that was tried. */
     private long lastRepair = Long.MIN_VALUE;
 
-    /** Whether there is a split among what is not flushed. */
-    private volatile boolean splits;
+    /** Whether there is a split or a merge among what is not flushed. */
+    private volatile boolean turns;
+
+    /** See {@link #isEnded}. */
+    private volatile boolean ended;
+
+    /** It is about to be taken in by another PG, or removed: nothing is logged any more. */
+    private boolean closed;
+
+    /** Of all records in the log; what is older than the PG's next life is not more. */
+    private long highestEpoch;
 
     /** Order of the newest operation that the index may show. */
     private volatile long lastInIndex = -1;
@@ -117,6 +129,13 @@ final class PgStore {
         this.committed = state.flushedSequence();
         this.flushedEpoch = state.lastEpoch();
         this.flushed = state.flushedSequence();
+        this.highestEpoch = state.lastEpoch();
+        this.ended = isEnded(state);
+    }
+
+    /** No other state is of an epoch, and of no operation. */
+    static boolean isEnded(PgLogState state) {
+        return state.lastEpoch() > 0 && state.lastSequence() == 0 && state.completeSequence() == 0;
     }
 
     static PgLogState empty(int pg) {
@@ -131,6 +150,7 @@ final class PgStore {
 
     synchronized void append(Wal wal, DirectWrites direct, PgLogEntry entry, Runnable durable) {
         check(entry);
+        ended = false;
         InodeChange change = InodeChange.of(entry.op(), entry.payload());
         boolean large = direct.takes(entry.op());
         if (large || !held.isEmpty()) {
@@ -225,6 +245,7 @@ final class PgStore {
                     "PG %d: (%d, %d), committed up to %d, cannot go on from (%d, %d)"
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
+        ended = false;
         long complete = learner.completeAfterReset(lastSequence);
         log(wal, drafts(epoch, sequence).reset(complete, answered), done);
         goOn(epoch, sequence);
@@ -295,15 +316,20 @@ final class PgStore {
 
     /**
      * An operation found in the WAL; those already in the index are passed over. Of operations that
-     * were dropped the first ones may be trimmed: what follows such a hole must be void.
+     * were dropped the first ones may be trimmed: what follows such a hole must be void. Of an
+     * epoch before that of the index are only those that were dropped, and what is left of a PG of
+     * the same number that was merged into another one.
      */
     synchronized void recovered(WalRecord record, @Nullable InodeChange change) {
+        highestEpoch = Math.max(highestEpoch, record.epoch());
         LoggedOp op = new LoggedOp(record, change, 0);
         if (record.repair()) {
             recoveredRepair(record);
         } else if (record.step() != null) {
             recoveredStep(op, record.step());
         } else if (deferredFound.take(op)) {
+            return;
+        } else if (record.epoch() < flushedEpoch) {
             return;
         } else if (record.sequence() == lastSequence + 1) {
             add(record, change);
@@ -328,6 +354,7 @@ final class PgStore {
     /** A reset found in the WAL. */
     synchronized void recoveredReset(
             WalRecord record, LearnerStep.Reset step, List<Answered> answered) {
+        highestEpoch = Math.max(highestEpoch, record.epoch());
         learner.met(step);
         if (learner.isInIndex(step)) {
             return;
@@ -497,7 +524,7 @@ final class PgStore {
     synchronized RepairOutcome repair(Wal wal, BlockRepair r, Runnable durable) {
         ChunkOverlay logged = overlay.find(r.inode(), r.chunk());
         Stored stored = index.readPromptly(pg, r.inode(), r.chunk(), r.block(), r.block());
-        if (!version(logged, stored.head()).equals(r.version())) {
+        if (closed || !version(logged, stored.head()).equals(r.version())) {
             return RepairOutcome.CHANGED;
         }
         int from = r.block() * BlockCrc.BLOCK_BYTES;
@@ -550,7 +577,7 @@ final class PgStore {
         if (deferred.isEmpty()) {
             return new FlushShare(this, List.of(), next, Set.of());
         }
-        if (splits && next.isEmpty()) {
+        if (turns && next.isEmpty()) {
             List<LoggedOp> repairs = repairsBehind();
             boolean some = retry || !repairs.isEmpty();
             List<LoggedOp> all = new ArrayList<>(some ? deferred.ops() : List.of());
@@ -568,8 +595,8 @@ final class PgStore {
     }
 
     /**
-     * A split waits for what is deferred, and that perhaps for a repair, which is logged behind the
-     * split. It may be laid over its block twice. None where no other was logged since.
+     * A split or merge waits for what is deferred, and that perhaps for a repair, which is logged
+     * behind it. It may be laid over its block twice. None where no other was logged since.
      */
     private List<LoggedOp> repairsBehind() {
         List<LoggedOp> repairs = new ArrayList<>(0);
@@ -592,7 +619,7 @@ final class PgStore {
         for (LoggedOp o : unflushed) {
             blocks += SpaceAccount.blocksOf(o);
             if (o.sequence() > committed
-                    || o.change() instanceof Divided
+                    || isTurn(o)
                     || o.record().lsn() > syncedLsn
                     || blocks > maxBlocks
                     || placed > MAX_PLACED_BLOCKS
@@ -609,21 +636,27 @@ final class PgStore {
         return ops;
     }
 
-    // ---- splits
+    // ---- splits and merges
 
-    /** Whether a split is logged here that is not carried out. Any thread. */
-    boolean splits() {
-        return splits;
+    private static boolean isTurn(LoggedOp o) {
+        return o.change() instanceof Divided || o.change() instanceof United;
     }
 
-    /** The split that is to be carried out now: all before it is in the index. Else null. */
-    synchronized @Nullable LoggedOp splitDue(long syncedLsn) {
-        if (!splits || !deferred.isEmpty()) {
+    /** Whether a split or a merge is logged here that is not carried out. Any thread. */
+    boolean turns() {
+        return turns;
+    }
+
+    /**
+     * The split or merge that is to be carried out now: all before it is in the index. Else null.
+     */
+    synchronized @Nullable LoggedOp turnDue(long syncedLsn) {
+        if (!turns || !deferred.isEmpty()) {
             return null;
         }
         LoggedOp first = unflushed.peekFirst();
         return first != null
-                        && first.change() instanceof Divided
+                        && isTurn(first)
                         && first.sequence() <= committed
                         && first.record().lsn() <= syncedLsn
                 ? first
@@ -636,7 +669,7 @@ final class PgStore {
      * @param committed whether only if it is known to be committed
      */
     synchronized boolean makes(int child, boolean onlyCommitted) {
-        for (LoggedOp o : splits ? unflushed : List.<LoggedOp>of()) {
+        for (LoggedOp o : turns ? unflushed : List.<LoggedOp>of()) {
             if (o.change() instanceof Divided d && d.split().child() == child) {
                 return !onlyCommitted || o.sequence() <= committed;
             }
@@ -647,7 +680,7 @@ final class PgStore {
     /** The splits that are logged and not carried out: what they take is not the PG's any more. */
     synchronized List<Split> splitsLogged() {
         List<Split> logged = new ArrayList<>(0);
-        for (LoggedOp o : splits ? unflushed : List.<LoggedOp>of()) {
+        for (LoggedOp o : turns ? unflushed : List.<LoggedOp>of()) {
             if (o.change() instanceof Divided d) {
                 logged.add(d.split());
             }
@@ -660,7 +693,7 @@ final class PgStore {
      * history begins there, and what was answered before is answered by it too. Where content is
      * missing, all of it is to be copied.
      */
-    synchronized PgLogState stateOf(Split split, LoggedOp op) {
+    synchronized PgLogState stateOf(Split split, LoggedOp op, long steps) {
         List<Answered> answered;
         synchronized (flushedAnswers) {
             answered = flushedAnswers.toList();
@@ -676,7 +709,124 @@ final class PgStore {
                 answered,
                 List.of(),
                 complete ? PgLogState.COMPLETE : 0,
-                0);
+                steps);
+    }
+
+    /** The merges that are logged and not carried out, oldest first. */
+    synchronized List<Merge> mergesLogged(boolean onlyCommitted) {
+        List<Merge> logged = new ArrayList<>(0);
+        for (LoggedOp o : turns ? unflushed : List.<LoggedOp>of()) {
+            if (o.change() instanceof United u && (!onlyCommitted || o.sequence() <= committed)) {
+                logged.add(u.merge());
+            }
+        }
+        return logged;
+    }
+
+    /** Sequence of the oldest merge that is logged and not carried out; 0 if there is none. */
+    synchronized long firstMerge() {
+        for (LoggedOp o : turns ? unflushed : List.<LoggedOp>of()) {
+            if (o.change() instanceof United) {
+                return o.sequence();
+            }
+        }
+        return 0;
+    }
+
+    /** See {@link DiskStore#isFlushedWhole}. */
+    synchronized boolean isFlushedWhole(long epoch) {
+        return unflushed.isEmpty()
+                && deferred.isEmpty()
+                && lastSequence == flushed
+                && lastSequence > 0
+                && lastEpoch >= epoch
+                && isComplete();
+    }
+
+    /** Everything up to the operation is in the index. */
+    synchronized boolean isFlushedTo(long sequence) {
+        return flushed >= sequence && deferred.isEmpty();
+    }
+
+    /** Whether nothing is left in the log but what was never committed. */
+    synchronized boolean isFlushed() {
+        LoggedOp first = unflushed.peekFirst();
+        return deferred.isEmpty()
+                && dropping.isEmpty()
+                && (first == null || first.sequence() > committed);
+    }
+
+    synchronized boolean isComplete() {
+        return learner.completeSequence() == PgLogState.COMPLETE;
+    }
+
+    /** From now on nothing is logged. */
+    synchronized void close() {
+        closed = true;
+    }
+
+    /** Whether it has nothing: what it had is another PG's, or was removed. */
+    boolean isEnded() {
+        return ended;
+    }
+
+    /** What it is now: a PG that begins, of which nothing is here. */
+    synchronized void beginAnew() {
+        ended = false;
+    }
+
+    synchronized long lastEpoch() {
+        return lastEpoch;
+    }
+
+    /**
+     * What the index is to say of it once it has ended. A later group of the same number begins in
+     * a later epoch: so records of this one are never taken for its own.
+     */
+    synchronized PgLogState endedState() {
+        return new PgLogState(
+                pg,
+                Math.max(highestEpoch, lastEpoch) + 1,
+                0,
+                0,
+                0,
+                List.of(),
+                List.of(),
+                List.of(),
+                0,
+                learner.newestGiven());
+    }
+
+    /** It has ended: what is left in the log, all of it never committed, is of no use. */
+    synchronized void abandonRest() {
+        unflushed.forEach(space::settle);
+        overlay.removeDropped(List.copyOf(unflushed));
+        unflushed.clear();
+        turns = false;
+    }
+
+    /** Steps of learners that were ever given here. */
+    synchronized long steps() {
+        return learner.newestGiven();
+    }
+
+    /** What was answered by a PG that is taken in is answered here from now on. */
+    void unite(List<Answered> answered) {
+        synchronized (flushedAnswers) {
+            flushedAnswers.unite(answered);
+        }
+    }
+
+    /** Of the operations in the index. */
+    List<Answered> answeredInIndex() {
+        synchronized (flushedAnswers) {
+            return flushedAnswers.toList();
+        }
+    }
+
+    /** The content that the operation brings is not here: all of it is to be copied. */
+    synchronized void lacks(long sequence) {
+        learner.lacks(sequence, unflushed);
     }
 
     /** What the index is to say of the PG once the share is in it. */
@@ -738,7 +888,7 @@ final class PgStore {
         }
         overlay.removeFlushed(gone);
         learner.flushed(ops);
-        lookForSplits();
+        lookForTurns();
         flushed = ops.getLast().sequence();
         flushedEpoch = ops.getLast().record().epoch();
     }
@@ -808,8 +958,12 @@ final class PgStore {
                     case TRUNCATE_INODE, DELETE_INODES -> bytes == op.length() && bytes > 0;
                     case NOOP -> bytes == 0;
                     case SPLIT -> bytes == SplitFormat.LENGTH;
+                    case MERGE -> bytes == MergeFormat.LENGTH;
                     case READ -> false;
                 };
+        if (closed) {
+            throw new IllegalStateException("PG " + pg + " has ended: nothing is logged");
+        }
         if (!wellFormed) {
             throw new IllegalArgumentException("malformed operation " + op);
         }
@@ -821,13 +975,14 @@ final class PgStore {
         }
     }
 
-    private void lookForSplits() {
-        splits = splits && unflushed.stream().anyMatch(o -> o.change() instanceof Divided);
+    private void lookForTurns() {
+        turns = turns && unflushed.stream().anyMatch(PgStore::isTurn);
     }
 
     private void addLogged(LoggedOp op) {
         unflushed.addLast(op);
-        splits |= op.change() instanceof Divided;
+        turns |= isTurn(op);
+        highestEpoch = Math.max(highestEpoch, op.record().epoch());
         learner.logged(op);
         if (!recovering) {
             overlay.add(op);
@@ -869,7 +1024,7 @@ final class PgStore {
         }
         overlay.removeDropped(dropped);
         learner.dropped(unflushed);
-        lookForSplits();
+        lookForTurns();
         lastSequence = Math.min(lastSequence, lastKept);
         LoggedOp last = unflushed.peekLast();
         lastEpoch = last == null ? flushedEpoch : last.record().epoch();

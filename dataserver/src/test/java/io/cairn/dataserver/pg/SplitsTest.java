@@ -24,12 +24,18 @@ class SplitsTest {
                     .addPools(Pool.newBuilder().setId(1).setPgBase(1).setPgCount(2).setPgTarget(4));
     private final List<String> begun = new ArrayList<>();
     private boolean there;
+    private long lastEpoch;
 
     private final Splits.OnDisk disk =
             new Splits.OnDisk() {
                 @Override
                 public boolean has(int pg) {
                     return there;
+                }
+
+                @Override
+                public long lastEpoch(int pg) {
+                    return lastEpoch;
                 }
 
                 @Override
@@ -95,6 +101,22 @@ class SplitsTest {
         group(CHILD, List.of(10, 20), List.of(10, 20), 0);
         assertThat(mayBegin()).isTrue();
         assertThat(begun).isEmpty();
+    }
+
+    /** It is removed first, or its history would be taken for that of the group there is now. */
+    @Test
+    void whatIsLeftOfAGroupThatWasMergedIsWaitedFor() {
+        group(PARENT, List.of(20, 30), List.of(20, 30), 0);
+        group(CHILD, List.of(10, 20), List.of(20), 0);
+        map.setPgs(1, map.getPgs(1).toBuilder().setMadeEpoch(7));
+        there = true;
+        lastEpoch = 6;
+        assertThat(mayBegin()).isFalse();
+        lastEpoch = 7;
+        assertThat(mayBegin()).isTrue();
+        there = false;
+        lastEpoch = 0;
+        assertThat(mayBegin()).isTrue();
     }
 
     @Test

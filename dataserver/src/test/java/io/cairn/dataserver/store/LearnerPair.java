@@ -213,7 +213,7 @@ final class LearnerPair implements AutoCloseable {
                         chunks.add(new ChunkId(op.inode(), c));
                     }
                 }
-                case NOOP, SPLIT, READ -> {}
+                case NOOP, SPLIT, MERGE, READ -> {}
             }
         }
     }

@@ -122,7 +122,7 @@ final class ModelPg {
                     Split split = SplitFormat.decode(op.entry().payload().duplicate());
                     chunks.keySet().removeIf(k -> split.takes(k.inode(), k.chunk()));
                 }
-                case NOOP, READ -> {}
+                case NOOP, MERGE, READ -> {}
             }
         }
         return new State(chunks, inodeSequences);

@@ -2,6 +2,8 @@ package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.netty.buffer.ByteBuf;
@@ -58,6 +60,12 @@ final class Ops {
         ByteBuf payload = Unpooled.buffer();
         SplitFormat.encode(split, payload);
         return new PgLogEntry(epoch, sequence, DataOp.split(split.parent(), 1), payload);
+    }
+
+    static PgLogEntry merge(long epoch, long sequence, Merge merge) {
+        ByteBuf payload = Unpooled.buffer();
+        MergeFormat.encode(merge, payload);
+        return new PgLogEntry(epoch, sequence, DataOp.merge(merge.parent(), 1), payload);
     }
 
     static PgLogEntry delete(int pg, long epoch, long sequence, long... inodes) {

@@ -35,6 +35,8 @@ public final class SteppedStore implements AutoCloseable {
     private static final int SEGMENT_BYTES = 64 << 10;
     private static final double FULL = 0.5;
     private static final int PIECE_BYTES = 1 << 20;
+    private static final int PART = 16;
+    private static final int MOST_ROUNDS = 20;
 
     private final FaultDevices devices;
     private final DiskConfig config;
@@ -131,6 +133,45 @@ public final class SteppedStore implements AutoCloseable {
 
     public boolean begin(int pg, int parent, boolean parentIsHere) {
         return store().begin(pg, parent, parentIsHere);
+    }
+
+    /** The merge of the child, which is committed, is carried out now. */
+    public void unite(int parent, int child) {
+        for (int i = 0; i < MOST_ROUNDS && store().pgs().contains(child); i++) {
+            flushing(() -> {
+                store().toRelease().forEach(store()::release);
+                store().flushThread().flushAll();
+            });
+        }
+        if (store().pgs().contains(child) || store().firstMerge(parent) > 0) {
+            throw new AssertionError("%x is not merged into %x".formatted(child, parent));
+        }
+    }
+
+    /** What there is of the group is removed, and its history. */
+    public void end(int pg) {
+        long committed = store().logState(pg).committedSequence();
+        if (store().logState(pg).lastSequence() > committed) {
+            dropTail(pg, committed);
+        }
+        if (store().logState(pg).completeSequence() != 0) {
+            await(done -> store().discard(pg, done));
+        }
+        for (List<ContentHead> heads = heads(pg, Key.FIRST, PART);
+                !heads.isEmpty();
+                heads = heads(pg, Key.FIRST, PART)) {
+            for (ContentHead head : heads) {
+                await(done -> store().removeContent(pg, head.key().inode(), done));
+            }
+        }
+        flushing(() -> {
+            store().flushThread().flushAll();
+            store().end(pg, () -> {});
+            store().flushThread().step();
+        });
+        if (store().pgs().contains(pg)) {
+            throw new AssertionError("%x has not ended".formatted(pg));
+        }
     }
 
     public void commit(int pg, long sequence) {

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
  * -Dcairn.test.seed} repeats one seed.
  */
 class StoreSplitTest {
-    private static final int PARENT = 0;
+    private static final int PARENT = 1;
+    private static final int BASE = 2;
     private static final int CHILD = StoreHarness.PGS;
     private static final int MOST_STEPS = 60;
 
@@ -52,7 +53,7 @@ class StoreSplitTest {
                 assertThat(harness.store().begin(CHILD, PARENT, false)).isTrue();
             }
             ModelPg model = harness.model(PARENT);
-            split = new Split(CHILD, StoreHarness.PGS, harness.epoch() + 1);
+            split = new Split(CHILD, BASE, harness.epoch() + 1);
             sequence = model.last() + 1;
             before = model.replay(harness.layout, model.last());
             PgLogEntry entry = Ops.split(harness.epoch() + 1, sequence, split);

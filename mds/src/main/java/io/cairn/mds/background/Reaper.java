@@ -81,15 +81,18 @@ public final class Reaper {
     private static final class Deletion {
         final DeletionRecord record;
 
-        /** How many PGs its pool had when they were asked. */
+        /** How many PGs its pool had when they were asked, and when some were merged last. */
         final int pgCount;
+
+        final long mergedEpoch;
 
         /** How many PGs are still to answer. */
         int pgsLeft;
 
-        Deletion(DeletionRecord record, int pgCount, int pgs) {
+        Deletion(DeletionRecord record, int pgCount, long mergedEpoch, int pgs) {
             this.record = record;
             this.pgCount = pgCount;
+            this.mergedEpoch = mergedEpoch;
             this.pgsLeft = pgs;
         }
     }
@@ -211,8 +214,9 @@ public final class Reaper {
             }
             sent++;
             cursor = record.getSequence();
+            long merged = calls.mergedEpoch(record.getLayout());
             int pgCount = calls.pgCount(record.getLayout());
-            ask(record, pgCount, pgs(record, pgCount).toArray(), byPg);
+            ask(record, pgCount, merged, pgs(record, pgCount).toArray(), byPg);
         }
         send(byPg);
         return sent;
@@ -221,13 +225,14 @@ public final class Reaper {
     private void ask(
             DeletionRecord record,
             int pgCount,
+            long mergedEpoch,
             int[] pgs,
             Map<Integer, List<DeletionRecord>> byPg) {
         if (pgs.length == 0) {
             finished.add(record);
             return;
         }
-        open.put(record.getSequence(), new Deletion(record, pgCount, pgs.length));
+        open.put(record.getSequence(), new Deletion(record, pgCount, mergedEpoch, pgs.length));
         answersDue += pgs.length;
         for (int pg : pgs) {
             byPg.computeIfAbsent(pg, p -> new ArrayList<>()).add(record);
@@ -311,17 +316,21 @@ public final class Reaper {
 
     /**
      * All PGs have answered that there were. Those that were made of one of them meanwhile, perhaps
-     * before it had answered, are asked too.
+     * before it had answered, are asked too. Where some were merged, all are asked again: chunks
+     * may have come to one after it had answered.
      */
     private void again(Deletion done, Map<Integer, List<DeletionRecord>> more) {
+        long merged = calls.mergedEpoch(done.record.getLayout());
         int pgCount = calls.pgCount(done.record.getLayout());
         int[] pgs = {};
-        if (pgCount != done.pgCount) {
+        if (merged != done.mergedEpoch) {
+            pgs = pgs(done.record, pgCount).toArray();
+        } else if (pgCount != done.pgCount) {
             Set<Integer> asked = new HashSet<>();
             pgs(done.record, done.pgCount).forEach(asked::add);
             pgs = pgs(done.record, pgCount).filter(pg -> !asked.contains(pg)).toArray();
         }
-        ask(done.record, pgCount, pgs, more);
+        ask(done.record, pgCount, merged, pgs, more);
     }
 
     /** Takes what is finished off the queue, one entry at a time. */

@@ -188,13 +188,24 @@ public final class Truncator implements StateListener {
     }
 
     private void truncate(Attr file, Truncation cut) {
-        truncate(file, cut, new HashSet<>());
+        truncate(file, cut, new HashSet<>(), mergedEpochs(file));
+    }
+
+    /** Changes with each merge in a pool of the file. */
+    private long mergedEpochs(Attr file) {
+        return calls.mergedEpoch(file.getLayout())
+                + (file.getMovingPool() == 0 ? 0 : calls.mergedEpoch(file.getMovingPool()));
     }
 
     /**
      * @param asked PGs that have done it
+     * @param mergedBefore as of when the first of them were asked
      */
-    private void truncate(Attr file, Truncation cut, Set<Integer> asked) {
+    private void truncate(Attr file, Truncation cut, Set<Integer> asked, long mergedBefore) {
+        long merged = mergedEpochs(file);
+        if (merged != mergedBefore) {
+            asked.clear(); // chunks may have come to them since
+        }
         Set<Integer> left = new HashSet<>();
         pgs(file, cut).filter(asked::add).forEach(left::add);
         long mine = tenure;
@@ -212,7 +223,8 @@ public final class Truncator implements StateListener {
                     () -> {
                         left.remove(pg);
                         if (left.isEmpty() && mine == tenure) {
-                            truncate(file, cut, asked); // more, if a PG was split meanwhile
+                            // More, if a PG was split meanwhile; all, if two were merged.
+                            truncate(file, cut, asked, merged);
                         }
                     });
         }

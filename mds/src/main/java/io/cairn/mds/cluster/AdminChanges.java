@@ -25,7 +25,7 @@ final class AdminChanges {
             " once every metadata server has said that it knows that: start those that are down, and"
                     + " upgrade those of an older release ('cairn status' names both)";
     static final String MOVES_LATER = "placement groups move" + LATER;
-    private static final String KNOWN_LATER = "this can be done" + LATER;
+    static final String KNOWN_LATER = "this can be done" + LATER;
 
     private final Leadership leadership;
     private final MapChanges changes;
@@ -76,6 +76,11 @@ final class AdminChanges {
     /** Whether all members know what {@link Features#GROWTH} brought. */
     boolean isGrowing() {
         return featureLevel.getAsInt() >= Features.GROWTH;
+    }
+
+    /** Whether all members know maps in which placement groups are merged. */
+    boolean isMerging() {
+        return featureLevel.getAsInt() >= Features.MERGING;
     }
 
     /** EAGAIN where they do not. */

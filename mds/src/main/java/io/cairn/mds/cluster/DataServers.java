@@ -100,6 +100,7 @@ public final class DataServers {
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         BooleanSupplier isSplitting = () -> featureLevel.getAsInt() >= Features.GROWTH;
+        BooleanSupplier isMerging = () -> featureLevel.getAsInt() >= Features.MERGING;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
         Supplier<@Nullable FillLimits> limits =
@@ -115,7 +116,8 @@ public final class DataServers {
                         isMarking,
                         placement,
                         isPlacing,
-                        new PgSplits(sets, placement, servers, held),
+                        new PgSplits(sets, placement, servers, held, isMerging),
+                        new PgMerges(sets, servers, held, isMerging),
                         isSplitting,
                         limits,
                         map,
@@ -161,7 +163,8 @@ public final class DataServers {
                 level >= Features.SERVER_LEASES ? leaseMillis : 0,
                 level >= Features.RECOVERY,
                 level >= Features.ELASTIC,
-                level >= Features.GROWTH);
+                level >= Features.GROWTH,
+                level >= Features.MERGING);
     }
 
     private RegistrationQueue.Outcome outcome() {
@@ -212,7 +215,8 @@ public final class DataServers {
                 new ServerLeases.Report(
                         anew ? List.of() : disks(server.getId()), null, null, release(request)));
         if ((server.getRecovers() || !wanted.getRecovers())
-                && (server.getSplits() || !wanted.getSplits())) {
+                && (server.getSplits() || !wanted.getSplits())
+                && (server.getMerges() || !wanted.getMerges())) {
             described.add(server.getId());
         }
         LOG.info(
@@ -299,7 +303,8 @@ public final class DataServers {
         int level = featureLevel.getAsInt();
         boolean isSaid =
                 (server.getRecovers() || level < Features.RECOVERY)
-                        && (server.getSplits() || level < Features.GROWTH);
+                        && (server.getSplits() || level < Features.GROWTH)
+                        && (server.getMerges() || level < Features.MERGING);
         return isSaid || !described.add(server.getId());
     }
 

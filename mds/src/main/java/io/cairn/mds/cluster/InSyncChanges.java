@@ -38,6 +38,7 @@ final class InSyncChanges {
     private final BooleanSupplier isMarking;
     private final BooleanSupplier isPlacing;
     private final PgSplits splits;
+    private final PgMerges merges;
     private final BooleanSupplier isSplitting;
     private final Supplier<@Nullable FillLimits> limits;
     private final CurrentMap map;
@@ -74,6 +75,7 @@ final class InSyncChanges {
             Placement placement,
             BooleanSupplier isPlacing,
             PgSplits splits,
+            PgMerges merges,
             BooleanSupplier isSplitting,
             Supplier<@Nullable FillLimits> limits,
             CurrentMap map,
@@ -86,6 +88,7 @@ final class InSyncChanges {
         this.placement = placement;
         this.isPlacing = isPlacing;
         this.splits = splits;
+        this.merges = merges;
         this.isSplitting = isSplitting;
         this.limits = limits;
         this.map = map;
@@ -138,6 +141,8 @@ final class InSyncChanges {
             atTick(base -> sets.settling(base, clock.nanos()));
         } else if (isSplitting.getAsBoolean() && splits.isAny(present, now)) {
             atTick(base -> splits.change(base, clock.nanos()));
+        } else if (merges.isAny(present, now)) {
+            atTick(base -> merges.change(base, clock.nanos()));
         } else if (isPlacing.getAsBoolean()) {
             place(present, now);
         }

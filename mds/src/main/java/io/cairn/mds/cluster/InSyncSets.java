@@ -51,8 +51,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>Once all replicas of a group are in sync, its first replica becomes the primary, and then
  *       members that are no replicas leave: those whose server has confirmed an epoch in which they
  *       are not the primary.
- *   <li>While a group is made by the split of another one, both have the same members in sync: who
- *       leaves the one, leaves the other, and nobody joins either ({@link PgSplits}).
+ *   <li>While a group is made by the split of another one, or goes back into it, both have the same
+ *       members in sync: who leaves the one, leaves the other, and nobody joins either ({@link
+ *       PgSplits}, {@link PgMerges}).
  *   <li>Nobody leaves for being silent while an administrator holds that back ({@link Held}).
  *   <li>Nobody leaves while a server that has placement groups does not recover learners: as
  *       primary it could never bring back who left.
@@ -210,10 +211,10 @@ public final class InSyncSets {
         Map<String, Integer> left = new TreeMap<>();
         boolean recovers = true;
         for (PlacementGroup group : base.pgs()) {
-            if (group.getSplitEpoch() != 0) {
-                continue; // with the one that it is made of
+            if (ClusterMap.isTiedToParent(group)) {
+                continue; // with the one that it is made of, or goes back into
             }
-            @Nullable PlacementGroup child = base.splitting().get(group.getPg());
+            @Nullable PlacementGroup child = base.tiedTo(group.getPg());
             recovers &= group.getReplicasList().stream().allMatch(d -> recovers(base, d));
             Map<Integer, String> leave = leaving(base, group, nowNanos);
             if (leave.isEmpty() && child != null) {
@@ -458,7 +459,7 @@ public final class InSyncSets {
                 restarts.remove(new Member(group.getPg(), disk)); // it has left since
                 boolean serves =
                         serves(base, disk, nowNanos)
-                                && !base.isSplitting(group)
+                                && !base.isTied(group)
                                 && !(isSlow(base, disk) && members.size() >= minSize(base, group));
                 if (serves) {
                     members.add(disk);
@@ -492,7 +493,7 @@ public final class InSyncSets {
         Map<String, Integer> changed = new TreeMap<>();
         for (PlacementGroup group : base.pgs()) {
             if (update.getPgsCount() >= MOVES
-                    || base.isSplitting(group)
+                    || base.isTied(group)
                     || !isAstray(group)
                     || isSlow(base, group.getReplicas(0))
                     || !group.getReplicasList().stream().allMatch(d -> serves(base, d, nowNanos))) {

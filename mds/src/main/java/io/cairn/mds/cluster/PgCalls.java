@@ -62,6 +62,21 @@ public final class PgCalls {
         return pool == null ? 0 : pool.getPgCount();
     }
 
+    /**
+     * When PGs of the pool were merged last. If that has changed since the PGs of a file were
+     * taken, all of those that there are then are to be asked: what some did before is not known of
+     * the chunks that came to them since.
+     */
+    public long mergedEpoch(FileLayout layout) {
+        return mergedEpoch(layout.getPool());
+    }
+
+    /** The same of a pool by its id. */
+    public long mergedEpoch(int id) {
+        @Nullable Pool pool = map.get().pool(id);
+        return pool == null ? 0 : pool.getMergedEpoch();
+    }
+
     /** The same as of a moment when the pool had so many PGs. */
     public IntStream pgs(long inode, FileLayout layout, long from, long ceiling, int pgCount) {
         @Nullable Pool pool = map.get().pool(layout.getPool());
@@ -84,7 +99,8 @@ public final class PgCalls {
 
     /**
      * @param wanted asked before each attempt; the call is dropped once it says no
-     * @param done gets the reply's head, on the control thread
+     * @param done gets the reply's head, on the control thread; nothing if the PG was merged into
+     *     another one, see {@link #mergedEpoch}
      */
     public void call(
             int pg,
@@ -133,6 +149,10 @@ public final class PgCalls {
             return;
         }
         ClusterMap present = map.get();
+        if (present.isMerged(pg)) {
+            control.execute(() -> done.accept(new byte[0]));
+            return;
+        }
         @Nullable InetSocketAddress primary = present.primaryAddress(pg);
         Consumer<String> failed =
                 why -> {

@@ -12,6 +12,7 @@ import io.cairn.mds.map.PgPlanner;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -41,9 +42,18 @@ public final class PgSplits {
     private final Placement placement;
     private final ServerLeases servers;
     private final Supplier<Held> held;
+    private final BooleanSupplier isMerging;
 
+    /**
+     * @param isMerging whether all members know maps in which groups are merged
+     */
     public PgSplits(
-            InSyncSets sets, Placement placement, ServerLeases servers, Supplier<Held> held) {
+            InSyncSets sets,
+            Placement placement,
+            ServerLeases servers,
+            Supplier<Held> held,
+            BooleanSupplier isMerging) {
+        this.isMerging = isMerging;
         this.sets = sets;
         this.placement = placement;
         this.servers = servers;
@@ -172,7 +182,9 @@ public final class PgSplits {
 
     private InSyncSets.@Nullable Change split(ClusterMap base, Pool pool, long nowNanos) {
         int index = pool.getPgCount();
-        if (!isGrowing(pool)) {
+        boolean ends =
+                base.merging().keySet().stream().anyMatch(g -> PgHash.poolOf(g) == pool.getId());
+        if (!isGrowing(pool) || ends) {
             return null;
         }
         int pgBase = ClusterMap.baseOf(pool);
@@ -184,12 +196,15 @@ public final class PgSplits {
             return null;
         }
         long epoch = base.epoch() + 1;
-        PlacementGroup child =
+        PlacementGroup.Builder child =
                 parent.toBuilder()
                         .setPg(PgHash.pg(pool.getId(), index))
                         .setEpoch(epoch)
                         .setSplitEpoch(epoch)
-                        .build();
+                        .clearMadeEpoch();
+        if (isMerging.getAsBoolean()) {
+            child.setMadeEpoch(epoch); // before, no group of that number can have been merged
+        }
         MapUpdate.Builder update =
                 MapUpdate.newBuilder()
                         .addPools(pool.toBuilder().setPgBase(pgBase).setPgCount(index + 1))
@@ -208,15 +223,14 @@ public final class PgSplits {
 
     private boolean isReady(ClusterMap base, Pool pool, PlacementGroup group, long nowNanos) {
         List<Integer> disks = group.getReplicasList();
-        return !base.isSplitting(group)
+        return !base.isTied(group)
                 && disks.size() >= pool.getMinSize()
                 && group.getInSyncList().containsAll(disks)
                 && !InSyncSets.isAstray(group)
                 && disks.stream().allMatch(d -> sets.isSure(base, group, d, nowNanos))
                 && disks.stream().noneMatch(d -> InSyncSets.isSlow(base, d))
                 && disks.stream().noneMatch(this::waitsForRepair)
-                && base.splitting().values().stream()
-                        .noneMatch(c -> c.getReplicasList().stream().anyMatch(disks::contains));
+                && !PgMerges.isBusy(base, disks);
     }
 
     private boolean waitsForRepair(int disk) {

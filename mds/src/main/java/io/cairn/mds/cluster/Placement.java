@@ -38,9 +38,12 @@ import org.jspecify.annotations.Nullable;
  * group moves to a disk that is full; what such a disk has already is brought up to date all the
  * same. What an administrator holds back ({@link Held}) counts from the next tick on.
  *
- * <p>A group that is being split, or made by a split, stays; and the groups of a pool that is to
- * have more stay while splits go first ({@link PgSplits}), but those with a replica on a disk that
- * is drained or absent.
+ * <p>A group that is to be merged soon goes to the disks of the one that it goes back into, which
+ * stays ({@link PgMerges}).
+ *
+ * <p>A group that is being split or merged, or is the other one of both, stays; and the groups of a
+ * pool that is to have more stay while splits go first ({@link PgSplits}), but those with a replica
+ * on a disk that is drained or absent.
  *
  * <p>Nothing moves while a server does not recover learners: as primary it could never end a move.
  *
@@ -198,6 +201,10 @@ public final class Placement {
         if (!mayMove(map, group)) {
             return group.getReplicasList();
         }
+        @Nullable List<Integer> soon = PgMerges.wanted(map, group);
+        if (soon != null) {
+            return soon;
+        }
         @Nullable List<Integer> wanted = table(map).get(group.getPg());
         return wanted == null ? group.getReplicasList() : wanted;
     }
@@ -227,7 +234,7 @@ public final class Placement {
     }
 
     private boolean mayMove(ClusterMap map, PlacementGroup group) {
-        if (map.isSplitting(group)) {
+        if (map.isTied(group)) {
             return false;
         }
         return !(held.get().noRebalance() || isSplitFirst(map, group))

@@ -92,7 +92,13 @@ public final class PoolRequests {
                     String name = wanted.hasNewName() ? wanted.getNewName() : wanted.getName();
                     boolean thresholds = wanted.hasNearFullPercent() || wanted.hasFullPercent();
                     requireThresholdsKnown(thresholds);
-                    change(request, name, base -> checked(Pools.changed(base, wanted), thresholds));
+                    change(
+                            request,
+                            name,
+                            base ->
+                                    checked(
+                                            Pools.changed(base, wanted, changes.isMerging()),
+                                            thresholds));
                 });
     }
 

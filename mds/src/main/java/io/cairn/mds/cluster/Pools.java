@@ -7,6 +7,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Pool;
+import io.cairn.common.proto.Server;
 import io.cairn.common.proto.SetPoolRequest;
 import io.cairn.mds.map.PgPlanner;
 import io.cairn.mds.map.ReplicaTier;
@@ -64,8 +65,14 @@ final class Pools {
         return Math.clamp(power, LEAST_PGS, PgHash.MAX_PGS);
     }
 
-    /** The pool as it is to be. ENOENT if there is none of that name; else as {@link #created}. */
-    static Pool changed(ClusterMap base, SetPoolRequest wanted) {
+    /**
+     * The pool as it is to be. ENOENT if there is none of that name, EAGAIN where it is to have
+     * fewer PGs and not all members of the group and data servers know merges; else as {@link
+     * #created}.
+     *
+     * @param merges whether all members of the group know them
+     */
+    static Pool changed(ClusterMap base, SetPoolRequest wanted, boolean merges) {
         Pool present = named(base, wanted.getName());
         Pool.Builder pool = present.toBuilder();
         if (wanted.hasSize()) {
@@ -97,7 +104,7 @@ final class Pools {
             pool.setName(wanted.getNewName());
         }
         if (wanted.hasPgCount() || wanted.getPgAuto()) {
-            setPgs(base, pool, wanted);
+            setPgs(base, pool, wanted, merges);
         }
         check(pool.build());
         if (wanted.hasSize() || wanted.hasFailureDomain() || wanted.getSetClasses()) {
@@ -106,7 +113,8 @@ final class Pools {
         return pool.build();
     }
 
-    private static void setPgs(ClusterMap base, Pool.Builder pool, SetPoolRequest wanted) {
+    private static void setPgs(
+            ClusterMap base, Pool.Builder pool, SetPoolRequest wanted, boolean merges) {
         pool.setPgAuto(wanted.getPgAuto());
         if (wanted.getPgAuto()) {
             return;
@@ -117,16 +125,34 @@ final class Pools {
         }
         if (base.pg(PgHash.pg(pool.getId(), 0)) == null) {
             pool.setPgCount(count).clearPgBase().clearPgTarget(); // it has none yet
-        } else if (count < pool.getPgCount()) {
-            refuse(
-                    "pool %s has %d placement groups: they are split, and not merged; the least that can be set is %d"
-                            .formatted(pool.getName(), pool.getPgCount(), pool.getPgCount()));
         } else {
+            if (count < ClusterMap.baseOf(pool.build())) {
+                refuse(
+                        "pool %s was made with %d placement groups: it cannot have fewer"
+                                .formatted(pool.getName(), ClusterMap.baseOf(pool.build())));
+            }
+            if (count < pool.getPgCount()) {
+                requireMerges(base, merges);
+            }
             target(pool, count);
         }
     }
 
-    /** The pool as it is to grow. */
+    private static void requireMerges(ClusterMap base, boolean merges) {
+        if (!merges) {
+            throw new FsException(Errno.EAGAIN, AdminChanges.KNOWN_LATER);
+        }
+        for (Server server : base.servers()) {
+            if (!server.getMerges()) {
+                throw new FsException(
+                        Errno.EAGAIN,
+                        "data server %d (%s) is of a release that does not merge placement groups: upgrade it"
+                                .formatted(server.getId(), server.getAddress()));
+            }
+        }
+    }
+
+    /** The pool as it is to grow, or to shrink. */
     static Pool withTarget(Pool pool, int target) {
         Pool.Builder then = pool.toBuilder();
         target(then, target);

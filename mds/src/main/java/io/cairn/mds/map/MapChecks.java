@@ -53,6 +53,10 @@ public final class MapChecks {
             if (objection != null) {
                 return objection;
             }
+            String merge = objectionToMerge(base, update, pg);
+            if (merge != null) {
+                return "PG %x %s".formatted(pg.getPg(), merge);
+            }
         }
         return null;
     }
@@ -85,6 +89,9 @@ public final class MapChecks {
             ClusterMap base, MapUpdate update, Pool present, Pool pool) {
         int pgBase = ClusterMap.baseOf(pool);
         int index = present.getPgCount();
+        if (pool.getPgCount() == index - 1) {
+            return objectionToEnd(base, update, pool);
+        }
         if (pool.getPgCount() != index + 1) {
             return "%d PGs cannot become %d at once".formatted(index, pool.getPgCount());
         }
@@ -106,6 +113,54 @@ public final class MapChecks {
                         && child.getInSyncList().equals(before.getInSyncList())
                         && child.getReplicasList().equals(before.getReplicasList());
         return isSplit ? null : "PG %d is not made of PG %x".formatted(index, number);
+    }
+
+    /** A PG less: all members in sync have its content in the other one, which goes on. */
+    private static @Nullable String objectionToEnd(ClusterMap base, MapUpdate update, Pool pool) {
+        int number = PgHash.pg(pool.getId(), pool.getPgCount());
+        PlacementGroup child = base.pg(number);
+        PlacementGroup before = base.pg(base.parentOf(number));
+        PlacementGroup parent = before == null ? null : row(update, before.getPg());
+        boolean isEnd =
+                child != null
+                        && child.getMergeFlushed()
+                        && before != null
+                        && parent != null
+                        && parent.getEpoch() == base.epoch() + 1
+                        && hasSameMembers(parent, before);
+        return isEnd ? null : "PG %x is not merged".formatted(number);
+    }
+
+    /** The last PG of a pool goes back into the one that it was made of, with which it is one. */
+    private static @Nullable String objectionToMerge(
+            ClusterMap base, MapUpdate update, PlacementGroup child) {
+        PlacementGroup before = base.pg(child.getPg());
+        long epochBefore = before == null ? 0 : before.getMergeEpoch();
+        if (child.getMergeEpoch() == epochBefore) {
+            return child.getMergeFlushed() && epochBefore == 0 ? "is not merged" : null;
+        }
+        Pool pool = base.pool(PgHash.poolOf(child.getPg()));
+        PlacementGroup parent = row(update, base.parentOf(child.getPg()));
+        long epoch = base.epoch() + 1;
+        boolean begins =
+                before != null
+                        && pool != null
+                        && !base.isTied(before)
+                        && PgHash.indexOf(child.getPg()) == pool.getPgCount() - 1
+                        && child.getMergeEpoch() == epoch
+                        && child.getEpoch() == epoch
+                        && !child.getMergeFlushed()
+                        && parent != null
+                        && parent.getEpoch() == epoch
+                        && hasSameMembers(child, before)
+                        && hasSameMembers(parent, before);
+        return begins ? null : "cannot be merged so";
+    }
+
+    private static boolean hasSameMembers(PlacementGroup one, PlacementGroup other) {
+        return one.getReplicasList().equals(other.getReplicasList())
+                && one.getInSync(0) == other.getInSync(0)
+                && new HashSet<>(one.getInSyncList()).equals(new HashSet<>(other.getInSyncList()));
     }
 
     private static @Nullable PlacementGroup row(MapUpdate update, int pg) {

@@ -89,6 +89,10 @@ public enum MdsMeter implements MeterSpec {
             Kind.GAUGE,
             "",
             "Placement groups that pools are to have more than they have: they are split off one by one"),
+    PGS_TO_MERGE(
+            Kind.GAUGE,
+            "",
+            "Placement groups that pools have more than they are to have: they are merged one by one"),
     DISKS_NEAR_FULL(Kind.GAUGE, "", "Disks that are near full, or full"),
     DISKS_FULL(Kind.GAUGE, "", "Disks that are full"),
     POOLS_NEAR_FULL(Kind.GAUGE, "", "Pools that are near full, or full"),

@@ -46,8 +46,8 @@ public final class Features {
     public static final int MEMBERSHIP = 5;
 
     /**
-     * From this level on placement groups split and merge, files move between pools, data without a
-     * file is looked for, and clients have locks in common.
+     * From this level on placement groups split, files move between pools, data without a file is
+     * looked for, and clients have locks in common.
      */
     public static final int GROWTH = 6;
 
@@ -62,6 +62,9 @@ public final class Features {
      * session does not begin a move of a file again, and a mover counts for no writer.
      */
     public static final int SOUND_MOVES = 7;
+
+    /** From this level on placement groups are merged. */
+    public static final int MERGING = 7;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
@@ -96,6 +99,11 @@ public final class Features {
                     Map.entry("cairn.Pool.pg_auto", GROWTH),
                     Map.entry("cairn.PlacementGroup.split_epoch", GROWTH),
                     Map.entry("cairn.Server.splits", GROWTH),
+                    Map.entry("cairn.Server.merges", MERGING),
+                    Map.entry("cairn.Pool.merged_epoch", MERGING),
+                    Map.entry("cairn.PlacementGroup.merge_epoch", MERGING),
+                    Map.entry("cairn.PlacementGroup.merge_flushed", MERGING),
+                    Map.entry("cairn.PlacementGroup.made_epoch", MERGING),
                     Map.entry("cairn.ClusterSettings.near_full_percent", GROWTH),
                     Map.entry("cairn.ClusterSettings.full_percent", GROWTH),
                     Map.entry("cairn.Mutation.move", GROWTH),

@@ -84,6 +84,14 @@ final class MdsGauges {
                 () ->
                         map.get().pools().stream()
                                 .mapToInt(p -> ClusterMap.targetOf(p) - p.getPgCount())
+                                .filter(more -> more > 0)
+                                .sum());
+        meters.gauge(
+                MdsMeter.PGS_TO_MERGE,
+                () ->
+                        map.get().pools().stream()
+                                .mapToInt(p -> p.getPgCount() - ClusterMap.targetOf(p))
+                                .filter(fewer -> fewer > 0)
                                 .sum());
         meters.gauge(MdsMeter.DISKS_NEAR_FULL, () -> disks(Fill.FILL_NEAR_FULL));
         meters.gauge(MdsMeter.DISKS_FULL, () -> disks(Fill.FILL_FULL));

@@ -8,6 +8,7 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cluster map as keys and values: one per server, disk, pool, PG, refused session, member, and
@@ -36,9 +37,7 @@ public final class MapRecords {
         }
         for (Pool p : update.getPoolsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_POOL, p.getId()), p.toByteArray());
-            if (p.getRemoved()) {
-                deletePgs(tx, p);
-            }
+            deletePgs(tx, p);
         }
         for (PlacementGroup pg : update.getPgsList()) {
             tx.put(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()), pg.toByteArray());
@@ -65,9 +64,15 @@ public final class MapRecords {
         }
     }
 
+    /** Of a pool that is removed, all; else those that were merged into others. */
     private static void deletePgs(StateTx tx, Pool pool) {
+        @Nullable Pool before = tx.map.pool(pool.getId());
+        if (before == null || (!pool.getRemoved() && pool.getPgCount() >= before.getPgCount())) {
+            return;
+        }
         for (PlacementGroup pg : tx.map.pgs()) {
-            if (PgHash.poolOf(pg.getPg()) == pool.getId()) {
+            boolean gone = pool.getRemoved() || PgHash.indexOf(pg.getPg()) >= pool.getPgCount();
+            if (gone && PgHash.poolOf(pg.getPg()) == pool.getId()) {
                 tx.delete(MetaKeys.ofMap(MetaKeys.MAP_PG, pg.getPg()));
             }
         }

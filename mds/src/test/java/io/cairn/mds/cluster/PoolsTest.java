@@ -103,12 +103,15 @@ class PoolsTest {
         refused(pool("a", 2, SSD), Errno.ENOSPC, "there are 1 with the device classes it asks for");
     }
 
+    private Pool changed(SetPoolRequest wanted) {
+        return Pools.changed(map(), wanted, true);
+    }
+
     @Test
     void whatIsChangedIsCheckedAsWhatIsNew() {
         SetPoolRequest.Builder set = SetPoolRequest.newBuilder().setName("default");
         Pool changed =
-                Pools.changed(
-                        map(),
+                changed(
                         set.setSize(2)
                                 .setMinSize(1)
                                 .setFailureDomain(FailureDomain.FAILURE_DOMAIN_HOST)
@@ -125,15 +128,12 @@ class PoolsTest {
                                 .setFailureDomain(FailureDomain.FAILURE_DOMAIN_HOST)
                                 .addReplicaClasses(HDD)
                                 .build());
-        assertThat(Pools.changed(map(), SetPoolRequest.newBuilder().setName("default").build()))
+        assertThat(changed(SetPoolRequest.newBuilder().setName("default").build()))
                 .isEqualTo(update.getPools(0));
         assertThatThrownBy(() ->
-                        Pools.changed(
-                                map(),
-                                SetPoolRequest.newBuilder().setName("default").setSize(1).build()))
+                        changed(SetPoolRequest.newBuilder().setName("default").setSize(1).build()))
                 .hasMessageContaining("min size is 1 to the number of replicas, 1, and not 2");
-        assertThatThrownBy(() ->
-                        Pools.changed(map(), SetPoolRequest.newBuilder().setName("gone").build()))
+        assertThatThrownBy(() -> changed(SetPoolRequest.newBuilder().setName("gone").build()))
                 .hasMessageContaining("there is no pool gone");
     }
 
@@ -141,9 +141,8 @@ class PoolsTest {
     void whatLacksDisksCanBeRenamedAllTheSame() {
         update.getPoolsBuilder(0).setSize(5).setFailureDomain(FailureDomain.FAILURE_DOMAIN_SERVER);
         SetPoolRequest.Builder set = SetPoolRequest.newBuilder().setName("default");
-        assertThat(Pools.changed(map(), set.setNewName("main").build()).getName())
-                .isEqualTo("main");
-        assertThatThrownBy(() -> Pools.changed(map(), set.setSize(5).build()))
+        assertThat(changed(set.setNewName("main").build()).getName()).isEqualTo("main");
+        assertThatThrownBy(() -> changed(set.setSize(5).build()))
                 .hasMessageContaining("needs disks in 5 failure domains");
     }
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 /** What many registrations change together is what they change one after the other. */
 class RegistrationsTest {
     private static final Registrations.Terms TERMS =
-            new Registrations.Terms(3000, true, true, true);
+            new Registrations.Terms(3000, true, true, true, true);
 
     private static final class Machine {
         private final ByteString uuid = Uuids.random();

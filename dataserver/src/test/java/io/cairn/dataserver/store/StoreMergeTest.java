@@ -1,0 +1,459 @@
+package io.cairn.dataserver.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.Merge;
+import io.cairn.common.data.Split;
+import io.cairn.dataserver.chunk.ChunkId;
+import io.cairn.dataserver.chunk.ChunkIndex;
+import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.store.ContentHead.Key;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Merges of placement groups on a disk, which is cut off after every batch of rows. {@code
+ * -Dcairn.test.seed} repeats one seed.
+ */
+class StoreMergeTest {
+    private static final int PARENT = 1;
+    private static final int BASE = 2;
+    private static final int CHILD = StoreHarness.PGS;
+    private static final int MOST_STEPS = 80;
+
+    @TempDir Path directory;
+
+    private static long seed() {
+        Long given = Long.getLong("cairn.test.seed");
+        long seed = given == null ? new Random().nextLong() : given;
+        System.out.println("-Dcairn.test.seed=" + seed);
+        return seed;
+    }
+
+    /** A disk with two groups that were one, each with operations of its own, and a merge. */
+    private final class Disk implements AutoCloseable {
+        final StoreHarness harness;
+        final Split split;
+        final Map<ChunkId, byte[]> expected = new HashMap<>();
+        final Map<ChunkId, Long> truncated = new HashMap<>();
+        long childSequence;
+        Merge merge;
+        long sequence;
+
+        Disk(String name, long seed) throws Exception {
+            harness = new StoreHarness(Files.createDirectory(directory.resolve(name)), seed);
+            harness.open();
+            harness.work(120);
+            harness.awaitDurable();
+            harness.commitAll();
+            ModelPg model = harness.model(PARENT);
+            split = new Split(CHILD, BASE, harness.epoch() + 1);
+            ModelPg.State before = model.replay(harness.layout, model.last());
+            childSequence = model.last() + 1;
+            harness.append(
+                    PARENT,
+                    Ops.split(harness.epoch() + 1, childSequence, split),
+                    0,
+                    0,
+                    new byte[0],
+                    0);
+            harness.newEpoch();
+            harness.awaitDurable();
+            harness.commitAll();
+            while (!store().pgs().contains(CHILD)) {
+                store().flushThread().step();
+            }
+            for (long inode = 1; inode <= StoreHarness.INODES; inode++) {
+                for (int chunk = 0; chunk < StoreHarness.CHUNKS; chunk++) {
+                    if (split.takes(inode, chunk)) {
+                        ChunkId id = new ChunkId(inode, chunk);
+                        expected.put(id, before.bytes(inode, chunk));
+                        truncated.put(id, before.truncateSequence(inode, chunk));
+                    }
+                }
+            }
+            store().flushThread().flushAll();
+            for (int i = 0; i < 6; i++) {
+                writeToChild();
+            }
+            for (int i = 0; i < 6; i++) {
+                writeToParent();
+            }
+            logEnd();
+        }
+
+        private Random random() {
+            return harness.random;
+        }
+
+        private ChunkId some(boolean ofChild) {
+            while (true) {
+                long inode = 1L + random().nextInt(StoreHarness.INODES);
+                int chunk = random().nextInt(StoreHarness.CHUNKS);
+                if (split.takes(inode, chunk) == ofChild) {
+                    return new ChunkId(inode, chunk);
+                }
+            }
+        }
+
+        /** A whole chunk, so that what is expected is simple. */
+        private void writeToChild() {
+            ChunkId id = some(true);
+            byte[] payload = new byte[harness.layout.chunkSize()];
+            random().nextBytes(payload);
+            store().append(
+                            Ops.write(
+                                    CHILD,
+                                    harness.epoch(),
+                                    ++childSequence,
+                                    id.inode(),
+                                    id.chunk(),
+                                    0,
+                                    payload,
+                                    1000,
+                                    List.of()),
+                            () -> {});
+            expected.put(id, payload);
+            truncated.merge(id, 1000L, Math::max);
+        }
+
+        private void writeToParent() {
+            ChunkId id = some(false);
+            byte[] payload = new byte[1 + random().nextInt(5000)];
+            random().nextBytes(payload);
+            harness.append(
+                    PARENT,
+                    Ops.write(
+                            PARENT,
+                            harness.epoch(),
+                            harness.model(PARENT).last() + 1,
+                            id.inode(),
+                            id.chunk(),
+                            random().nextInt(2) * 4096,
+                            payload,
+                            1000,
+                            List.of()),
+                    id.inode(),
+                    id.chunk(),
+                    payload,
+                    0);
+        }
+
+        /** The child ends, and the parent takes it in; both have something behind that. */
+        private void logEnd() throws Exception {
+            harness.newEpoch();
+            long epoch = harness.epoch();
+            store().append(Ops.noop(CHILD, epoch, ++childSequence), () -> {});
+            merge = new Merge(CHILD, BASE, epoch, epoch, childSequence);
+            CountDownLatch durable = new CountDownLatch(1);
+            store().append(Ops.noop(CHILD, epoch + 1, childSequence + 1), durable::countDown);
+            sequence = harness.model(PARENT).last() + 1;
+            harness.append(PARENT, Ops.merge(epoch, sequence, merge), 0, 0, new byte[0], 0);
+            for (int i = 0; i < 3; i++) {
+                writeToParent();
+            }
+            harness.awaitDurable();
+            assertThat(durable.await(1, TimeUnit.MINUTES)).isTrue();
+        }
+
+        LocalDiskStore store() {
+            return harness.store();
+        }
+
+        boolean isDone() {
+            return store().isMerged(CHILD, merge.epoch());
+        }
+
+        /** As the loop that owns the child does. */
+        void release() {
+            store().toRelease().forEach(store()::release);
+        }
+
+        void step() {
+            release();
+            store().flushThread().step();
+        }
+
+        void finish() {
+            harness.commitAll();
+            for (int i = 0; i < 200 && !isDone(); i++) {
+                step();
+            }
+            assertThat(isDone())
+                    .as("%s, %s", store().logState(PARENT), store().logState(CHILD))
+                    .isTrue();
+            store().flushThread().flushAll();
+        }
+
+        void check() throws Exception {
+            assertThat(store().pgs()).doesNotContain(CHILD);
+            assertThat(store().hasMerge(PARENT, CHILD, merge.epoch())).isTrue();
+            Map<ChunkId, ModelPg.Content> own = harness.model(PARENT).replay(harness.layout);
+            for (long inode = 1; inode <= StoreHarness.INODES; inode++) {
+                for (int chunk = 0; chunk < StoreHarness.CHUNKS; chunk++) {
+                    ChunkId id = new ChunkId(inode, chunk);
+                    ModelPg.Content c = own.get(id);
+                    byte[] there = c == null ? new byte[0] : c.bytes;
+                    assertThat(read(PARENT, id))
+                            .as("inode %d, chunk %d", inode, chunk)
+                            .isEqualTo(split.takes(inode, chunk) ? expected.get(id) : there);
+                    assertThat(read(CHILD, id)).isEmpty();
+                }
+            }
+            expected.forEach((id, bytes) -> {
+                if (bytes.length > 0) {
+                    assertThat(store().version(PARENT, id.inode(), id.chunk()))
+                            .isEqualTo(new ChunkVersion(merge.epoch(), sequence));
+                    assertThat(store().truncateSequence(PARENT, id.inode(), id.chunk()))
+                            .isEqualTo(truncated.get(id));
+                }
+            });
+            assertThat(store().logState(PARENT).isComplete()).isTrue();
+            assertThat(store().logState(CHILD).lastSequence()).isZero();
+            assertThat(store().heads(CHILD, Key.FIRST, 10)).isEmpty();
+            DiskInvariants.check(store());
+        }
+
+        private byte[] read(int pg, ChunkId id) throws CorruptBlockException {
+            int length = harness.layout.chunkSize() + 4096;
+            return StoreHarness.read(store(), pg, id.inode(), id.chunk(), 0, length);
+        }
+
+        void reopen(boolean power) throws Exception {
+            harness.crash(power);
+            harness.open();
+            harness.adoptRecovered();
+        }
+
+        @Override
+        public void close() {
+            harness.close();
+        }
+    }
+
+    @Test
+    void survivesACrashAfterEveryBatch() throws Exception {
+        long seed = seed();
+        boolean done = false;
+        for (int steps = 0; !done; steps++) {
+            assertThat(steps).isLessThan(MOST_STEPS);
+            try (Disk disk = new Disk("crash-" + steps, seed)) {
+                disk.harness.commitAll();
+                disk.store().merges().inBatches(2, 1);
+                for (int i = 0; i < steps; i++) {
+                    disk.step();
+                    if (disk.harness.random.nextBoolean()) {
+                        disk.store().flushThread().flusher().flushIndex();
+                    }
+                }
+                done = disk.isDone();
+                disk.reopen(steps % 3 > 0);
+                disk.finish();
+                disk.check();
+                disk.reopen(true);
+                disk.check();
+            }
+        }
+    }
+
+    /** Else it would have to be undone. */
+    @Test
+    void isNotCarriedOutBeforeItIsCommitted() throws Exception {
+        try (Disk disk = new Disk("uncommitted", seed())) {
+            disk.store().commit(PARENT, disk.sequence - 1);
+            disk.store().commit(CHILD, disk.childSequence);
+            for (int i = 0; i < 50; i++) {
+                disk.step();
+            }
+            assertThat(disk.store().toRelease()).isEmpty();
+            assertThat(disk.store().isTakenIn(CHILD)).isFalse();
+            assertThat(disk.store().mayBeTakenIn(CHILD)).isTrue();
+            assertThat(disk.store().firstMerge(PARENT)).isEqualTo(disk.sequence);
+            assertThat(disk.store().pgs()).contains(CHILD);
+            CountDownLatch dropped = new CountDownLatch(1);
+            disk.store().dropTail(PARENT, disk.sequence - 1, dropped::countDown);
+            assertThat(dropped.await(1, TimeUnit.MINUTES)).isTrue();
+            assertThat(disk.store().hasMerge(PARENT, CHILD, disk.merge.epoch())).isFalse();
+            assertThat(disk.store().mayBeTakenIn(CHILD)).isFalse();
+            disk.harness.model(PARENT).keep(disk.sequence - 1);
+            disk.harness.compareAll();
+        }
+    }
+
+    /** What owns it could log something, or ask for it. */
+    @Test
+    void waitsUntilTheOwnerHasLetGo() throws Exception {
+        try (Disk disk = new Disk("owned", seed())) {
+            disk.harness.commitAll();
+            for (int i = 0; i < 50; i++) {
+                disk.store().toRelease(); // tells the child what is committed
+                disk.store().flushThread().step();
+            }
+            assertThat(disk.isDone()).isFalse();
+            assertThat(disk.store().toRelease()).containsExactly(CHILD);
+            disk.finish();
+            disk.check();
+        }
+    }
+
+    /** Exactly once holds for what is sent again, to the group that goes on. */
+    @Test
+    void theGroupThatGoesOnKnowsWhatWasAnswered() throws Exception {
+        try (Disk disk = new Disk("answers", seed())) {
+            Answered logged = onlyAnswers(disk.store().logState(PARENT));
+            Answered child = onlyAnswers(disk.store().logState(CHILD));
+            assertThat(child.numbers()).isNotEmpty();
+            for (long number : child.numbers()) {
+                assertThat(number < logged.ackedBelow() || has(logged, number))
+                        .as("%d, from the moment that the merge is logged", number)
+                        .isTrue();
+            }
+            disk.finish();
+            disk.reopen(true);
+            Answered after = onlyAnswers(disk.store().logState(PARENT));
+            assertThat(after.ackedBelow()).isEqualTo(logged.ackedBelow());
+            assertThat(after.numbers()).isEqualTo(logged.numbers());
+        }
+    }
+
+    private static boolean has(Answered answered, long number) {
+        for (long n : answered.numbers()) {
+            if (n == number) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static Answered onlyAnswers(PgLogState state) {
+        assertThat(state.answered()).hasSize(1);
+        return state.answered().getFirst();
+    }
+
+    /**
+     * What one group was cut to, and the other one not yet: sent again to both in one, it cuts what
+     * it has not cut.
+     */
+    @Test
+    void aTruncationOfOneOfBothIsNotTakenForOneOfTheOther() throws Exception {
+        try (Disk disk = new Disk("truncated", seed())) {
+            long inode = 1;
+            int ofChild = -1;
+            for (int chunk = 0; chunk < 100 && ofChild < 0; chunk++) {
+                ofChild = disk.split.takes(inode, chunk) ? chunk : -1;
+            }
+            disk.finish();
+            // As if the parent had been cut before the merge, so that the inode says so.
+            long cut = 5000;
+            byte[] payload = new byte[8192];
+            disk.harness.random.nextBytes(payload);
+            LocalDiskStore store = disk.store();
+            long last = store.logState(PARENT).lastSequence();
+            try (ChunkIndex.Update update = new ChunkIndex.Update()) {
+                update.putInodeHead(PARENT, inode, cut);
+                store.index().apply(update);
+            }
+            boolean exists = store.version(PARENT, inode, ofChild) != ChunkVersion.NONE;
+            long seen = store.truncateSequence(PARENT, inode, ofChild);
+            if (exists && seen > 0) {
+                assertThat(seen).isLessThan(cut);
+            }
+            store.append(
+                    Ops.write(
+                            PARENT,
+                            disk.harness.epoch() + 2,
+                            last + 1,
+                            inode,
+                            ofChild,
+                            0,
+                            payload,
+                            cut,
+                            List.of(new Cut(cut, 0))),
+                    () -> {});
+            assertThat(disk.read(PARENT, new ChunkId(inode, ofChild))).isEqualTo(payload);
+        }
+    }
+
+    /** A group of the same number begins anew, beside records of the one that was merged. */
+    @Test
+    void anotherGroupOfTheNumberBegins() throws Exception {
+        long seed = seed();
+        for (int crash = 0; crash < 3; crash++) {
+            try (Disk disk = new Disk("again-" + crash, seed)) {
+                disk.finish();
+                long epoch = disk.harness.epoch() + 5;
+                Split again = new Split(CHILD, BASE, epoch);
+                long at = disk.harness.model(PARENT).last() + 1;
+                disk.harness.append(PARENT, Ops.split(epoch, at, again), 0, 0, new byte[0], 0);
+                assertThat(disk.store().begin(CHILD, PARENT, true)).isFalse();
+                disk.harness.awaitDurable();
+                disk.store().commit(PARENT, at);
+                disk.store().flushThread().flushAll();
+                assertThat(disk.store().pgs()).contains(CHILD);
+                disk.store().append(Ops.noop(CHILD, epoch + 1, at + 1), () -> {});
+                disk.store().append(Ops.noop(CHILD, epoch + 1, at + 2), () -> {});
+                disk.harness.awaitDurable();
+                if (crash > 0) {
+                    disk.harness.crash(crash > 1);
+                    disk.harness.open();
+                }
+                PgLogState state = disk.store().logState(CHILD);
+                assertThat(state.isComplete()).isTrue();
+                if (crash < 2) {
+                    assertThat(state.lastSequence()).isEqualTo(at + 2);
+                }
+                for (Map.Entry<ChunkId, byte[]> e : disk.expected.entrySet()) {
+                    assertThat(disk.read(CHILD, e.getKey())).isEqualTo(e.getValue());
+                    assertThat(disk.read(PARENT, e.getKey())).isEmpty();
+                }
+                DiskInvariants.check(disk.store());
+            }
+        }
+    }
+
+    /** Where nothing of the number is left but what was merged elsewhere, it ends when told. */
+    @Test
+    void whatWasMergedElsewhereEnds() throws Exception {
+        try (Disk disk = new Disk("elsewhere", seed())) {
+            LocalDiskStore store = disk.store();
+            CountDownLatch dropped = new CountDownLatch(1);
+            store.dropTail(PARENT, disk.sequence - 1, dropped::countDown);
+            assertThat(dropped.await(1, TimeUnit.MINUTES)).isTrue();
+            disk.harness.model(PARENT).keep(disk.sequence - 1);
+            store.commit(CHILD, disk.childSequence + 1);
+            CountDownLatch discarded = new CountDownLatch(1);
+            store.discard(CHILD, discarded::countDown);
+            for (long inode = 1; inode <= StoreHarness.INODES; inode++) {
+                store.removeContent(CHILD, inode, () -> {});
+            }
+            disk.harness.awaitDurable();
+            assertThat(discarded.await(1, TimeUnit.MINUTES)).isTrue();
+            CountDownLatch ended = new CountDownLatch(1);
+            store.end(CHILD, ended::countDown);
+            store.flushThread().flushAll();
+            store.flushThread().step();
+            assertThat(ended.getCount()).isZero();
+            assertThat(store.pgs()).doesNotContain(CHILD);
+            disk.harness.crash(true);
+            disk.harness.open();
+            assertThat(disk.store().pgs()).doesNotContain(CHILD);
+            assertThat(disk.store().lastEpoch(CHILD)).isZero();
+            assertThat(disk.store().begin(CHILD, PARENT, false)).isTrue();
+            assertThat(disk.store().pgs()).contains(CHILD);
+            disk.harness.adoptRecovered();
+            disk.harness.compareAll();
+            DiskInvariants.check(disk.store());
+        }
+    }
+}
