@@ -99,11 +99,10 @@ public final class AnsweredTable {
     void unite(List<Answered> answered) {
         for (Answered a : answered) {
             Session s = session(a.session());
-            s.ackedBelow = Math.max(s.ackedBelow, a.ackedBelow());
             for (long n : a.numbers()) {
-                s.numbers.add(n);
+                s.add(n);
             }
-            s.numbers.headSet(s.ackedBelow).clear();
+            s.acknowledge(Math.max(s.ackedBelow, a.ackedBelow()));
         }
     }
 
