@@ -154,7 +154,9 @@ final class Queries {
         return switch (asked) {
             case LookupRequest r -> lookup(r);
             case GetAttrRequest r ->
-                    GetAttrReply.newBuilder().setAttr(namespace.getAttr(there(r.getInode()))).build();
+                    GetAttrReply.newBuilder()
+                            .setAttr(namespace.getAttr(there(r.getInode())))
+                            .build();
             case ReadDirRequest r -> {
                 int max = r.getMaxBytes() <= 0 ? MAX_LISTING_BYTES : r.getMaxBytes();
                 yield namespace.readDir(
