@@ -90,7 +90,7 @@ abstract class ClientFixture {
 
     static <T> T get(CompletableFuture<T> future) {
         try {
-            return future.get(20, TimeUnit.SECONDS);
+            return future.get(60, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             throw new AssertionError(e.getCause());
         } catch (InterruptedException | TimeoutException e) {
@@ -105,7 +105,7 @@ abstract class ClientFixture {
 
     static FsException failure(CompletableFuture<?> future) {
         try {
-            Object value = future.get(20, TimeUnit.SECONDS);
+            Object value = future.get(60, TimeUnit.SECONDS);
             throw new AssertionError("did not fail but gave " + value);
         } catch (ExecutionException e) {
             if (e.getCause() instanceof FsException failure) {

@@ -47,7 +47,7 @@ class InterruptTest {
 
     private void endedBy(Process process, int signal) throws InterruptedException {
         assertThat(Posix.call("kill", (int) process.pid(), signal)).isZero();
-        assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).isEqualTo(128 + signal);
     }
 
@@ -87,7 +87,7 @@ class InterruptTest {
     void processEndsThoughItsLastCloseIsNotAnswered() throws Exception {
         Process process =
                 blocked("flush", "perl", "-MPOSIX", "-e", "open(F, '>>', 'a'); POSIX::_exit(5)");
-        assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(process.exitValue()).isEqualTo(5);
         memory.client().letGo("flush");
     }
@@ -108,7 +108,7 @@ class InterruptTest {
         processEndsThoughItsLastCloseIsNotAnswered();
         assertThat(made.isAlive()).isTrue();
         memory.client().letGo("mkdir");
-        assertThat(made.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(made.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(made.exitValue()).as(output(made)).isEqualTo(7);
     }
 
@@ -172,7 +172,7 @@ class InterruptTest {
                         "--fallocate=none");
         try {
             Awaitility.await()
-                    .atMost(20, TimeUnit.SECONDS)
+                    .atMost(60, TimeUnit.SECONDS)
                     .until(() -> memory.client().heldBack("write") == 100);
             assertThat(Posix.lstat(memory.path("a")).error()).isZero();
             endedBy(fio, SIGKILL);

@@ -275,7 +275,7 @@ class MountBehaviourTest {
                                 "echo y >> " + path)
                         .inheritIO()
                         .start();
-        assertThat(writer.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(writer.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(writer.exitValue()).isZero();
         int fd = Posix.open(memory.path("a"), Posix.O_RDONLY, 0);
         assertThat(Posix.fstat(fd).mode() & 07777).isEqualTo(0777);
@@ -296,7 +296,7 @@ class MountBehaviourTest {
                                 memory.mount().mountPoint() + "/secret")
                         .redirectErrorStream(true)
                         .start();
-        assertThat(reader.waitFor(20, TimeUnit.SECONDS)).isTrue(); // its line fits into the pipe
+        assertThat(reader.waitFor(60, TimeUnit.SECONDS)).isTrue(); // its line fits into the pipe
         assertThat(reader.exitValue()).isNotZero();
         assertThat(new String(reader.getInputStream().readAllBytes(), UTF_8))
                 .contains("Permission denied");
@@ -407,7 +407,7 @@ class MountBehaviourTest {
         String path = memory.mount().mountPoint() + "/a";
         Process locks =
                 new ProcessBuilder("flock", path, "flock", "-n", path, "true").inheritIO().start();
-        assertThat(locks.waitFor(20, TimeUnit.SECONDS)).isTrue();
+        assertThat(locks.waitFor(60, TimeUnit.SECONDS)).isTrue();
         assertThat(locks.exitValue()).isEqualTo(1);
     }
 

@@ -244,7 +244,7 @@ final class TestGroup implements AutoCloseable {
     /** Waits until a member serves and returns its id. */
     int awaitServing() {
         return Awaitility.await()
-                .atMost(30, TimeUnit.SECONDS)
+                .atMost(60, TimeUnit.SECONDS)
                 .pollInterval(5, TimeUnit.MILLISECONDS)
                 .until(
                         () ->
@@ -352,7 +352,7 @@ final class TestGroup implements AutoCloseable {
         }
         return Awaitility.await("a final answer to " + method)
                 .pollInSameThread()
-                .atMost(40, TimeUnit.SECONDS)
+                .atMost(60, TimeUnit.SECONDS)
                 .pollInterval(10, TimeUnit.MILLISECONDS)
                 .until(() -> askGuessed(from, method, request, parser), TestGroup::isFinal);
     }
