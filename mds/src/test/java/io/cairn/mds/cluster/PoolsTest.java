@@ -146,11 +146,9 @@ class PoolsTest {
         SetPoolRequest three = SetPoolRequest.newBuilder().setName("default").setPgCount(3).build();
         assertThatThrownBy(() -> Pools.changed(map(), three, false))
                 .hasMessageContaining("they are split, and not merged");
-        if (update.getServersCount() > 0) {
-            assertThatThrownBy(() -> changed(three))
-                    .hasMessageContaining("does not merge placement groups");
-            update.getServersBuilderList().forEach(s -> s.setMerges(true));
-        }
+        assertThatThrownBy(() -> changed(three))
+                .hasMessageContaining("does not merge placement groups");
+        update.getServersBuilderList().forEach(s -> s.setMerges(true));
         assertThat(changed(three).getPgTarget()).isEqualTo(3);
         assertThatThrownBy(() -> changed(three.toBuilder().setPgCount(1).build()))
                 .hasMessageContaining("it cannot have fewer");
