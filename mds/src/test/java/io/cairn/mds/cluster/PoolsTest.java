@@ -142,7 +142,9 @@ class PoolsTest {
     @Test
     void fewerPlacementGroupsTakeMerges() {
         update.setPools(0, update.getPools(0).toBuilder().setPgBase(2).setPgCount(4))
-                .addPgs(PlacementGroup.newBuilder().setPg(PgHash.pg(update.getPools(0).getId(), 0)));
+                .addPgs(
+                        PlacementGroup.newBuilder()
+                                .setPg(PgHash.pg(update.getPools(0).getId(), 0)));
         SetPoolRequest three = SetPoolRequest.newBuilder().setName("default").setPgCount(3).build();
         assertThatThrownBy(() -> Pools.changed(map(), three, false))
                 .hasMessageContaining("they are split, and not merged");
