@@ -49,6 +49,7 @@ class FloorsTest {
                             List.of("background"),
                             List.of("session"),
                             List.of("cluster"),
+                            List.of("lease"),
                             List.of("leader"),
                             List.of("namespace"),
                             List.of("store"),

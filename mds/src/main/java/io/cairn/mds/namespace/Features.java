@@ -63,8 +63,14 @@ public final class Features {
      */
     public static final int SOUND_MOVES = 7;
 
-    /** From this level on placement groups are merged. */
+    /** From this level on placement groups can be merged. */
     public static final int MERGING = 7;
+
+    /**
+     * Whether merges are offered: not before a whole cluster has been seen to do them under load
+     * and faults. Until then no pool can be told to have fewer groups, and none is begun.
+     */
+    public static final boolean MERGES_OFFERED = false;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =

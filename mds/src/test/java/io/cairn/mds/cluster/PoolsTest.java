@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.SetPoolRequest;
@@ -135,6 +137,23 @@ class PoolsTest {
                 .hasMessageContaining("min size is 1 to the number of replicas, 1, and not 2");
         assertThatThrownBy(() -> changed(SetPoolRequest.newBuilder().setName("gone").build()))
                 .hasMessageContaining("there is no pool gone");
+    }
+
+    @Test
+    void fewerPlacementGroupsTakeMerges() {
+        update.setPools(0, update.getPools(0).toBuilder().setPgBase(2).setPgCount(4))
+                .addPgs(
+                        PlacementGroup.newBuilder()
+                                .setPg(PgHash.pg(update.getPools(0).getId(), 0)));
+        SetPoolRequest three = SetPoolRequest.newBuilder().setName("default").setPgCount(3).build();
+        assertThatThrownBy(() -> Pools.changed(map(), three, false))
+                .hasMessageContaining("they are split, and not merged");
+        assertThatThrownBy(() -> changed(three))
+                .hasMessageContaining("does not merge placement groups");
+        update.getServersBuilderList().forEach(s -> s.setMerges(true));
+        assertThat(changed(three).getPgTarget()).isEqualTo(3);
+        assertThatThrownBy(() -> changed(three.toBuilder().setPgCount(1).build()))
+                .hasMessageContaining("it cannot have fewer");
     }
 
     @Test

@@ -62,6 +62,8 @@ final class FakeDataServer implements AutoCloseable {
 
     volatile boolean splits;
 
+    volatile boolean merges;
+
     /** Refuses everything while set. */
     volatile boolean broken;
 
@@ -124,6 +126,7 @@ final class FakeDataServer implements AutoCloseable {
                                         .setHost("host")
                                         .setRecovers(recovers)
                                         .setSplits(splits)
+                                        .setMerges(merges)
                                         .addDisks(
                                                 DiskReport.newBuilder()
                                                         .setUuid(diskUuid)
