@@ -68,6 +68,9 @@ final class Attributes {
             // Deleting covers the ceiling: it must never be below what is known to be written.
             changed.ceiling = Math.max(changed.ceiling, changed.size);
         }
+        if (op.getLeftovers()) {
+            Truncations.left(tx, caller.session(), changed);
+        }
         if (op.getKillSuidSgid()) {
             takePrivileges(tx, changed);
         }

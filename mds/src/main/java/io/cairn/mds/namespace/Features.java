@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 6;
+    public static final int CURRENT = 7;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -50,6 +50,11 @@ public final class Features {
      * file is looked for, and clients have locks in common.
      */
     public static final int GROWTH = 6;
+
+    /**
+     * From this level on clients tell of the bytes that failed writes have left beyond the size.
+     */
+    public static final int LEFTOVERS = 7;
 
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
@@ -93,7 +98,8 @@ public final class Features {
                     Map.entry("cairn.Pool.near_full_percent", GROWTH),
                     Map.entry("cairn.Pool.full_percent", GROWTH),
                     Map.entry("cairn.Pool.fill", GROWTH),
-                    Map.entry("cairn.Mutation.set_lock", GROWTH));
+                    Map.entry("cairn.Mutation.set_lock", GROWTH),
+                    Map.entry("cairn.GrowOp.leftovers", LEFTOVERS));
 
     private final Map<String, Integer> since;
 
