@@ -70,6 +70,9 @@ final class ClientRuntime implements MetaEvents {
     /** The group's feature level from which on locks hold between clients. */
     private static final int LOCKS_LEVEL = 6;
 
+    /** From which on it is told of bytes that failed writes have left. */
+    private static final int LEFTOVERS_LEVEL = 7;
+
     private final ClientConfig config;
     private final RpcLoops loops;
     private final RpcClient rpc;
@@ -273,6 +276,7 @@ final class ClientRuntime implements MetaEvents {
         if (first) {
             sharesLocks = featureLevel >= LOCKS_LEVEL;
         }
+        publisher.tellsLeftovers(featureLevel >= LEFTOVERS_LEVEL);
         session = opened;
         clusterId = full.getClusterId();
         data.opened(opened);

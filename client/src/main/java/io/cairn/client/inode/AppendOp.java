@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * One append, once this client has the right and its turn in line has come. Each attempt goes
  * through: its turn among all changes of the file, the offset, the size ceiling, the pieces, the
  * note of the new size. The size is noted only when all of it is durable: an append that fails
- * leaves it as it was, and the next one begins at the same offset.
+ * leaves it as it was, and the next one begins at the same offset. What it has written is cut.
  *
  * <p>The offset stands only for the truncations known when it was chosen. Where the file turns out
  * to be cut, by a refusal of a data server or by news from the MDS, it is chosen anew: what was
@@ -52,6 +52,9 @@ final class AppendOp implements AppendLine.Waiting {
 
     /** The caller knows, or will know, what became of it. Set under the state's monitor. */
     private volatile boolean settled;
+
+    /** The caller was gone before that: it counts if it is executed. Under the state's monitor. */
+    private boolean abandoned;
 
     /** An attempt needs the data. Under the state's monitor. */
     private boolean begun;
@@ -122,10 +125,13 @@ final class AppendOp implements AppendLine.Waiting {
     }
 
     /**
-     * The caller no longer waits, and it has had its turn in line: it does not count, whatever
-     * becomes of what was sent.
+     * The caller no longer waits, and it has had its turn in line: it counts if it was sent and is
+     * executed as a whole.
      */
     void abandon() {
+        synchronized (state) {
+            abandoned = !settled;
+        }
         fail(givenUp());
         boolean waits;
         synchronized (state) {
@@ -284,23 +290,28 @@ final class AppendOp implements AppendLine.Waiting {
             return state.view().truncateSequence() != view.truncateSequence();
         }
 
-        private void written(@Nullable FsException problem, long truncateSequence) {
+        private void written(@Nullable FsException problem, long truncateSequence, boolean some) {
             if (cut) {
                 again();
                 return;
             }
             if (problem != null) {
+                if (some) {
+                    LeftoversCut.behind(services, state, session, offset + length);
+                }
                 failed(problem);
                 return;
             }
             boolean anew;
-            boolean counts = false;
+            boolean counts;
+            boolean told;
             boolean list = false;
             synchronized (state) {
                 anew = cutSince();
-                if (!anew && !settled) {
+                told = settled;
+                counts = !anew && (!told || abandoned);
+                if (counts) {
                     settled = true;
-                    counts = true;
                     list =
                             state.wrote(
                                     offset + length,
@@ -316,8 +327,11 @@ final class AppendOp implements AppendLine.Waiting {
             if (list) {
                 services.publisher().list(state);
             }
+            if (!counts) {
+                LeftoversCut.behind(services, state, session, offset + length);
+            }
             finish();
-            if (counts) {
+            if (!told) {
                 succeed(offset);
             }
         }

@@ -251,9 +251,20 @@ public final class InodeState implements DataTarget {
     /**
      * What is to be published, sent from now on; null when there is nothing. Under the monitor
      * until the mutation is queued.
+     *
+     * @param leftovers whether to tell of bytes beyond the size: only while no change is in flight
      */
-    @Nullable GrowOp takeGrow(boolean killPrivileges) {
-        return own.take(known().getTruncateSequence(), killPrivileges);
+    @Nullable GrowOp takeGrow(boolean killPrivileges, boolean leftovers) {
+        return own.take(known().getTruncateSequence(), killPrivileges, leftovers);
+    }
+
+    /** A write up to there does not count; true if it may have left bytes beyond the size. */
+    synchronized boolean leftBeyond(long end) {
+        if (end <= size()) {
+            return false;
+        }
+        own.left();
+        return true;
     }
 
     /** True while the MDS has not confirmed everything. */

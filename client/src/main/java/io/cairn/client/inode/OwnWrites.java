@@ -35,6 +35,10 @@ final class OwnWrites {
     private long sentMtimeNanos = NONE;
     private int growsInFlight;
     private boolean listed;
+
+    /** Failed writes may have left bytes beyond the size, of which the MDS was not told. */
+    private boolean left;
+
     private long count;
 
     /** Sequence of the newest cut that took a size of ours which was not published; else NONE. */
@@ -116,6 +120,11 @@ final class OwnWrites {
         return relist();
     }
 
+    /** A write that does not count may have left bytes beyond the size. */
+    void left() {
+        left = true;
+    }
+
     /** A truncation was heard of. */
     void cut(long truncateSequence, long sizeLeft) {
         if (size() > sizeLeft) {
@@ -159,6 +168,7 @@ final class OwnWrites {
     /** Sizes not published are lost, times are to be published in the next session. */
     void sessionEnded() {
         sizeSet();
+        left = false; // the MDS cuts what ended sessions have left
         voidedBy = NONE;
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
     }
@@ -166,6 +176,7 @@ final class OwnWrites {
     /** The inode is gone: there is nothing left to publish to. */
     void forget() {
         sizeSet();
+        left = false;
         unsentMtimeNanos = NONE;
         unsentKill = false;
         sentMtimeNanos = NONE;
@@ -185,9 +196,14 @@ final class OwnWrites {
         listed = false;
     }
 
-    /** What is to be published, sent from now on; null when there is nothing. */
-    @Nullable GrowOp take(long truncateSequence, boolean killPrivileges) {
-        if (!unsent() && !killPrivileges) {
+    /**
+     * What is to be published, sent from now on; null when there is nothing.
+     *
+     * @param leftovers whether to tell of bytes left beyond the size
+     */
+    @Nullable GrowOp take(long truncateSequence, boolean killPrivileges, boolean leftovers) {
+        boolean tellsOfThem = left && leftovers;
+        if (!unsent() && !killPrivileges && !tellsOfThem) {
             return null;
         }
         GrowOp.Builder grow = GrowOp.newBuilder().setInode(inode);
@@ -198,6 +214,8 @@ final class OwnWrites {
             grow.setMtime(timespec(unsentMtimeNanos));
         }
         grow.setKillSuidSgid(unsentKill || killPrivileges);
+        grow.setLeftovers(tellsOfThem);
+        left &= !tellsOfThem;
         sentSize = Math.max(sentSize, unsentSize);
         sentMtimeNanos = Math.max(sentMtimeNanos, unsentMtimeNanos);
         unsentSize = NONE;
@@ -238,6 +256,7 @@ final class OwnWrites {
     void growLost(GrowOp grow) {
         unsentMtimeNanos = Math.max(unsentMtimeNanos, sentMtimeNanos);
         unsentKill |= grow.getKillSuidSgid();
+        left |= grow.getLeftovers();
         grown();
     }
 

@@ -5,6 +5,7 @@ import io.cairn.client.data.DataClient;
 import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataTarget;
 import io.cairn.client.data.DataView;
+import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
@@ -26,8 +27,9 @@ final class Pieces {
     interface Outcome {
         /**
          * @param truncateSequence the truncation under which all of it was executed
+         * @param some whether some of it may have been written
          */
-        void done(@Nullable FsException problem, long truncateSequence);
+        void done(@Nullable FsException problem, long truncateSequence, boolean some);
     }
 
     private final FileServices services;
@@ -41,6 +43,11 @@ final class Pieces {
     private final List<Piece> pieces = new ArrayList<>(1);
     private int left;
     private @Nullable FsException failure;
+
+    /**
+     * Not only pieces that were refused for want of space, or not sent as nobody waited for them.
+     */
+    private boolean some;
 
     private Pieces(
             FileServices services,
@@ -129,6 +136,10 @@ final class Pieces {
         @Override
         public void done(@Nullable FsException problem, ByteBuf unused, long truncateSequence) {
             under = truncateSequence;
+            boolean written = mayBeWritten(problem);
+            synchronized (Pieces.this) {
+                some |= written;
+            }
             ended(problem);
         }
 
@@ -138,15 +149,22 @@ final class Pieces {
         }
     }
 
+    private static boolean mayBeWritten(@Nullable FsException problem) {
+        return problem == null
+                || (problem.errno() != Errno.ENOSPC && problem.errno() != Errno.EINTR);
+    }
+
     /** One of those that {@link #left} counts. */
     private void ended(@Nullable FsException problem) {
         @Nullable FsException first;
+        boolean written;
         synchronized (this) {
             failure = failure == null ? problem : failure;
             if (--left > 0) {
                 return;
             }
             first = failure;
+            written = some;
         }
         long newest = 0;
         for (Piece piece : pieces) {
@@ -154,7 +172,7 @@ final class Pieces {
         }
         List<Piece> older = first == null ? olderThan(newest) : List.of();
         if (older.isEmpty()) {
-            outcome.done(first, newest);
+            outcome.done(first, newest, written);
         } else {
             send(older);
         }

@@ -31,10 +31,20 @@ public final class Publisher {
     private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
     private final MetaClient meta;
+    private volatile boolean tellsLeftovers;
     private final Set<InodeState> dirty = ConcurrentHashMap.newKeySet();
 
     public Publisher(MetaClient meta) {
         this.meta = meta;
+    }
+
+    /** Whether the group can be told what failed writes have left beyond the end of a file. */
+    public void tellsLeftovers(boolean can) {
+        tellsLeftovers = can;
+    }
+
+    boolean tellsLeftovers() {
+        return tellsLeftovers;
     }
 
     /** The state has something unsent, and {@link InodeState#wrote} asked for it to be listed. */
@@ -52,8 +62,21 @@ public final class Publisher {
 
     /** As {@link #publish(InodeState)}; clears set-user-id and set-group-id as well. */
     CompletableFuture<Void> publish(InodeState state, boolean killPrivileges) {
+        return publish(state, killPrivileges, false);
+    }
+
+    /**
+     * As {@link #publish(InodeState)}, for one who stands among the changes of the file, alone: no
+     * other is in flight. So the MDS may cut what failed writes have left beyond the size.
+     */
+    CompletableFuture<Void> publishAlone(InodeState state) {
+        return publish(state, false, tellsLeftovers);
+    }
+
+    private CompletableFuture<Void> publish(
+            InodeState state, boolean killPrivileges, boolean leftovers) {
         synchronized (state) {
-            GrowOp grow = state.takeGrow(killPrivileges);
+            GrowOp grow = state.takeGrow(killPrivileges, leftovers);
             if (grow == null) {
                 return state.lastGrow;
             }
@@ -74,10 +97,10 @@ public final class Publisher {
         }
     }
 
-    /** Gives opens back, with what is unsent. Under the state's monitor. */
+    /** Gives opens back, with what is unsent; no change is in flight. Under the state's monitor. */
     CompletableFuture<Void> release(InodeState state, int opens) {
         ReleaseOp.Builder release = ReleaseOp.newBuilder().setInode(state.inode()).setOpens(opens);
-        GrowOp grow = state.takeGrow(false);
+        GrowOp grow = state.takeGrow(false, tellsLeftovers);
         if (grow != null) {
             release.setGrow(grow);
         }
@@ -92,7 +115,7 @@ public final class Publisher {
     /** Gives the right to append back, with what is unsent. Under the state's monitor. */
     CompletableFuture<Void> returnAppend(InodeState state) {
         ReturnAppendOp.Builder giveBack = ReturnAppendOp.newBuilder().setInode(state.inode());
-        GrowOp grow = state.takeGrow(false);
+        GrowOp grow = state.takeGrow(false, false);
         if (grow != null) {
             giveBack.setGrow(grow);
         }

@@ -79,7 +79,10 @@ public final class SetAttrs {
                 pending = services.meta().mutate(mutation, deadlineNanos);
             } else {
                 synchronized (known) {
-                    var _ = services.publisher().publish(known);
+                    var _ =
+                            change.hasSize()
+                                    ? services.publisher().publishAlone(known)
+                                    : services.publisher().publish(known);
                     writesBefore = known.own.count();
                     pending = services.meta().mutate(mutation, deadlineNanos);
                 }

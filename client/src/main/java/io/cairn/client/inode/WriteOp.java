@@ -188,13 +188,16 @@ final class WriteOp {
                 this::written);
     }
 
-    private void written(@Nullable FsException problem, long truncateSequence) {
+    private void written(@Nullable FsException problem, long truncateSequence, boolean some) {
         data.release();
         failure = problem;
         if (problem == null) {
             note(truncateSequence);
         } else {
             state.failedIn(session);
+            if (some) {
+                LeftoversCut.behind(services, state, session, offset + length);
+            }
         }
         finished();
     }

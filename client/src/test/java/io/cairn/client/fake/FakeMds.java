@@ -388,6 +388,7 @@ public final class FakeMds implements AutoCloseable {
                         .setRenewIntervalMillis(200)
                         .setExpiryMillis(expiryMillis)
                         .setMap(cluster.fullMap())
+                        .setFeatureLevel(7)
                         .build();
             }
             case RENEW_SESSION -> {

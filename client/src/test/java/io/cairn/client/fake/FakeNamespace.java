@@ -101,19 +101,20 @@ public final class FakeNamespace {
         Session ended = sessions.remove(session);
         if (ended != null) {
             List<Long> open = ended.opens.keySet().stream().filter(nodes::containsKey).toList();
-            open.forEach(this::cutLeftovers);
+            open.forEach(inode -> cutLeftovers(ended, inode));
             open.forEach(this::forgetUnused);
         }
         appenders.values().removeIf(holder -> holder == session);
         locks.ended(session, 0);
     }
 
-    /** What the ended session wrote beyond the size is nobody's, unless others have it open. */
-    private void cutLeftovers(long inode) {
+    /** What the session wrote beyond the size is nobody's, unless others have it open. */
+    private void cutLeftovers(@Nullable Session of, long inode) {
         Node node = node(inode);
         Attr.Builder attr = node.attr;
         boolean shared =
-                sessions.values().stream().anyMatch(s -> s.opens.getOrDefault(inode, 0) > 0);
+                sessions.values().stream()
+                        .anyMatch(s -> s != of && s.opens.getOrDefault(inode, 0) > 0);
         if (!shared
                 && attr.getSize() < attr.getSizeCeiling()
                 && attr.getPendingTruncationsCount() < MAX_TRUNCATIONS) {
@@ -249,7 +250,7 @@ public final class FakeNamespace {
             case RETURN_APPEND -> {
                 long inode = m.getReturnAppend().getInode();
                 if (m.getReturnAppend().hasGrow()) {
-                    grow(m.getReturnAppend().getGrow());
+                    grow(session, m.getReturnAppend().getGrow());
                 }
                 appenders.remove(inode, id);
                 yield made(node(inode));
@@ -257,7 +258,7 @@ public final class FakeNamespace {
             case RELEASE -> {
                 long inode = m.getRelease().getInode();
                 if (m.getRelease().hasGrow()) {
-                    grow(m.getRelease().getGrow());
+                    grow(session, m.getRelease().getGrow());
                 }
                 int left = session.opens.getOrDefault(inode, 0) - m.getRelease().getOpens();
                 if (left < 0) {
@@ -272,7 +273,7 @@ public final class FakeNamespace {
                 forgetUnused(inode);
                 yield result;
             }
-            case GROW -> made(grow(m.getGrow()));
+            case GROW -> made(grow(session, m.getGrow()));
             case SET_LOCK -> {
                 FileLock lock = m.getSetLock().getLock().toBuilder().setSession(id).build();
                 if (!m.getSetLock().getUnlock() && !locks.isFree(lock)) {
@@ -370,7 +371,7 @@ public final class FakeNamespace {
         return made(node).toBuilder().setWaitTruncated(waitTruncated).build();
     }
 
-    private Node grow(GrowOp op) {
+    private Node grow(@Nullable Session session, GrowOp op) {
         Node node = node(op.getInode());
         if (op.hasTruncateSequence() && op.getSize() > node.attr.getSizeCeiling()) {
             throw new AssertionError("size " + op.getSize() + " is above the ceiling");
@@ -393,6 +394,9 @@ public final class FakeNamespace {
         }
         if (op.getKillSuidSgid()) {
             node.attr.setMode(node.attr.getMode() & ~(Mode.SET_UID | Mode.SET_GID));
+        }
+        if (op.getLeftovers()) {
+            cutLeftovers(session, op.getInode());
         }
         touched(node);
         return node;
@@ -484,7 +488,7 @@ public final class FakeNamespace {
 
     /** As another client: publishes a size. */
     public synchronized void growBehind(long inode, long size) {
-        grow(GrowOp.newBuilder().setInode(inode).setSize(size).build());
+        grow(null, GrowOp.newBuilder().setInode(inode).setSize(size).build());
     }
 
     /** As another client: sets a size. */

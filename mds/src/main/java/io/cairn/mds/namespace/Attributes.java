@@ -71,6 +71,9 @@ final class Attributes {
                 changed.ceiling = Math.max(changed.ceiling, changed.size);
             }
         }
+        if (op.getLeftovers()) {
+            Truncations.left(tx, caller.session(), changed);
+        }
         if (op.getKillSuidSgid()) {
             takePrivileges(tx, changed);
         }

@@ -72,6 +72,11 @@ public final class Features {
      */
     public static final boolean MERGES_OFFERED = false;
 
+    /**
+     * From this level on clients tell of the bytes that failed writes have left beyond the size.
+     */
+    public static final int LEFTOVERS = 7;
+
     /** What came after level 1: the full name of each new field or operation, and its level. */
     private static final Map<String, Integer> SINCE =
             Map.ofEntries(
@@ -121,7 +126,8 @@ public final class Features {
                     Map.entry("cairn.Pool.fill", GROWTH),
                     Map.entry("cairn.Mutation.set_lock", GROWTH),
                     Map.entry("cairn.OpenSessionEntry.reclaims", READ_OPENS),
-                    Map.entry("cairn.LogEntry.free_inodes", READ_OPENS));
+                    Map.entry("cairn.LogEntry.free_inodes", READ_OPENS),
+                    Map.entry("cairn.GrowOp.leftovers", LEFTOVERS));
 
     private final Map<String, Integer> since;
 

@@ -17,7 +17,8 @@ import java.util.OptionalLong;
  * that its writes made only later. While that session holds the file open, it may still publish
  * them. Once it has ended, these leftovers must be cut before the size grows over them, for a hole
  * reads as zeros. Other sessions that hold the file open may have bytes there too. Then the cut
- * waits until they have closed the file, which publishes their bytes, or until the size is set.
+ * waits until they have closed the file, which publishes their bytes, or until the size is set. The
+ * same holds for what a session says that a failed write of it has left.
  */
 final class Truncations {
     /** Cuts of one file that may wait for the data servers at a time. */
@@ -88,6 +89,23 @@ final class Truncations {
     static void abandoned(Inode inode) {
         if (inode.isRegular() && inode.size < inode.ceiling) {
             inode.leftovers = true;
+        }
+    }
+
+    /**
+     * A session that has nothing in flight may have left bytes beyond the size, by a write that
+     * failed. They are cut at once if no other session holds the file open, which could have bytes
+     * there too.
+     */
+    static void left(StateTx tx, long session, Inode file) {
+        if (file.size >= file.ceiling) {
+            return;
+        }
+        file.leftovers = true;
+        if (OpenFiles.noneBut(tx, session, file)
+                && !file.fenced
+                && file.truncations.size() < MAX_PENDING) {
+            queue(tx, file, file.size);
         }
     }
 

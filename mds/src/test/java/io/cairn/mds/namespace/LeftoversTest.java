@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.RaiseCeilingOp;
@@ -95,6 +96,46 @@ class LeftoversTest {
         // Truncated to what it is already: nothing is left that could be cut.
         assertThat(done(other, Ops.truncate(f, 100)).getTruncateSequence()).isEqualTo(1);
         assertThat(done(other, Ops.truncate(f, MIB)).getTruncateSequence()).isEqualTo(1);
+    }
+
+    private static Mutation.Builder leaves(long inode, long size) {
+        GrowOp.Builder grow =
+                GrowOp.newBuilder().setInode(inode).setSize(size).setTruncateSequence(0);
+        return Mutation.newBuilder().setGrow(grow.setLeftovers(true));
+    }
+
+    @Test
+    void whatAFailedWriteLeftBeyondTheSizeIsCutAtOnce() {
+        long f = created();
+        Attr after = done(writer, leaves(f, 100));
+        assertThat(cuts(f)).containsExactly(100L);
+        assertThat(after.getSize()).isEqualTo(100);
+        assertThat(after.getTruncateSequence()).isEqualTo(1);
+        done(writer, Ops.release(f));
+        assertThat(cuts(f)).as("nothing is left").containsExactly(100L);
+    }
+
+    @Test
+    void whatAFailedWriteLeftIsCutWhenNoOthersHaveBytesThere() {
+        long f = created();
+        done(other, Ops.open(f));
+        done(writer, leaves(f, 100));
+        assertThat(cuts(f)).isEmpty();
+        done(other, Ops.grow(f, 200));
+        done(other, Ops.release(f));
+        done(writer, Ops.truncate(f, MIB));
+        assertThat(cuts(f)).containsExactly(200L);
+    }
+
+    @Test
+    void whatAFailedWriteLeftIsCutWithTheLastClose() {
+        long f = created();
+        done(other, Ops.open(f));
+        done(writer, leaves(f, 100));
+        done(writer, Ops.release(f));
+        assertThat(cuts(f)).isEmpty();
+        done(other, Ops.release(f));
+        assertThat(cuts(f)).containsExactly(100L);
     }
 
     @Test
