@@ -118,14 +118,14 @@ record MountContext(
                 result.whenComplete((value, failure) -> {
                     try {
                         if (failure == null) {
-                            change.ended();
+                            change.ended(!request.answered());
                             if (!answer.test(value)) {
                                 change.untold();
                             }
                             return;
                         }
                         if (isUnknown(failure)) {
-                            change.ended();
+                            change.ended(!request.answered());
                             change.untold();
                         }
                         fail(request, failure);

@@ -60,8 +60,13 @@ final class OwnChange {
         return this;
     }
 
-    /** It was carried out, or will not be; the answer comes next. */
-    void ended() {
+    /**
+     * It was carried out, or will not be; the answer comes next.
+     *
+     * @param waiting whether the kernel still waits for it, and so has the inodes in use: else it
+     *     may be about to drop them, and to invalidate them would wait for that
+     */
+    void ended(boolean waiting) {
         KernelLeases leases = mount.leases();
         if (!leases.held()) {
             return;
@@ -69,6 +74,9 @@ final class OwnChange {
         inodes.forEach(leases::changed);
         names.forEach(name -> leases.changed(name.directory, name.name));
         leases.settle();
+        if (!waiting) {
+            return; // untold() follows
+        }
         for (long inode : inodes) {
             mount.notifier().leases().invalidateNow(mount.nodes().node(inode));
         }

@@ -36,7 +36,7 @@ public final class LeaseNotifier {
     private static final long IDLE_SECONDS = 10;
 
     private static final long AGAIN_MILLIS = 5;
-    private static final int ATTEMPTS = 10;
+    private static final int ATTEMPTS = 60;
 
     /** An entry of a directory. */
     public record Name(long node, byte[] name) {}

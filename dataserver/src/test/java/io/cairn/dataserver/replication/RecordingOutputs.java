@@ -4,6 +4,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.PgLogEntry;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,7 +41,10 @@ final class RecordingOutputs implements PgOutputs {
                     Proxy.newProxyInstance(
                             RecoveryOutputs.class.getClassLoader(),
                             new Class<?>[] {RecoveryOutputs.class},
-                            (_, method, _) -> {
+                            (proxy, method, args) -> {
+                                if (method.isDefault()) {
+                                    return InvocationHandler.invokeDefault(proxy, method, args);
+                                }
                                 throw new UnsupportedOperationException(method.getName());
                             });
 

@@ -15,6 +15,7 @@ import io.cairn.mds.leader.LeaderLease;
 import io.cairn.mds.lease.ReadRecalling.Recall;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.store.EntryKeys;
+import io.cairn.mds.store.EntryKeys.Move;
 import io.cairn.mds.store.EntryWatcher;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.StateListener;
@@ -30,6 +31,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Lends names and attributes to sessions for as long as this leader is certain to be the only one,
@@ -53,6 +56,8 @@ import org.jspecify.annotations.Nullable;
  * thread.
  */
 public final class ReadLeases implements EntryWatcher, StateListener {
+    private static final Logger LOG = LoggerFactory.getLogger(ReadLeases.class);
+
     /** A lease at most. */
     static final long MAX_TERM_NANOS = LeaderLease.MAX_LOAN_NANOS;
 
@@ -97,6 +102,9 @@ public final class ReadLeases implements EntryWatcher, StateListener {
 
     /** Entries up to this one may have waited for recalls that are not known any more. */
     private volatile long forgottenUpTo;
+
+    /** Of the entry that is shown next, what the session holds by renames. The applying thread. */
+    private final Map<Long, Long> moved = new HashMap<>();
 
     /** The entry that is shown next, or was last. */
     private volatile long showing;
@@ -278,11 +286,19 @@ public final class ReadLeases implements EntryWatcher, StateListener {
             recalling.entryWaits(index, session, entry.repeatsAnswers() ? null : answered(entry));
         }
         // The kernel's entry keeps its time under its new name.
-        if (!entry.movedInto().isEmpty() && holders.borrows(session)) {
-            long until = clock.nanos() + MAX_TERM_NANOS;
-            for (long directory : entry.movedInto()) {
-                table.addInAnyCase(LeaseTable.names(directory), session, until);
-            }
+        for (Move move : entry.moves()) {
+            table.visit(
+                    LeaseTable.names(move.from()),
+                    clock.nanos(),
+                    (holder, until) -> {
+                        if (holder == session) {
+                            moved.put(LeaseTable.names(move.to()), until);
+                        }
+                    });
+        }
+        if (!moved.isEmpty()) {
+            moved.forEach((key, until) -> table.addInAnyCase(key, session, until));
+            moved.clear();
         }
     }
 
@@ -291,11 +307,16 @@ public final class ReadLeases implements EntryWatcher, StateListener {
         changed.shown(index);
     }
 
-    private static List<RecallKey> answered(EntryKeys entry) {
+    private static List<RecallKey> changedKeys(EntryKeys entry) {
         List<RecallKey> keys = new ArrayList<>();
         entry.changedInodes().forEach(inode -> keys.add(RecallKey.attributes(inode)));
-        entry.readInodes().forEach(inode -> keys.add(RecallKey.attributes(inode)));
         entry.changedNames().forEach(n -> keys.add(RecallKey.name(n.directory(), n.name())));
+        return keys;
+    }
+
+    private static List<RecallKey> answered(EntryKeys entry) {
+        List<RecallKey> keys = changedKeys(entry);
+        entry.readInodes().forEach(inode -> keys.add(RecallKey.attributes(inode)));
         entry.readNames().forEach(n -> keys.add(RecallKey.name(n.directory(), n.name())));
         return keys;
     }
@@ -321,7 +342,7 @@ public final class ReadLeases implements EntryWatcher, StateListener {
                     });
         }
         if (!recalls.isEmpty()) {
-            recalling.open(recalls.values());
+            recalling.open(recalls.values(), changedKeys(entry));
             recalls.values().forEach(this::push);
             alarm(recalls.values(), now);
         }
@@ -368,7 +389,11 @@ public final class ReadLeases implements EntryWatcher, StateListener {
                 message.addNames(RecalledName.newBuilder().setDirectory(key.inode()).setName(name));
             }
         }
-        peer.push(Method.READ_RECALL_VALUE, message.build());
+        try {
+            peer.push(Method.READ_RECALL_VALUE, message.build());
+        } catch (RuntimeException | OutOfMemoryError e) {
+            LOG.warn("session {} is not asked to forget: its time runs out", recall.session, e);
+        }
     }
 
     /** One for all recalls of an entry, at each time at which one of them ends by itself. */

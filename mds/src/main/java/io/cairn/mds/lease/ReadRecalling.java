@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Recalls that are not over, and the answers that wait for them.
@@ -26,6 +28,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Any thread. Answers are sent outside of the lock.
  */
 final class ReadRecalling {
+    private static final Logger LOG = LoggerFactory.getLogger(ReadRecalling.class);
+
     /** One session is to forget what one entry has changed. */
     static final class Recall {
         final long number;
@@ -35,6 +39,9 @@ final class ReadRecalling {
         final @Nullable RpcPeer peer;
 
         final List<RecallKey> keys = new ArrayList<>();
+
+        /** Of its entry: whoever is told of any of it waits. What else it changed is not lent. */
+        private Collection<RecallKey> shown = List.of();
 
         /** When everything that it is about has run out by itself. */
         long untilNanos;
@@ -90,11 +97,17 @@ final class ReadRecalling {
         return byKey.containsKey(key);
     }
 
-    /** Before the entry that makes them necessary is shown. */
-    synchronized void open(Collection<Recall> more) {
+    /**
+     * Before the entry that makes them necessary is shown.
+     *
+     * @param shown all that the entry changes: a session that is told of one part of it must not do
+     *     so while another one believes that the rest is as it was
+     */
+    synchronized void open(Collection<Recall> more, Collection<RecallKey> shown) {
         for (Recall recall : more) {
             recalls.put(recall.number, recall);
-            for (RecallKey key : recall.keys) {
+            recall.shown = shown;
+            for (RecallKey key : shown) {
                 indexed(key, recall);
                 if (isName(key)) {
                     indexed(RecallKey.anyName(key.inode()), recall);
@@ -182,7 +195,7 @@ final class ReadRecalling {
                 }
             }
         }
-        free.forEach(WaitingAnswer::send);
+        free.forEach(ReadRecalling::send);
     }
 
     /** The session is closed, and believes nothing any more. */
@@ -195,7 +208,7 @@ final class ReadRecalling {
                 }
             }
         }
-        free.forEach(WaitingAnswer::send);
+        free.forEach(ReadRecalling::send);
     }
 
     /**
@@ -214,13 +227,22 @@ final class ReadRecalling {
                 }
             }
         }
-        free.forEach(WaitingAnswer::send);
+        free.forEach(ReadRecalling::send);
         return late;
+    }
+
+    /** One that fails must not keep others from being sent, nor end the applying thread. */
+    private static void send(WaitingAnswer answer) {
+        try {
+            answer.send();
+        } catch (RuntimeException | OutOfMemoryError e) {
+            LOG.error("an answer that waited was not sent: its client asks again", e);
+        }
     }
 
     private void over(Recall recall, List<WaitingAnswer> free) {
         recalls.remove(recall.number);
-        for (RecallKey key : recall.keys) {
+        for (RecallKey key : recall.shown) {
             unindexed(key, recall);
             if (isName(key)) {
                 unindexed(RecallKey.anyName(key.inode()), recall);

@@ -61,6 +61,7 @@ final class Rename {
         checkLoops();
         Dentry target = this.target;
         if (target != null && target.inode() == source.inode()) {
+            moved();
             return result();
         }
         if (target != null && exchange) {
@@ -71,11 +72,18 @@ final class Rename {
             }
             move(target);
         }
-        tx.moveInto(to);
-        if (exchange) {
-            tx.moveInto(from);
-        }
+        moved();
         return result();
+    }
+
+    /** As the kernel of the mount sees it: names move, also where both are of one file. */
+    private void moved() {
+        if (from != to) {
+            tx.moved(from, to);
+            if (exchange) {
+                tx.moved(to, from);
+            }
+        }
     }
 
     private void checkLoops() {

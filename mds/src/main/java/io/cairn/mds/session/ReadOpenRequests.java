@@ -183,6 +183,10 @@ public final class ReadOpenRequests {
                         r.getLast())) {
             refusal = OTHER_ROUND;
         }
+        if (refusal == null && sessions.get(r.getSession()) == null) {
+            opens.sessionEnded(r.getSession()); // meanwhile
+            refusal = Mutations.fenced(r.getSession());
+        }
         if (refusal != null) {
             request.fail(refusal);
             return false;

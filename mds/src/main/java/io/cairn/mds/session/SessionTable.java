@@ -134,7 +134,7 @@ public final class SessionTable implements StateListener, LeaseHolders {
     @Override
     public void borrowing(long session, RpcPeer peer) {
         @Nullable ClientSession known = sessions.get(session);
-        if (known != null) {
+        if (known != null && peer.connected()) {
             known.borrowing(peer);
         }
     }

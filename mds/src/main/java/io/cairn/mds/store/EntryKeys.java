@@ -26,6 +26,8 @@ public interface EntryKeys {
     /** Whether answers of earlier entries are given once more. */
     boolean repeatsAnswers();
 
-    /** Directories into which something was renamed. */
-    List<Long> movedInto();
+    /** Something was renamed from one directory into another one. */
+    record Move(long from, long to) {}
+
+    List<Move> moves();
 }

@@ -46,7 +46,7 @@ public final class StateTx implements EntryKeys {
     private @Nullable Reads reads;
 
     private boolean repeatsAnswers;
-    private List<Long> movedInto = List.of();
+    private List<Move> moves = List.of();
 
     private record Reads(Set<Long> inodes, Set<EntryKey> names) {}
 
@@ -208,12 +208,12 @@ public final class StateTx implements EntryKeys {
         repeatsAnswers = true;
     }
 
-    /** Something was renamed into the directory. */
-    public void moveInto(long directory) {
-        if (movedInto.isEmpty()) {
-            movedInto = new ArrayList<>();
+    /** Something was renamed from the one directory into the other one. */
+    public void moved(long from, long to) {
+        if (moves.isEmpty()) {
+            moves = new ArrayList<>();
         }
-        movedInto.add(directory);
+        moves.add(new Move(from, to));
     }
 
     @Override
@@ -249,8 +249,8 @@ public final class StateTx implements EntryKeys {
     }
 
     @Override
-    public List<Long> movedInto() {
-        return movedInto;
+    public List<Move> moves() {
+        return moves;
     }
 
     // ---- the end ------------------------------------------------------------

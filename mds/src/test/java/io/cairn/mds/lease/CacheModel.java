@@ -23,6 +23,7 @@ import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.UnlinkOp;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.store.EntryKeys.Move;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -353,7 +354,9 @@ final class CacheModel {
             changeAttr(op.getParent());
             changeAttr(op.getNewParent());
             changeAttr(inode);
-            entry.movedInto.add(op.getNewParent());
+            if (op.getParent() != op.getNewParent()) {
+                entry.moves.add(new Move(op.getParent(), op.getNewParent()));
+            }
             renamedFrom = from;
             renamedTo = to;
         }

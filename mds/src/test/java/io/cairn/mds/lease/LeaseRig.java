@@ -12,6 +12,7 @@ import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.store.EntryKeys;
+import io.cairn.mds.store.EntryKeys.Move;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
@@ -122,7 +123,7 @@ final class LeaseRig implements LeaseHolders {
         final Set<EntryKey> names = new HashSet<>();
         final Set<Long> readInodes = new HashSet<>();
         final Set<EntryKey> readNames = new HashSet<>();
-        final List<Long> movedInto = new ArrayList<>();
+        final List<Move> moves = new ArrayList<>();
 
         /** Changed inodes of which clients are told nothing new. */
         final Set<Long> same = new HashSet<>();
@@ -180,8 +181,8 @@ final class LeaseRig implements LeaseHolders {
         }
 
         @Override
-        public List<Long> movedInto() {
-            return movedInto;
+        public List<Move> moves() {
+            return moves;
         }
     }
 

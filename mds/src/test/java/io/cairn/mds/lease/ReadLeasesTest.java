@@ -28,6 +28,7 @@ import io.cairn.mds.lease.LeaseRig.Answer;
 import io.cairn.mds.lease.LeaseRig.Entry;
 import io.cairn.mds.lease.LeaseRig.Peer;
 import io.cairn.mds.proto.ApplyReply;
+import io.cairn.mds.store.EntryKeys.Move;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Random;
@@ -425,16 +426,33 @@ final class ReadLeasesTest {
     }
 
     @Test
-    void whoRenamesIntoADirectoryHoldsItsNames() {
-        Entry rename = new Entry().name(DIRECTORY + 1, "a").name(DIRECTORY, "b");
-        rename.movedInto.add(DIRECTORY);
+    void whoRenamesIntoADirectoryHoldsItsNamesAsLongAsThoseOfTheOther() {
+        assertThat(name(A, "a")).isPositive();
+        Entry rename = new Entry().name(DIRECTORY, "a").name(DIRECTORY + 1, "b");
+        rename.moves.add(new Move(DIRECTORY, DIRECTORY + 1));
         rig.apply(A, rename);
-        rig.now += 999 * LeaseRig.MILLI;
-        assertThat(rig.apply(B, new Entry().name(DIRECTORY, "b")).waits()).isTrue();
+        assertThat(rig.apply(B, new Entry().name(DIRECTORY + 1, "b")).waits()).isTrue();
         assertThat(recall(A).getNames(0).getName().toStringUtf8()).isEqualTo("b");
-        rig.now += LeaseRig.MILLI;
+        rig.now += rig.leaderLeaseLeft;
         rig.leases.tick();
-        assertThat(rig.apply(B, new Entry().name(DIRECTORY, "b")).sent).isTrue();
+        assertThat(rig.apply(B, new Entry().name(DIRECTORY + 1, "b")).sent).isTrue();
+    }
+
+    /** So that mounts which rename into one directory all the time do not wait for each other. */
+    @Test
+    void whoHoldsNothingHoldsNothingByARename() {
+        Entry rename = new Entry().name(DIRECTORY, "a").name(DIRECTORY + 1, "b");
+        rename.moves.add(new Move(DIRECTORY, DIRECTORY + 1));
+        rig.apply(A, rename);
+        assertThat(rig.apply(B, new Entry().name(DIRECTORY + 1, "b")).sent).isTrue();
+    }
+
+    /** Of a rename one session holds the old name only: nobody is told of the new one before. */
+    @Test
+    void whatAnEntryChangesIsToldAsAWhole() {
+        assertThat(name(A, "a")).isPositive();
+        rig.apply(B, new Entry().name(DIRECTORY, "a").name(DIRECTORY + 1, "b").inode(FILE));
+        assertThat(query(getAttr(C, FILE), attrReply(FILE), C).waits()).isTrue();
     }
 
     // ---- changes of the leader ----------------------------------------------

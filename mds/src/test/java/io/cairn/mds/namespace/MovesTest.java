@@ -22,6 +22,7 @@ import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.EvictSessionEntry;
+import io.cairn.mds.proto.FreeInodesEntry;
 import io.cairn.mds.proto.MapChangeEntry;
 import io.cairn.mds.proto.MoveEndedEntry;
 import io.cairn.mds.proto.ReapedEntry;
@@ -408,6 +409,7 @@ class MovesTest {
         done(other, releaseOp());
         done(mover, releaseOp());
         unlink();
+        free();
         List<DeletionRecord> queue = rig.state.deletions(0, 10);
         assertThat(queue.stream().map(r -> r.getLayout().getPool()).toList())
                 .containsExactlyInAnyOrder(1, 2, 3);
@@ -416,6 +418,11 @@ class MovesTest {
         reap();
         assertThat(rig.state.poolUsers(2)).isZero();
         assertThat(rig.state.poolUsers(3)).isZero();
+    }
+
+    /** As the leader does where nobody has it open. */
+    private void free() {
+        rig.apply(rig.entry().setFreeInodes(FreeInodesEntry.newBuilder().addInodes(file)));
     }
 
     private void unlink() {
@@ -438,6 +445,7 @@ class MovesTest {
         unlink();
         assertThat(rig.state.deletions(0, 10)).as("it is open").hasSize(1);
         done(mover, releaseOp());
+        free();
         List<DeletionRecord> queue = rig.state.deletions(0, 10);
         assertThat(queue).hasSize(2).allMatch(r -> r.getCutSequence() == 0);
         reap();
@@ -449,6 +457,7 @@ class MovesTest {
         done(mover, begin(2));
         unlink();
         done(mover, releaseOp());
+        free();
         assertThat(rig.state.attr(file)).isNull();
         assertThat(rig.state.moves(0, 10)).isEmpty();
         assertThat(rig.state.deletions(0, 10)).hasSize(2);
@@ -472,6 +481,7 @@ class MovesTest {
         done(other, releaseOp());
         done(mover, releaseOp());
         unlink();
+        free();
         assertThat(rig.state.deletions(0, 10)).as("not in the one removed").hasSize(2);
         reap();
     }
