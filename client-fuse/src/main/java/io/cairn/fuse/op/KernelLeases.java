@@ -36,7 +36,7 @@ final class KernelLeases {
     /**
      * Within which the kernel has looked at an answer that was written, unless it is in trouble.
      */
-    private static final long YOUNG_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+    static final long YOUNG_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
     private final boolean held;
     private final long entryNanos;

@@ -156,7 +156,7 @@ class KernelLeasesTest {
         assertThat(leases.isYoung(7)).as("not to be believed").isFalse();
         attrs(leases.asked());
         assertThat(leases.isYoung(7)).isTrue();
-        now += TimeUnit.MILLISECONDS.toNanos(50);
+        now += KernelLeases.YOUNG_NANOS;
         assertThat(leases.isYoung(7)).isFalse();
     }
 }
