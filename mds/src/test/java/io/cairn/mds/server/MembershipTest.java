@@ -176,8 +176,11 @@ final class MembershipTest {
                     .contains("no metadata server answers", "--join");
 
             group.start(4, StartWord.JOIN);
-            assertThat(failureOfAdd(group, 5, address(group, 4)).detail())
-                    .contains("is configured as member 4");
+            // The leader may not try again at once to connect to who was not there a moment ago.
+            Awaitility.await()
+                    .untilAsserted(() ->
+                            assertThat(failureOfAdd(group, 5, address(group, 4)).detail())
+                                    .contains("is configured as member 4"));
             assertThat(ids(members(group))).containsExactly(1, 2, 3);
             group.start(5, StartWord.JOIN);
             assertThat(askAdd(group, 4, address(group, 4)).get().getDone()).isFalse();
