@@ -84,15 +84,18 @@ final class SimDataServer extends SimMachine {
             }
             applied = newer;
             waiting.clear();
-            List.copyOf(replicas.values()).stream()
-                    .filter(r -> newer.isMerged(r.replica.pg()))
-                    .forEach(this::letGo);
+            List.copyOf(replicas.values()).stream().filter(this::isGone).forEach(this::letGo);
             gate.advance(newer.epoch(), newer::refused);
             for (PlacementGroup group : newer.pgs()) {
                 if (loopOf(group.getPg()) == this) {
                     place(group);
                 }
             }
+        }
+
+        private boolean isGone(SimReplica r) {
+            int pg = r.replica.pg();
+            return Merges.isGone(applied, pg, r.disk.lastEpoch(pg), r.replica.lastSequence());
         }
 
         /** Replicas that could not begin when the map came. */

@@ -317,8 +317,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return true;
     }
 
-    boolean hasSplit(int parent, int child) {
-        return has(child) || splitOf(parent, child) != null;
+    boolean hasSplit(int parent, Split split) {
+        return lastEpoch(split.child()) >= split.epoch()
+                || look(parent).splits.stream().anyMatch(p -> p.split.equals(split));
     }
 
     /** The split that makes the child, and is not carried out. */

@@ -157,7 +157,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     @Override
     public @Nullable Split splitDue() {
         @Nullable Split split = Splits.of(loop.applied, pg);
-        return split == null || disk.hasSplit(pg, split.child()) ? null : split;
+        return split == null || disk.hasSplit(pg, split) ? null : split;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.cairn.sim;
 
+import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.RecoveryOutputs.Base;
@@ -81,6 +82,16 @@ final class StoreDisk extends SimDisk {
                 }
             }
         }
+    }
+
+    @Override
+    boolean hasSplit(int parent, Split split) {
+        boolean has = super.hasSplit(parent, split);
+        if (store.hasSplit(parent, split) != has) {
+            throw new AssertionError(
+                    "disk %d: the model has %s in %x: %s".formatted(id, split, parent, has));
+        }
+        return has;
     }
 
     @Override

@@ -85,4 +85,17 @@ public final class Merges {
     public static boolean isOfAnother(PlacementGroup group, long lastEpoch) {
         return lastEpoch > 0 && lastEpoch < group.getMadeEpoch();
     }
+
+    /**
+     * Whether the group of a replica was merged by the map. There may be another one of its number
+     * by now, which the replica must not go on as: not every server sees each map.
+     *
+     * @param lastEpoch of the newest operation of the replica
+     * @param lastSequence of that; 0 if there is none, then it belongs to either
+     */
+    public static boolean isGone(ClusterMap map, int pg, long lastEpoch, long lastSequence) {
+        PlacementGroup group = map.pg(pg);
+        return map.isMerged(pg)
+                || (group != null && lastSequence > 0 && isOfAnother(group, lastEpoch));
+    }
 }

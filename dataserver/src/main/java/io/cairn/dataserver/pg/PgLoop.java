@@ -165,16 +165,15 @@ public final class PgLoop {
         gate.advance(newer.epoch(), newer::refused);
         channels.clear();
         primaries.clear();
+        List.copyOf(slots.values()).stream().filter(this::isGone).forEach(this::letGo);
         for (PlacementGroup group : newer.pgs()) {
             if (mine.test(group.getPg())) {
                 place(group);
             }
         }
-        for (PgSlot slot : List.copyOf(slots.values())) {
+        for (PgSlot slot : slots.values()) {
             PgReplica replica = slot.replica();
-            if (newer.isMerged(replica.pg())) {
-                letGo(slot);
-            } else if (newer.pg(replica.pg()) == null) {
+            if (newer.pg(replica.pg()) == null) {
                 replica.onMap(newer.epoch(), newer.epoch(), NOBODY); // its pool was removed
             }
         }
@@ -182,6 +181,12 @@ public final class PgLoop {
             slots.values().forEach(s -> s.replica().forgetSession(session));
         }
         count();
+    }
+
+    private boolean isGone(PgSlot slot) {
+        PgReplica replica = slot.replica();
+        long lastEpoch = slot.disk().store().lastEpoch(replica.pg());
+        return Merges.isGone(map, replica.pg(), lastEpoch, replica.lastSequence());
     }
 
     /** The split of the group that is not carried out everywhere; null if there is none. */

@@ -133,7 +133,7 @@ public final class PgSlot implements PgOutputs {
     @Override
     public @Nullable Split splitDue() {
         Split split = owner.splitOf(pg);
-        return split == null || disk.store().hasSplit(pg, split.child()) ? null : split;
+        return split == null || disk.store().hasSplit(pg, split) ? null : split;
     }
 
     @Override

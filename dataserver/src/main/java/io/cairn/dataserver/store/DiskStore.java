@@ -1,6 +1,7 @@
 package io.cairn.dataserver.store;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.Split;
 import io.cairn.common.rocks.RocksDatabase;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -90,8 +91,11 @@ public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
      */
     default void flushFirst(Set<Integer> pgs) {}
 
-    /** Whether the history of the parent here has the split that makes the child. */
-    default boolean hasSplit(int parent, int child) {
+    /**
+     * Whether the history of the parent here has the split. One that made an earlier PG of that
+     * number is another one, and so is what may still be here of that PG.
+     */
+    default boolean hasSplit(int parent, Split split) {
         return true;
     }
 

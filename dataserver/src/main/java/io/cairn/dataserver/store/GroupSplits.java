@@ -9,7 +9,6 @@ import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.SplitRows;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
@@ -36,8 +35,8 @@ final class GroupSplits {
     /** By the group that is split. */
     private final Map<Integer, Running> running = new HashMap<>();
 
-    /** Groups that the splits under way make; any thread. */
-    private final Set<Integer> making = ConcurrentHashMap.newKeySet();
+    /** Groups that the splits under way make, and the splits; any thread. */
+    private final Map<Integer, Split> making = new ConcurrentHashMap<>();
 
     private static final class Running {
         final Split split;
@@ -71,7 +70,7 @@ final class GroupSplits {
             return true;
         }
         PgStore from = pgs.get(parent);
-        if (making.contains(pg) || (from != null && from.makes(pg, !parentIsHere))) {
+        if (making.containsKey(pg) || (from != null && from.makes(pg, !parentIsHere))) {
             return false;
         }
         if (present == null) {
@@ -83,11 +82,17 @@ final class GroupSplits {
     }
 
     /** See {@link DiskStore#hasSplit}. Any thread. */
-    boolean has(int parent, int child) {
+    boolean has(int parent, Split split) {
         PgStore from = pgs.get(parent);
-        return (from != null && from.makes(child, false))
-                || making.contains(child)
-                || isThere(child);
+        Split running = making.get(split.child());
+        return (from != null && from.splitsLogged().stream().anyMatch(s -> makes(s, split)))
+                || (running != null && makes(running, split))
+                || (isThere(split.child()) && lastEpoch(split.child()) >= split.epoch());
+    }
+
+    /** Not so if it is a split that made an earlier group of that number, which was merged. */
+    private static boolean makes(Split logged, Split split) {
+        return logged.child() == split.child() && logged.epoch() >= split.epoch();
     }
 
     private boolean isThere(int pg) {
@@ -97,9 +102,13 @@ final class GroupSplits {
 
     /** Whether what is here of the group is of an earlier one of that number, which was merged. */
     private boolean isOfAnother(Split split) {
-        PgStore store = pgs.get(split.child());
-        long last = store == null || store.isEnded() ? 0 : store.lastEpoch();
+        long last = lastEpoch(split.child());
         return last > 0 && last < split.epoch();
+    }
+
+    private long lastEpoch(int pg) {
+        PgStore store = pgs.get(pg);
+        return store == null || store.isEnded() ? 0 : store.lastEpoch();
     }
 
     /**
@@ -114,7 +123,7 @@ final class GroupSplits {
             if (isOfAnother(split)) {
                 return null;
             }
-            now = new Running(split, new SplitRows(index, split, make(split.child())));
+            now = new Running(split, new SplitRows(index, split, make(split)));
             running.put(parent.pg(), now);
         }
         for (int i = 0; i < roundBatches; i++) {
@@ -126,8 +135,8 @@ final class GroupSplits {
     }
 
     /** From now on it cannot begin otherwise; false if it has. */
-    private synchronized boolean make(int pg) {
-        return !isThere(pg) && making.add(pg);
+    private synchronized boolean make(Split split) {
+        return !isThere(split.child()) && making.putIfAbsent(split.child(), split) == null;
     }
 
     /** All rows are moved: with this update the group is in the index. */

@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.Merge;
+import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.rocks.RocksDatabase;
@@ -232,8 +233,8 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
-    public boolean hasSplit(int parent, int child) {
-        return splits.has(parent, child);
+    public boolean hasSplit(int parent, Split split) {
+        return splits.has(parent, split);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.dataserver.chunk.IndexDatabases;
@@ -129,6 +130,10 @@ public final class SteppedStore implements AutoCloseable {
     /** Whether a split is logged that makes the child, and not carried out. */
     public boolean splits(int parent, int child) {
         return !store().pgs().contains(child) || store().pg(parent).makes(child, false);
+    }
+
+    public boolean hasSplit(int parent, Split split) {
+        return store().hasSplit(parent, split);
     }
 
     public boolean begin(int pg, int parent, boolean parentIsHere) {

@@ -422,28 +422,66 @@ class StoreMergeTest {
         }
     }
 
+    /** The merge is not in the log here, and the group that was merged elsewhere is still here. */
+    private static void dropMerge(Disk disk) throws Exception {
+        CountDownLatch dropped = new CountDownLatch(1);
+        disk.store().dropTail(PARENT, disk.sequence - 1, dropped::countDown);
+        assertThat(dropped.await(1, TimeUnit.MINUTES)).isTrue();
+        disk.harness.model(PARENT).keep(disk.sequence - 1);
+        disk.store().commit(CHILD, disk.childSequence + 1);
+    }
+
+    /** What is here of the group that was merged elsewhere goes. */
+    private static void end(Disk disk) throws Exception {
+        LocalDiskStore store = disk.store();
+        CountDownLatch discarded = new CountDownLatch(1);
+        store.discard(CHILD, discarded::countDown);
+        for (long inode = 1; inode <= StoreHarness.INODES; inode++) {
+            store.removeContent(CHILD, inode, () -> {});
+        }
+        disk.harness.awaitDurable();
+        assertThat(discarded.await(1, TimeUnit.MINUTES)).isTrue();
+        CountDownLatch ended = new CountDownLatch(1);
+        store.end(CHILD, ended::countDown);
+        store.flushThread().flushAll();
+        store.flushThread().step();
+        assertThat(ended.getCount()).isZero();
+    }
+
+    /** Else it would never be logged, and the new group never be made. */
+    @Test
+    void theSplitThatMakesTheNumberAgainIsMissingWhileTheMergedGroupIsHere() throws Exception {
+        try (Disk disk = new Disk("missing", seed())) {
+            LocalDiskStore store = disk.store();
+            dropMerge(disk);
+            long epoch = disk.harness.epoch() + 5;
+            Split again = new Split(CHILD, BASE, epoch);
+            assertThat(store.hasSplit(PARENT, disk.split)).isTrue();
+            assertThat(store.hasSplit(PARENT, again)).isFalse();
+            long at = disk.harness.model(PARENT).last() + 1;
+            disk.harness.append(PARENT, Ops.split(epoch, at, again), 0, 0, new byte[0], 0);
+            assertThat(store.hasSplit(PARENT, again)).isTrue();
+            disk.harness.awaitDurable();
+            store.commit(PARENT, at);
+            store.flushThread().flushAll();
+            assertThat(store.lastEpoch(CHILD)).isLessThan(epoch);
+            end(disk);
+            store.flushThread().flushAll();
+            assertThat(store.logState(CHILD).lastSequence()).isEqualTo(at);
+            assertThat(store.logState(CHILD).isComplete()).isTrue();
+            assertThat(store.lastEpoch(CHILD)).isEqualTo(epoch);
+            assertThat(store.hasSplit(PARENT, again)).isTrue();
+            DiskInvariants.check(store);
+        }
+    }
+
     /** Where nothing of the number is left but what was merged elsewhere, it ends when told. */
     @Test
     void whatWasMergedElsewhereEnds() throws Exception {
         try (Disk disk = new Disk("elsewhere", seed())) {
             LocalDiskStore store = disk.store();
-            CountDownLatch dropped = new CountDownLatch(1);
-            store.dropTail(PARENT, disk.sequence - 1, dropped::countDown);
-            assertThat(dropped.await(1, TimeUnit.MINUTES)).isTrue();
-            disk.harness.model(PARENT).keep(disk.sequence - 1);
-            store.commit(CHILD, disk.childSequence + 1);
-            CountDownLatch discarded = new CountDownLatch(1);
-            store.discard(CHILD, discarded::countDown);
-            for (long inode = 1; inode <= StoreHarness.INODES; inode++) {
-                store.removeContent(CHILD, inode, () -> {});
-            }
-            disk.harness.awaitDurable();
-            assertThat(discarded.await(1, TimeUnit.MINUTES)).isTrue();
-            CountDownLatch ended = new CountDownLatch(1);
-            store.end(CHILD, ended::countDown);
-            store.flushThread().flushAll();
-            store.flushThread().step();
-            assertThat(ended.getCount()).isZero();
+            dropMerge(disk);
+            end(disk);
             assertThat(store.pgs()).doesNotContain(CHILD);
             disk.harness.crash(true);
             disk.harness.open();

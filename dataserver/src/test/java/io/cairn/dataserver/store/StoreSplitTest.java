@@ -191,11 +191,11 @@ class StoreSplitTest {
             }
             assertThat(disk.store().pgs()).doesNotContain(CHILD);
             assertThat(disk.store().begin(CHILD, PARENT, true)).isFalse();
-            assertThat(disk.store().hasSplit(PARENT, CHILD)).isTrue();
+            assertThat(disk.store().hasSplit(PARENT, disk.split)).isTrue();
             CountDownLatch dropped = new CountDownLatch(1);
             disk.store().dropTail(PARENT, disk.sequence - 1, dropped::countDown);
             assertThat(dropped.await(1, TimeUnit.MINUTES)).isTrue();
-            assertThat(disk.store().hasSplit(PARENT, CHILD)).isFalse();
+            assertThat(disk.store().hasSplit(PARENT, disk.split)).isFalse();
             assertThat(disk.store().begin(CHILD, PARENT, true)).isTrue();
             disk.harness.model(PARENT).keep(disk.sequence - 1);
             disk.harness.compareAll();
