@@ -100,7 +100,8 @@ public final class DataServers {
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         BooleanSupplier isSplitting = () -> featureLevel.getAsInt() >= Features.GROWTH;
-        BooleanSupplier isMerging = () -> featureLevel.getAsInt() >= Features.MERGING;
+        BooleanSupplier isMerging =
+                () -> Features.MERGES_OFFERED && featureLevel.getAsInt() >= Features.MERGING;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
         Supplier<@Nullable FillLimits> limits =

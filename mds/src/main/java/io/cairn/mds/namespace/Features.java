@@ -67,6 +67,12 @@ public final class Features {
     public static final int MERGING = 7;
 
     /**
+     * Whether merges are offered: not before a whole cluster has been seen to do them under load
+     * and faults. Until then no pool can be told to have fewer groups, and none is begun.
+     */
+    public static final boolean MERGES_OFFERED = false;
+
+    /**
      * From this level on clients tell of the bytes that failed writes have left beyond the size.
      */
     public static final int LEFTOVERS = 7;

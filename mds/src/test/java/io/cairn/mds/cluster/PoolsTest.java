@@ -147,7 +147,7 @@ class PoolsTest {
                                 .setPg(PgHash.pg(update.getPools(0).getId(), 0)));
         SetPoolRequest three = SetPoolRequest.newBuilder().setName("default").setPgCount(3).build();
         assertThatThrownBy(() -> Pools.changed(map(), three, false))
-                .hasMessageContaining("every metadata server");
+                .hasMessageContaining("they are split, and not merged");
         assertThatThrownBy(() -> changed(three))
                 .hasMessageContaining("does not merge placement groups");
         update.getServersBuilderList().forEach(s -> s.setMerges(true));
