@@ -13,6 +13,7 @@ import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.mds.map.PgPlanner;
+import io.cairn.mds.namespace.Features;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -104,6 +105,13 @@ final class ClusterSim implements AutoCloseable {
     private final int pgCount;
     private final int pgTarget;
     private final int pgMost;
+
+    /** Whether the pool may get fewer groups: as long as that is not offered, where asked for. */
+    private final boolean merges;
+
+    /** As the administrator has set it last. */
+    private int pgWanted;
+
     private long lastSession;
     private long lastInode;
 
@@ -122,7 +130,13 @@ final class ClusterSim implements AutoCloseable {
         pgBase = 1 + sim.random.nextInt(MAX_PGS);
         pgMost = pgBase + MAX_SPLITS;
         pgCount = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
-        pgTarget = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
+        merges =
+                Features.MERGES_OFFERED
+                        || fault.name().startsWith("MERGE_")
+                        || Boolean.getBoolean("cairn.test.merges");
+        int target = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
+        pgTarget = merges ? target : Math.max(pgCount, target);
+        pgWanted = pgTarget;
         int count = REPLICAS + sim.random.nextInt(3);
         for (int i = 1; i <= count; i++) {
             SimDataServer server = new SimDataServer(this, i);
@@ -372,8 +386,10 @@ final class ClusterSim implements AutoCloseable {
     /** The pool is to have more groups, or fewer. */
     private void retarget() {
         @Nullable SimMdsMember leader = raft.leader();
-        int target = pgBase + sim.random.nextInt(pgMost - pgBase + 1);
+        int drawn = pgBase + sim.random.nextInt(pgMost - pgBase + 1);
+        int target = merges ? drawn : Math.max(pgWanted, drawn);
         if (leader != null) {
+            pgWanted = target;
             leader.arrive(() -> leader.retarget(target));
         }
     }

@@ -89,7 +89,10 @@ class LockFaultsTest {
         channel.force(true);
         victim.die();
         while (!isFree(file)) {
-            assertThat(sessions()).as("whose lock it is").isEqualTo(2);
+            if (sessions() == 1) { // it ended between both questions
+                assertThat(isFree(file)).as("the lock of an ended session").isTrue();
+                break;
+            }
         }
         assertThat(sessions()).as("its session was over before").isEqualTo(1);
         assertThat(file).hasContent("a");

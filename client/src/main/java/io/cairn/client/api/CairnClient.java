@@ -215,7 +215,8 @@ public interface CairnClient extends AutoCloseable {
      * Sets an extended attribute. EEXIST with CREATE where it is there, ENODATA with REPLACE where
      * it is not; ENOSPC when those of the inode exceed 64 KiB of names or 256 KiB in all. {@code
      * cairn.layout} sets the layout: EINVAL for one that cannot be, ENOTEMPTY for a file that has
-     * or had data, EBUSY for one that is open for writing, EPERM for other inodes than files and directories.
+     * or had data, EBUSY for one that is open for writing, EPERM for other inodes than files and
+     * directories.
      *
      * @param name 1 to 255 bytes, else ERANGE
      * @param value at most 65,536 bytes, else E2BIG
