@@ -164,13 +164,8 @@ final class SimDataServer extends SimMachine {
         private void removeStrays() {
             for (SimDisk disk : disks) {
                 for (int pg : disk.groups()) {
-                    @Nullable PlacementGroup group = applied.pg(pg);
-                    boolean ended =
-                            group == null
-                                    ? applied.isMerged(pg)
-                                    : Merges.isOfAnother(group, disk.lastEpoch(pg));
                     if (loopOf(pg) == this
-                            && ended
+                            && Merges.isEnded(applied, pg, disk.lastEpoch(pg))
                             && disk.has(pg)
                             && leaseValid()
                             && replica(pg, disk.id) == null

@@ -87,6 +87,25 @@ public final class Merges {
     }
 
     /**
+     * Whether what a disk has of the group, where no replica has begun, is of one that was merged.
+     * A split may have made it by a newer map, which the loop of the parent has already: that is
+     * none of it.
+     *
+     * @param lastEpoch of the newest operation there; 0 if there is none
+     */
+    public static boolean isEnded(ClusterMap map, int pg, long lastEpoch) {
+        PlacementGroup group = map.pg(pg);
+        return group == null
+                ? map.isMerged(pg) && !isNewer(map, lastEpoch)
+                : isOfAnother(group, lastEpoch);
+    }
+
+    /** Whether what a disk has is of a newer map, which says what it is. */
+    static boolean isNewer(ClusterMap map, long lastEpoch) {
+        return lastEpoch > map.epoch();
+    }
+
+    /**
      * Whether the group of a replica was merged by the map. There may be another one of its number
      * by now, which the replica must not go on as: not every server sees each map.
      *

@@ -18,8 +18,9 @@ import org.slf4j.LoggerFactory;
  * Removes what disks of this server have of placement groups that live elsewhere now. Only where
  * the map, under a valid lease, names neither as replica nor as member, and all replicas that it
  * names are in sync, or says that the pool was removed, or that the group was merged into another
- * one and no merge that is logged here needs it: then nobody can need what is here. One at a time,
- * a few inodes at a time.
+ * one and no merge that is logged here needs it: then nobody can need what is here. What is here of
+ * a newer map is none of it: a split makes a group when the loop of its parent has that. One at a
+ * time, a few inodes at a time.
  *
  * <p>A crash leaves a part, which is found again. What stays for good is the group's state, some
  * hundred bytes; of a group that was merged, that its history has ended. Called on the loop that
@@ -102,6 +103,9 @@ final class StrayReplicas {
         if (disk.isOut() || !parts.lease().valid()) {
             return false;
         }
+        if (Merges.isNewer(owner.map(), disk.store().lastEpoch(pg))) {
+            return false;
+        }
         PlacementGroup group = owner.map().pg(pg);
         if (isEnded(pg, disk)) {
             return !disk.store().mayBeTakenIn(pg);
@@ -118,10 +122,7 @@ final class StrayReplicas {
      * Whether what is here is of a group that was merged, though there may be another one by now.
      */
     private boolean isEnded(int pg, LocalDisk disk) {
-        PlacementGroup group = owner.map().pg(pg);
-        return group == null
-                ? owner.map().isMerged(pg)
-                : Merges.isOfAnother(group, disk.store().lastEpoch(pg));
+        return Merges.isEnded(owner.map(), pg, disk.store().lastEpoch(pg));
     }
 
     /** Of one replica. Every step begins on the loop, and asks first whether it is stray still. */

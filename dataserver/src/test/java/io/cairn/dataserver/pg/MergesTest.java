@@ -9,7 +9,7 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import org.junit.jupiter.api.Test;
 
-/** Which replicas end because their group was merged. */
+/** Which replicas end, and what is removed, because their group was merged. */
 class MergesTest {
     private static final int CHILD = PgHash.pg(1, 1);
 
@@ -51,5 +51,22 @@ class MergesTest {
     @Test
     void aReplicaOfNothingGoesOn() {
         assertThat(Merges.isGone(map(2, 40), CHILD, 21, 0)).isFalse();
+    }
+
+    @Test
+    void whatAMergedGroupHasLeftIsRemoved() {
+        assertThat(Merges.isEnded(map(1, 0), CHILD, 20)).isTrue();
+        assertThat(Merges.isEnded(map(1, 0), CHILD, 0)).isTrue();
+        assertThat(Merges.isEnded(map(2, 40), CHILD, 20)).isTrue();
+        assertThat(Merges.isEnded(map(2, 40), CHILD, 40)).isFalse();
+    }
+
+    /** The loop that owns the group may have a map of before the split for a while. */
+    @Test
+    void whatASplitMakesByANewerMapIsNotRemoved() {
+        assertThat(Merges.isEnded(map(1, 0), CHILD, 50)).isTrue();
+        assertThat(Merges.isEnded(map(1, 0), CHILD, 51)).isFalse();
+        assertThat(Merges.isNewer(map(1, 0), 50)).isFalse();
+        assertThat(Merges.isNewer(map(1, 0), 51)).isTrue();
     }
 }
