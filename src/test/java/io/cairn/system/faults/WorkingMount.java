@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 
 /**
  * A mount with a {@link Worker} on it. The test itself opens nothing there, so that it never waits
@@ -73,8 +74,13 @@ final class WorkingMount {
         return mount.stall();
     }
 
-    /** Kills the mount; what its worker had in flight fails, and the worker ends. */
+    /**
+     * Kills the mount; what its worker has in flight fails, and the worker ends. One that has not
+     * begun would take the empty directory for the mount: it is waited for.
+     */
     void kill() {
+        Awaitility.await("the worker of " + name + " has begun")
+                .until(() -> !worker.isAlive() || history.toFile().length() > 0);
         killed = true;
         mount.kill();
     }
