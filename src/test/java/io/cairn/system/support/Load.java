@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * A job that dirties pages of a mount and syncs them until it is closed, so that nothing of ours
@@ -42,8 +43,11 @@ public final class Load implements AutoCloseable {
 
     @Override
     public void close() {
-        job.descendants().forEach(ProcessHandle::destroyForcibly);
+        // It ends before those that do the work, which keep the mount busy until they have.
+        List<ProcessHandle> workers = job.descendants().toList();
+        workers.forEach(ProcessHandle::destroyForcibly);
         job.destroyForcibly();
         Cluster.awaitEnd(job.toHandle());
+        workers.forEach(Cluster::awaitEnd);
     }
 }
