@@ -27,7 +27,8 @@ class NearFullTest {
             cluster.up();
             set(cluster, "space.near_full", "10").ok();
             set(cluster, "space.full", "8").saysOneLine(2, "10 to 100");
-            // Levels are looked at once a second: far enough apart that one is seen without the other.
+            // Levels are looked at once a second: far enough apart that one is seen without the
+            // other.
             set(cluster, "space.full", "40").ok();
             Path kept = cluster.mnt().resolve("kept");
             assertThat(write(kept)).isTrue();
