@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.ReadTier;
@@ -370,6 +371,31 @@ public final class ChunkIndex implements AutoCloseable {
                 remove(key);
             } else {
                 put(key, BlockGroupFormat.encode(after));
+            }
+        }
+
+        /**
+         * Removes a row of a chunk of the PG.
+         *
+         * @param freed told of the blocks that it names
+         */
+        void removeRow(int pg, byte[] key, byte[] value, LongConsumer freed) {
+            if (!ChunkKeys.isGroup(key)) {
+                remove(key);
+                return;
+            }
+            BlockGroup group = BlockGroupFormat.decode(value);
+            putGroup(
+                    pg,
+                    ChunkKeys.inodeOf(key),
+                    ChunkKeys.chunkOf(key),
+                    ChunkKeys.groupOf(key),
+                    group,
+                    new BlockGroup());
+            for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
+                if (group.stored(i)) {
+                    freed.accept(group.location(i));
+                }
             }
         }
 

@@ -76,7 +76,7 @@ public final class MergeRows {
                 if (keeps) {
                     take(update, key, it.value());
                 } else {
-                    remove(update, key, it.value(), freed);
+                    update.removeRow(merge.child(), key, it.value(), freed);
                 }
             }
         }
@@ -110,26 +110,6 @@ public final class MergeRows {
             }
         }
         return group;
-    }
-
-    private void remove(Update update, byte[] key, byte[] value, LongConsumer freed) {
-        if (!ChunkKeys.isGroup(key)) {
-            update.remove(key);
-            return;
-        }
-        BlockGroup group = BlockGroupFormat.decode(value);
-        update.putGroup(
-                merge.child(),
-                ChunkKeys.inodeOf(key),
-                ChunkKeys.chunkOf(key),
-                ChunkKeys.groupOf(key),
-                group,
-                new BlockGroup());
-        for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
-            if (group.stored(i)) {
-                freed.accept(group.location(i));
-            }
-        }
     }
 
     private void moveQuarantine(Update update) {

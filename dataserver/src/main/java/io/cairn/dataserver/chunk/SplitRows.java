@@ -97,22 +97,8 @@ public final class SplitRows {
         if (keeps) {
             update.put(ChunkKeys.of(split.child(), key), value);
             update.remove(key);
-        } else if (ChunkKeys.isGroup(key)) {
-            BlockGroup group = BlockGroupFormat.decode(value);
-            update.putGroup(
-                    parent,
-                    ChunkKeys.inodeOf(key),
-                    ChunkKeys.chunkOf(key),
-                    ChunkKeys.groupOf(key),
-                    group,
-                    new BlockGroup());
-            for (int i = 0; i < ChunkKeys.GROUP_BLOCKS; i++) {
-                if (group.stored(i)) {
-                    freed.accept(group.location(i));
-                }
-            }
         } else {
-            update.remove(key);
+            update.removeRow(parent, key, value, freed);
         }
     }
 

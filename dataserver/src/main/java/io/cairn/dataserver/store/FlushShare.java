@@ -1,11 +1,13 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.store.DeferredOps.DamagedBlock;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one round of the flusher takes of one PG: the next operations, and perhaps those that were
@@ -36,6 +38,13 @@ final class FlushShare {
     /** The next operations of the PG, in order. */
     List<LoggedOp> next() {
         return next;
+    }
+
+    /** The split, or the merge, of the share, which has nothing else then; null if it has none. */
+    @Nullable LoggedOp turn(Class<? extends InodeChange> kind) {
+        return !next.isEmpty() && kind.isInstance(next.getFirst().change())
+                ? next.getFirst()
+                : null;
     }
 
     /** All that is tried, in order. */

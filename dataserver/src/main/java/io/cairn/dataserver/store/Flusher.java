@@ -120,12 +120,12 @@ final class Flusher {
         try (FlushRound round = new FlushRound(index, data, allocator, fresh, staged, payloads)) {
             for (FlushShare s : shares) {
                 round.add(s);
-                LoggedOp merge = GroupMerges.of(s);
+                LoggedOp merge = s.turn(InodeChange.United.class);
                 if (merge != null) {
                     merges.complete(s.pg(), merge, round.update());
                 }
                 round.update().putPgState(s.pg().stateAfter(s));
-                LoggedOp split = GroupSplits.of(s);
+                LoggedOp split = s.turn(InodeChange.Divided.class);
                 if (split != null) {
                     splits.complete(s.pg(), split, round.update());
                 }
@@ -168,7 +168,8 @@ final class Flusher {
     }
 
     private static boolean isTurn(FlushShare share) {
-        return GroupSplits.of(share) != null || GroupMerges.of(share) != null;
+        return share.turn(InodeChange.Divided.class) != null
+                || share.turn(InodeChange.United.class) != null;
     }
 
     private void report(FlushShare s) {

@@ -254,11 +254,4 @@ final class GroupMerges {
         }
         throw new IllegalArgumentException(op.op() + " is no merge");
     }
-
-    /** The merge of a share, which has nothing else; null if it has none. */
-    static @Nullable LoggedOp of(FlushShare share) {
-        return !share.next().isEmpty() && share.next().getFirst().change() instanceof United
-                ? share.next().getFirst()
-                : null;
-    }
 }

@@ -164,11 +164,4 @@ final class GroupSplits {
         }
         throw new IllegalArgumentException(op.op() + " is no split");
     }
-
-    /** The split of a share, which has nothing else; null if it has none. */
-    static @Nullable LoggedOp of(FlushShare share) {
-        return !share.next().isEmpty() && share.next().getFirst().change() instanceof Divided
-                ? share.next().getFirst()
-                : null;
-    }
 }
