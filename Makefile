@@ -52,9 +52,9 @@ quick: can-mount
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -DexcludedGroups=slow verify $(SHOW)
 
 # One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests. Two modules
-# side by side: tests of elections mostly wait.
+# side by side: tests of elections mostly wait. What fails is run again, with the same seed, and named: see CONTRIBUTING.md.
 test: can-mount
-	@$(MVN) -T 2 -Dskip.system=false spotless:check verify $(SHOW)
+	@$(MVN) -T 2 -Dskip.system=false -Dsurefire.rerunFailingTestsCount=1 -Dsurefire.failOnFlakeCount=3 spotless:check verify $(SHOW)
 
 # These live for long: with everything the JVM has.
 crash soak: export CAIRN_JAVA_OPTS :=

@@ -3,6 +3,7 @@ package io.cairn.sim;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.store.SteppedStore;
 import io.cairn.sim.ClusterSim.Fault;
@@ -26,11 +27,7 @@ final class ClusterSimTest {
 
     @Test
     void everySeedKeepsThePromises() {
-        Long only = Long.getLong("cairn.test.seed");
-        long first = only != null ? only : System.nanoTime();
-        int count = only != null ? 1 : SEEDS;
-        System.out.println("cluster seeds " + first + " .. " + (first + count - 1));
-        for (long seed = first; seed < first + count; seed++) {
+        for (long seed : TestSeed.several("ClusterSimTest", SEEDS).toArray()) {
             try (ClusterSim sim = new ClusterSim(seed, Fault.NONE)) {
                 sim.run();
             } catch (AssertionError | RuntimeException e) {
@@ -42,11 +39,7 @@ final class ClusterSimTest {
     /** The same on the stores and logs of data servers. */
     @Test
     void everySeedKeepsThePromisesOnStores(@TempDir Path directory) {
-        Long only = Long.getLong("cairn.test.seed");
-        long first = only != null ? only : System.nanoTime();
-        int count = only != null ? 1 : STORE_SEEDS;
-        System.out.println("cluster seeds on stores " + first + " .. " + (first + count - 1));
-        for (long seed = first; seed < first + count; seed++) {
+        for (long seed : TestSeed.several("ClusterSimTest", STORE_SEEDS).toArray()) {
             try {
                 runOnStores(seed, Fault.NONE, directory);
             } catch (AssertionError | RuntimeException e) {

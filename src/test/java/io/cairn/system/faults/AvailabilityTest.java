@@ -2,6 +2,7 @@ package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Stall;
 import java.io.IOException;
@@ -32,7 +33,7 @@ class AvailabilityTest {
     private static final int MEMBERS = 3;
     private static final int DATA_SERVERS = 4;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private final long seed = TestSeed.of("AvailabilityTest");
     private final Random random = new Random(seed);
 
     @Test

@@ -3,6 +3,7 @@ package io.cairn.system.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.history.Linearizability.Verdict;
 import io.cairn.system.history.Logs;
 import io.cairn.system.history.NameSets;
@@ -60,7 +61,7 @@ class ConsistencyTest {
     private static final List<String> DATA = List.of("data-1", "data-2", "data-3", "data-4");
     private static final int MOUNTS = 3;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private final long seed = TestSeed.of("ConsistencyTest");
     private final Random random = new Random(seed);
     private final List<WorkingMount> working = new ArrayList<>();
     private final List<WorkingMount> all = new ArrayList<>();
@@ -70,7 +71,6 @@ class ConsistencyTest {
 
     @Test
     void nothingContradictsWhatIsPromised() throws Exception {
-        System.out.println("ConsistencyTest: -Dcairn.test.seed=" + seed);
         VirtualNetwork.Attempt attempt = VirtualNetwork.make();
         if (attempt.network() == null) {
             System.out.println("ConsistencyTest skipped: " + attempt.reason());

@@ -1,5 +1,6 @@
 package io.cairn.system.faults;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
@@ -13,7 +14,7 @@ import org.junit.jupiter.api.Test;
  */
 @Tag("slow")
 class KillTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("KillTest");
 
     @Test
     void embeddedClusterLosesNothing() {

@@ -2,6 +2,7 @@ package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import java.io.IOException;
@@ -27,13 +28,12 @@ class OpenReadersTest {
     private static final Duration LIMIT = Duration.ofSeconds(90);
     private static final int SIZE = 6 << 20;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("OpenReadersTest");
     private final Random random = new Random(seed);
     private final Cluster cluster = Cluster.temporary("--mds=3");
 
     @BeforeAll
     void up() {
-        System.out.println("OpenReadersTest: -Dcairn.test.seed=" + seed);
         cluster.up();
     }
 

@@ -3,6 +3,7 @@ package io.cairn.system.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.LoopDisk;
 import io.cairn.system.support.Shell;
@@ -30,7 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 @Tag("slow")
 class PowerTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("PowerTest");
     private static final int CUTS = Integer.getInteger("cairn.test.powercuts", 1);
     private static final int ROUNDS = Integer.getInteger("cairn.test.powercuts.machines", 1);
     private static final Duration PATIENCE = Duration.ofMinutes(2);

@@ -2,6 +2,7 @@ package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.DiskErrors;
 import io.cairn.system.support.Load;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
 @Tag("slow")
 @TestInstance(Lifecycle.PER_CLASS)
 class ReplacedDiskTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private static final long SEED = TestSeed.of("ReplacedDiskTest");
     private static final int FAULTS = Integer.getInteger("cairn.test.disks.faults", 1);
     private static final int SERVERS = 4;
     private static final int FILES = 8;
@@ -71,7 +72,6 @@ class ReplacedDiskTest {
 
     @BeforeAll
     void up() {
-        System.out.println("ReplacedDiskTest: -Dcairn.test.seed=" + SEED);
         cluster.layOut();
         disks.forEach(ServerDisk::addToConfiguration);
         cluster.configure(

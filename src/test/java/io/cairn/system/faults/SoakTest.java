@@ -2,6 +2,7 @@ package io.cairn.system.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Load;
 import io.cairn.system.support.Mount;
@@ -35,7 +36,7 @@ class SoakTest {
 
     private static final List<String> VICTIMS = List.of("data-1", "data-2", "data-3", "mds-1");
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private final long seed = TestSeed.of("SoakTest");
 
     @Test
     void noContradictionInRandomWork() throws Exception {

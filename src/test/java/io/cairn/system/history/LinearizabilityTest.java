@@ -2,6 +2,7 @@ package io.cairn.system.history;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.history.Linearizability.Verdict;
 import io.cairn.system.history.Operation.Action;
 import io.cairn.system.history.Operation.Outcome;
@@ -184,8 +185,7 @@ class LinearizabilityTest {
     @Test
     @Timeout(value = 60, unit = TimeUnit.SECONDS)
     void longHistoriesAreDecided() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
-        System.out.println("LinearizabilityTest: -Dcairn.test.seed=" + seed);
+        long seed = TestSeed.of("LinearizabilityTest");
         Random random = new Random(seed);
         String state = "0";
         String old = "";

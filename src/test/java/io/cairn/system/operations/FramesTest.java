@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.FrameAttacks;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Prometheus;
 import java.io.IOException;
@@ -37,7 +38,7 @@ class FramesTest {
     private static final List<String> SERVERS = List.of("mds-1", "data-1", "data-2", "data-3");
     private static final Charset US = StandardCharsets.US_ASCII;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("FramesTest");
     private final Random random = new Random(seed);
 
     @Test

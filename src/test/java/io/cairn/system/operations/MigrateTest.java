@@ -2,6 +2,7 @@ package io.cairn.system.operations;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.Shell;
@@ -29,7 +30,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 @Tag("slow")
 class MigrateTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("MigrateTest");
     private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 1);
     private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final int WRITTEN = 4;
@@ -114,7 +115,6 @@ class MigrateTest {
 
     @Test
     void filesMoveWhileTheyAreUsed() throws Exception {
-        System.out.println("MigrateTest: -Dcairn.test.seed=" + SEED);
         try (Cluster cluster = Cluster.temporary("--data", "4", "--processes").layOut()) {
             cluster.configure("mds-1", c -> c + "\n[sessions]\nexpiry = \"10s\"\n");
             cluster.up();

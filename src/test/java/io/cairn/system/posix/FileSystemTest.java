@@ -3,6 +3,7 @@ package io.cairn.system.posix;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
@@ -393,7 +394,7 @@ class FileSystemTest {
                         assert os.pread(f,len(model)+1,0)==bytes(model)
                         """,
                         w.toString(),
-                        "" + Long.getLong("cairn.test.seed", System.nanoTime()))
+                        "" + TestSeed.of("FileSystemTest"))
                 .ok();
     }
 

@@ -2,6 +2,7 @@ package io.cairn.system.posix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Load;
 import io.cairn.system.support.Mount;
@@ -27,7 +28,7 @@ class HolesTest {
 
     private static final int PROCESSES = 2;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private final long seed = TestSeed.of("HolesTest");
 
     @Test
     void aHoleReadsAsZeros(Cluster cluster) throws Exception {

@@ -2,6 +2,7 @@ package io.cairn.system.posix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.SharedCluster;
@@ -121,8 +122,7 @@ class LeaseMountTest {
     @ParameterizedTest
     @ValueSource(strings = {"lease", "nolease,attr_timeout=0"})
     void eachShowsAtOnceWhatTheOtherChanged(String options) throws IOException {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("LeaseMountTest: -Dcairn.test.seed=" + seed);
+        long seed = TestSeed.of("LeaseMountTest");
         boolean leases = options.equals("lease");
         String name = "model-" + (leases ? "lease" : "nolease");
         cluster.work(name);

@@ -2,6 +2,7 @@ package io.cairn.system.posix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.SharedCluster;
@@ -31,7 +32,7 @@ class LocksTest {
     static final Path SCRIPT = Cluster.REPOSITORY.resolve("src/test/resources/locks.py");
 
     private final Cluster cluster;
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime() & 0xffffff);
+    private final long seed = TestSeed.of("LocksTest");
 
     LocksTest(Cluster cluster) {
         this.cluster = cluster;
@@ -63,7 +64,6 @@ class LocksTest {
 
     @Test
     void randomCallsHaveTheSameResults() throws IOException {
-        System.out.println("LocksTest: -Dcairn.test.seed=" + seed);
         run("random-locks", "randomly", Long.toString(seed), Integer.toString(STEPS));
     }
 

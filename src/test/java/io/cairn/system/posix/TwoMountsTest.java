@@ -2,6 +2,7 @@ package io.cairn.system.posix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.SharedCluster;
@@ -45,11 +46,10 @@ class TwoMountsTest {
     private static final int CHUNK = 4 * MIB;
 
     private final Cluster cluster;
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("TwoMountsTest");
 
     TwoMountsTest(Cluster cluster) {
         this.cluster = cluster;
-        System.out.println("TwoMountsTest: -Dcairn.test.seed=" + seed);
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.cairn.fuse.posix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.fuse.posix.Posix.Outcome;
 import io.cairn.fuse.posix.Posix.Stat;
 import java.io.IOException;
@@ -41,7 +42,7 @@ class RandomOperationsTest {
 
     @TempDir Path local;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("RandomOperationsTest");
     private final Random random = new Random(seed);
     private final List<int[]> open = new ArrayList<>();
     private final List<String> history = new ArrayList<>();
@@ -68,7 +69,6 @@ class RandomOperationsTest {
 
     @BeforeEach
     void printSeed() {
-        System.out.println("cairn.test.seed=" + seed);
         oldUmask = Posix.call("umask", 0027);
         // The mount's root and the local directory start alike.
         Posix.call("chmod", root(0), 0755);

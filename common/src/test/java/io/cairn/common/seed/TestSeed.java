@@ -1,18 +1,31 @@
 package io.cairn.common.seed;
 
 import java.util.Random;
+import java.util.stream.LongStream;
 
-/** The seed of a random test: given by {@code -Dcairn.test.seed=}, else drawn; always printed. */
+/**
+ * The seed of random tests: given by {@code -Dcairn.test.seed=}, else drawn once for this JVM;
+ * always printed. A test that is run again in the same JVM, as CI does with one that failed, has
+ * the seed it failed with.
+ */
 public final class TestSeed {
+    private static final Long GIVEN = Long.getLong("cairn.test.seed");
+    private static final long SEED =
+            GIVEN != null ? GIVEN : new Random().nextInt(Integer.MAX_VALUE);
+
     private TestSeed() {}
 
     public static long of(String test) {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println(test + ": -Dcairn.test.seed=" + seed);
-        return seed;
+        System.out.println(test + ": -Dcairn.test.seed=" + SEED);
+        return SEED;
     }
 
     public static Random random(String test) {
         return new Random(of(test));
+    }
+
+    /** The seeds of a test that runs with several: the one that was given, else so many. */
+    public static LongStream several(String test, int count) {
+        return LongStream.range(of(test), SEED + (GIVEN != null ? 1 : count));
     }
 }

@@ -3,6 +3,7 @@ package io.cairn.dataserver.disk;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.seed.TestSeed;
 import java.util.BitSet;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -48,7 +49,7 @@ class BlockAllocatorTest {
 
     @Test
     void agreesWithABitSet() {
-        long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
+        long seed = TestSeed.of("BlockAllocatorTest");
         Random random = new Random(seed);
         int blocks = 3 * 4096 + 77;
         BlockAllocator a = backed(blocks);

@@ -2,6 +2,7 @@ package io.cairn.dataserver.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +13,7 @@ import org.junit.jupiter.api.Test;
 class PgHistoryTest {
     private static final int ROUNDS = 20_000;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("PgHistoryTest");
     private final Random random = new Random(seed);
 
     /** Epoch of each operation, from sequence 1 on; never smaller than the one before. */

@@ -3,6 +3,7 @@ package io.cairn.dataserver.replication;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.replication.ReplicationSim.Fault;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,17 +18,14 @@ class ReplicationSimTest {
 
     @Test
     void everySeedKeepsThePromises() {
-        Long only = Long.getLong("cairn.test.seed");
-        long first = only != null ? only : System.nanoTime();
-        int count = only != null ? 1 : SEEDS;
-        System.out.println("replication seeds " + first + " .. " + (first + count - 1));
-        for (long seed = first; seed < first + count; seed++) {
-            try {
-                new ReplicationSim(seed, Fault.NONE).run();
-            } catch (AssertionError | RuntimeException e) {
-                fail("-Dcairn.test.seed=" + seed + ": " + e.getMessage(), e);
-            }
-        }
+        TestSeed.several("ReplicationSimTest", SEEDS)
+                .forEach(seed -> {
+                    try {
+                        new ReplicationSim(seed, Fault.NONE).run();
+                    } catch (AssertionError | RuntimeException e) {
+                        fail("-Dcairn.test.seed=" + seed + ": " + e.getMessage(), e);
+                    }
+                });
     }
 
     @ParameterizedTest

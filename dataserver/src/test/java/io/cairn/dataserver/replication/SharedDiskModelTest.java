@@ -2,6 +2,7 @@ package io.cairn.dataserver.replication;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -18,7 +19,7 @@ class SharedDiskModelTest {
 
     @Test
     void whatIsSentIsWhatTheDiskHas() {
-        long first = Long.getLong("cairn.test.seed", new Random().nextLong());
+        long first = TestSeed.of("SharedDiskModelTest");
         for (long seed = first; seed < first + RUNS; seed++) {
             run(seed);
         }

@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.wal.WalRecord;
@@ -29,7 +30,7 @@ class AnsweredTableTest {
     /** {@code -Dcairn.test.seed} repeats it. */
     @Test
     void keepsTheNumbersThatAreNotAcknowledgedInWhateverOrderTheyCome() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+        long seed = TestSeed.of("AnsweredTableTest");
         Random random = new Random(seed);
         AnsweredTable table = new AnsweredTable(List.of());
         TreeSet<Long> expected = new TreeSet<>();

@@ -2,6 +2,7 @@ package io.cairn.dataserver.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -17,9 +18,7 @@ class OverlayModelTest {
 
     @Test
     void showsTheHistoryAfterEveryStep() {
-        Long given = Long.getLong("cairn.test.seed");
-        for (int run = 0; run < (given == null ? RUNS : 1); run++) {
-            long seed = given == null ? new Random().nextLong() : given;
+        for (long seed : TestSeed.several("OverlayModelTest", RUNS).toArray()) {
             try {
                 run(new Random(seed));
             } catch (AssertionError | RuntimeException e) {

@@ -3,11 +3,11 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.seed.TestSeed;
 import io.netty.buffer.ByteBufUtil;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -23,7 +23,7 @@ class ReadBesideFlushTest {
     private static final int STEPS = 3000;
     private static final int BLOCK = 4096;
 
-    private final long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
+    private final long seed = TestSeed.of("ReadBesideFlushTest");
 
     @TempDir Path directory;
 

@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.IndexDatabases;
 import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
@@ -36,7 +37,7 @@ class StoreConcurrencyTest {
 
     @Test
     void readsAreNeverTornNorOld() throws Exception {
-        long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
+        long seed = TestSeed.of("StoreConcurrencyTest");
         DiskConfig config =
                 new DiskConfig(
                         directory.resolve("data"),

@@ -2,11 +2,11 @@ package io.cairn.dataserver.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -22,10 +22,8 @@ class StoreCrashTest {
 
     @Test
     void survivesPowerCutsAndKills() throws Exception {
-        Long given = Long.getLong("cairn.test.seed");
-        for (int run = 0; run < (given == null ? RUNS : 1); run++) {
-            long seed = given == null ? new Random().nextLong() : given;
-            runReporting(run, seed, false);
+        for (long seed : TestSeed.several("StoreCrashTest", RUNS).toArray()) {
+            runReporting(seed, false);
         }
     }
 
@@ -43,9 +41,9 @@ class StoreCrashTest {
         assertThat(noticed).isEqualTo(3);
     }
 
-    private void runReporting(int run, long seed, boolean lying) throws IOException {
+    private void runReporting(long seed, boolean lying) throws IOException {
         try {
-            run(Files.createDirectory(directory.resolve("run-" + run)), seed, lying);
+            run(Files.createDirectory(directory.resolve("run-" + seed)), seed, lying);
         } catch (AssertionError | Exception e) {
             throw new AssertionError("failed; repeat with -Dcairn.test.seed=" + seed, e);
         }

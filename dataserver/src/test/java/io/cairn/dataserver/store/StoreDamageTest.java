@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,7 +26,7 @@ class StoreDamageTest {
 
     @Test
     void flippedBitsInTheLogAreNeverServedNorPassedOver() throws Exception {
-        long seed = Long.getLong("cairn.test.seed", new Random().nextLong());
+        long seed = TestSeed.of("StoreDamageTest");
         Random random = new Random(seed);
         for (int i = 0; i < FLIPS; i++) {
             long runSeed = random.nextLong();

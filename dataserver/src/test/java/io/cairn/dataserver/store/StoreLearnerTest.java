@@ -1,8 +1,8 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.seed.TestSeed;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -36,7 +36,7 @@ class StoreLearnerTest {
     /** {@code -Dcairn.test.stride=1} tries every call; a larger one tries others at each run. */
     @Test
     void startsAnewAfterACrashAtEveryDeviceCall() throws Exception {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+        long seed = TestSeed.of("StoreLearnerTest");
         int first = 1 + Math.floorMod(seed, STRIDE);
         for (int call = first; call < CALLS; call += STRIDE) {
             Path dir = Files.createDirectory(directory.resolve("call-" + call));
@@ -62,10 +62,8 @@ class StoreLearnerTest {
     }
 
     private void runs(Course course) throws Exception {
-        Long given = Long.getLong("cairn.test.seed");
-        for (int run = 0; run < (given == null ? RUNS : 1); run++) {
-            long seed = given == null ? new Random().nextLong() : given;
-            Path dir = Files.createDirectory(directory.resolve("run-" + run));
+        for (long seed : TestSeed.several("StoreLearnerTest", RUNS).toArray()) {
+            Path dir = Files.createDirectory(directory.resolve("run-" + seed));
             try (LearnerPair pair = new LearnerPair(dir, seed)) {
                 course.run(pair);
             } catch (AssertionError | Exception e) {

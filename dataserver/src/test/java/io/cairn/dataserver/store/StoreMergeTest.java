@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.data.DataOp.Cut;
 import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.ChunkId;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkVersion;
@@ -33,13 +34,6 @@ class StoreMergeTest {
     private static final int MOST_STEPS = 80;
 
     @TempDir Path directory;
-
-    private static long seed() {
-        Long given = Long.getLong("cairn.test.seed");
-        long seed = given == null ? new Random().nextLong() : given;
-        System.out.println("-Dcairn.test.seed=" + seed);
-        return seed;
-    }
 
     /** A disk with two groups that were one, each with operations of its own, and a merge. */
     private final class Disk implements AutoCloseable {
@@ -244,7 +238,7 @@ class StoreMergeTest {
 
     @Test
     void survivesACrashAfterEveryBatch() throws Exception {
-        long seed = seed();
+        long seed = TestSeed.of("StoreMergeTest");
         boolean done = false;
         for (int steps = 0; !done; steps++) {
             assertThat(steps).isLessThan(MOST_STEPS);
@@ -270,7 +264,7 @@ class StoreMergeTest {
     /** Else it would have to be undone. */
     @Test
     void isNotCarriedOutBeforeItIsCommitted() throws Exception {
-        try (Disk disk = new Disk("uncommitted", seed())) {
+        try (Disk disk = new Disk("uncommitted", TestSeed.of("StoreMergeTest"))) {
             disk.store().commit(PARENT, disk.sequence - 1);
             disk.store().commit(CHILD, disk.childSequence);
             for (int i = 0; i < 50; i++) {
@@ -294,7 +288,7 @@ class StoreMergeTest {
     /** What owns it could log something, or ask for it. */
     @Test
     void waitsUntilTheOwnerHasLetGo() throws Exception {
-        try (Disk disk = new Disk("owned", seed())) {
+        try (Disk disk = new Disk("owned", TestSeed.of("StoreMergeTest"))) {
             disk.harness.commitAll();
             for (int i = 0; i < 50; i++) {
                 disk.store().toRelease(); // tells the child what is committed
@@ -310,7 +304,7 @@ class StoreMergeTest {
     /** Exactly once holds for what is sent again, to the group that goes on. */
     @Test
     void theGroupThatGoesOnKnowsWhatWasAnswered() throws Exception {
-        try (Disk disk = new Disk("answers", seed())) {
+        try (Disk disk = new Disk("answers", TestSeed.of("StoreMergeTest"))) {
             Answered logged = onlyAnswers(disk.store().logState(PARENT));
             Answered child = onlyAnswers(disk.store().logState(CHILD));
             assertThat(child.numbers()).isNotEmpty();
@@ -347,7 +341,7 @@ class StoreMergeTest {
      */
     @Test
     void aTruncationOfOneOfBothIsNotTakenForOneOfTheOther() throws Exception {
-        try (Disk disk = new Disk("truncated", seed())) {
+        try (Disk disk = new Disk("truncated", TestSeed.of("StoreMergeTest"))) {
             long inode = 1;
             int ofChild = -1;
             for (int chunk = 0; chunk < 100 && ofChild < 0; chunk++) {
@@ -388,7 +382,7 @@ class StoreMergeTest {
     /** A group of the same number begins anew, beside records of the one that was merged. */
     @Test
     void anotherGroupOfTheNumberBegins() throws Exception {
-        long seed = seed();
+        long seed = TestSeed.of("StoreMergeTest");
         for (int crash = 0; crash < 3; crash++) {
             try (Disk disk = new Disk("again-" + crash, seed)) {
                 disk.finish();
@@ -451,7 +445,7 @@ class StoreMergeTest {
     /** Else it would never be logged, and the new group never be made. */
     @Test
     void theSplitThatMakesTheNumberAgainIsMissingWhileTheMergedGroupIsHere() throws Exception {
-        try (Disk disk = new Disk("missing", seed())) {
+        try (Disk disk = new Disk("missing", TestSeed.of("StoreMergeTest"))) {
             LocalDiskStore store = disk.store();
             dropMerge(disk);
             long epoch = disk.harness.epoch() + 5;
@@ -478,7 +472,7 @@ class StoreMergeTest {
     /** Where nothing of the number is left but what was merged elsewhere, it ends when told. */
     @Test
     void whatWasMergedElsewhereEnds() throws Exception {
-        try (Disk disk = new Disk("elsewhere", seed())) {
+        try (Disk disk = new Disk("elsewhere", TestSeed.of("StoreMergeTest"))) {
             LocalDiskStore store = disk.store();
             dropMerge(disk);
             end(disk);

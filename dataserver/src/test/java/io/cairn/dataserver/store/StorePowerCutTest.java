@@ -2,6 +2,7 @@ package io.cairn.dataserver.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.disk.DiskOpenException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,7 +18,7 @@ class StorePowerCutTest {
     private static final int STRIDE = Integer.getInteger("cairn.test.stride", 7);
     private static final int CALLS = 160;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("StorePowerCutTest");
 
     @TempDir Path directory;
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.data.Split;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkId;
@@ -271,10 +272,8 @@ class StoreRepairTest {
     /** Random work, damage anywhere, repair from the model, crashes. */
     @Test
     void amongRandomWork() throws Exception {
-        Long given = Long.getLong("cairn.test.seed");
-        for (int run = 0; run < (given == null ? RUNS : 1); run++) {
-            long seed = given == null ? new Random().nextLong() : given;
-            Path dir = Files.createDirectory(directory.resolve("run-" + run));
+        for (long seed : TestSeed.several("StoreRepairTest", RUNS).toArray()) {
+            Path dir = Files.createDirectory(directory.resolve("run-" + seed));
             try (StoreHarness h = new StoreHarness(dir, seed)) {
                 h.open();
                 for (int crash = 0; crash < 5; crash++) {

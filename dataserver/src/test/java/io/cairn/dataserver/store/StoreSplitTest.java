@@ -3,6 +3,7 @@ package io.cairn.dataserver.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.data.Split;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.ChunkId;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
@@ -28,13 +29,6 @@ class StoreSplitTest {
     private static final int MOST_STEPS = 60;
 
     @TempDir Path directory;
-
-    private static long seed() {
-        Long given = Long.getLong("cairn.test.seed");
-        long seed = given == null ? new Random().nextLong() : given;
-        System.out.println("-Dcairn.test.seed=" + seed);
-        return seed;
-    }
 
     /** A disk with random content, all of it flushed, and a split that is committed. */
     private final class Disk implements AutoCloseable {
@@ -137,7 +131,7 @@ class StoreSplitTest {
 
     @Test
     void survivesACrashAfterEveryBatch() throws Exception {
-        long seed = seed();
+        long seed = TestSeed.of("StoreSplitTest");
         boolean done = false;
         for (int steps = 0; !done; steps++) {
             assertThat(steps).isLessThan(MOST_STEPS);
@@ -167,7 +161,7 @@ class StoreSplitTest {
     /** Its first operations are in the log when the power goes, perhaps before the next flush. */
     @Test
     void whatTheNewGroupLogsIsNotTakenForTheRestOfAHistory() throws Exception {
-        try (Disk disk = new Disk("logs", seed(), false)) {
+        try (Disk disk = new Disk("logs", TestSeed.of("StoreSplitTest"), false)) {
             disk.harness.commitAll();
             while (!disk.isDone()) {
                 disk.store().flushThread().step();
@@ -184,7 +178,7 @@ class StoreSplitTest {
     /** Else it would have to be undone. */
     @Test
     void isNotCarriedOutBeforeItIsCommitted() throws Exception {
-        try (Disk disk = new Disk("uncommitted", seed(), false)) {
+        try (Disk disk = new Disk("uncommitted", TestSeed.of("StoreSplitTest"), false)) {
             disk.store().commit(PARENT, disk.sequence - 1);
             for (int i = 0; i < 50; i++) {
                 disk.store().flushThread().step();
@@ -205,7 +199,7 @@ class StoreSplitTest {
     /** Exactly once holds for what is sent again, to the new group now. */
     @Test
     void theNewGroupKnowsWhatWasAnswered() throws Exception {
-        try (Disk disk = new Disk("answers", seed(), false)) {
+        try (Disk disk = new Disk("answers", TestSeed.of("StoreSplitTest"), false)) {
             Map<Long, Answered> before = answers(disk.store().logState(PARENT));
             disk.harness.commitAll();
             disk.store().flushThread().flushAll();
@@ -232,7 +226,7 @@ class StoreSplitTest {
      */
     @Test
     void removesWhatAGroupThatIsThereDoesNotNeed() throws Exception {
-        long seed = seed();
+        long seed = TestSeed.of("StoreSplitTest");
         boolean done = false;
         for (int steps = 0; !done; steps++) {
             assertThat(steps).isLessThan(MOST_STEPS);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -31,7 +32,7 @@ class StoreSummaryTest {
     private static final byte[] ALL_ROWS = {'S'};
     private static final byte[] DISK_STATE = {'D'};
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("StoreSummaryTest");
 
     @TempDir Path directory;
 

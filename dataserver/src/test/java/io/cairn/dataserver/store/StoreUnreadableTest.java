@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.chunk.BlockGroup;
 import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
@@ -16,7 +17,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -345,13 +345,11 @@ class StoreUnreadableTest {
     /** Random work over blocks that rot or cannot be read, crashes, then repair from the model. */
     @Test
     void amongRandomWork() throws Exception {
-        Long given = Long.getLong("cairn.test.seed");
-        for (int run = 0; run < (given == null ? RUNS : 1); run++) {
-            long seed = given == null ? new Random().nextLong() : given;
-            Path dir = Files.createDirectory(directory.resolve("run-" + run));
+        for (long seed : TestSeed.several("StoreUnreadableTest", RUNS).toArray()) {
+            Path dir = Files.createDirectory(directory.resolve("run-" + seed));
             try (StoreHarness h = new StoreHarness(dir, seed)) {
                 h.open();
-                if (run % 2 == 1) {
+                if (seed % 2 == 1) {
                     h.crowd();
                 }
                 for (int round = 0; round < 8; round++) {

@@ -3,6 +3,7 @@ package io.cairn.dataserver.wal;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.cairn.common.seed.TestSeed;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DeviceFile;
 import io.cairn.dataserver.disk.DiskOpenException;
@@ -45,7 +46,7 @@ class WalPowerCutTest {
                 throw new AssertionError(what, cause);
             };
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("WalPowerCutTest");
     private final Random random = new Random(seed);
     private final RecordedDevices devices = new RecordedDevices();
     private final LogHistory history = new LogHistory(random);

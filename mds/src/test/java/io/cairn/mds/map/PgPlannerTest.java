@@ -13,6 +13,7 @@ import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
+import io.cairn.common.seed.TestSeed;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -25,7 +26,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class PgPlannerTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("PgPlannerTest");
     private static final int TOPOLOGIES = Integer.getInteger("cairn.test.topologies", 100);
 
     /** A map that can be changed; disks and servers are numbered from 1. */
@@ -192,7 +193,6 @@ class PgPlannerTest {
 
     @Test
     void randomTopologiesAreBalancedAndMoveLittle() {
-        System.out.println("cairn.test.seed=" + SEED);
         long moved = 0;
         long needed = 0;
         for (int i = 0; i < TOPOLOGIES; i++) {
@@ -367,7 +367,6 @@ class PgPlannerTest {
 
     @Test
     void randomTopologiesHoldDeviceClasses() {
-        System.out.println("cairn.test.seed=" + SEED);
         for (int i = 0; i < TOPOLOGIES; i++) {
             holdsDeviceClasses(SEED + i);
         }

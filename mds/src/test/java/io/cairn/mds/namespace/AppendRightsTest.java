@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.proto.CloseSessionEntry;
 import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.ReleaseSessionEntry;
@@ -180,8 +181,7 @@ class AppendRightsTest {
     /** Against a model: who may append, and that no two do. */
     @Test
     void randomOpensClosesAndRights() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("cairn.test.seed=" + seed);
+        long seed = TestSeed.of("AppendRightsTest");
         Random random = new Random(seed);
         long f = created();
         long holder = 0;

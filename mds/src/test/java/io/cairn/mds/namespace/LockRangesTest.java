@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.proto.FileLock;
+import io.cairn.common.seed.TestSeed;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -68,8 +69,7 @@ final class LockRangesTest {
 
     @Test
     void randomRangesAreThoseOfEachByte() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("LockRangesTest: -Dcairn.test.seed=" + seed);
+        long seed = TestSeed.of("LockRangesTest");
         Random random = new Random(seed);
         for (int round = 0; round < 300; round++) {
             model.clear();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.namespace.RandomOperations.Step;
 import io.cairn.mds.proto.TruncatedEntry;
 import java.io.IOException;
@@ -21,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
  * the same results, and the same tree in the end. {@code -Dcairn.test.operations} makes it longer.
  */
 class ModelTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("ModelTest");
     private static final int OPERATIONS = Integer.getInteger("cairn.test.operations", 5000);
 
     @TempDir Path directory;
@@ -31,7 +32,6 @@ class ModelTest {
 
     @Test
     void randomOperationsDoWhatTheModelAndTheLocalFileSystemDo() throws IOException {
-        System.out.println("cairn.test.seed=" + SEED);
         Path root = Files.createDirectory(directory.resolve("local"));
         LocalNamespace local = new LocalNamespace(root);
         assertThat(local.chown("", 0, 0))

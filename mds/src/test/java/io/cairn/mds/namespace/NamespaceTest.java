@@ -17,6 +17,7 @@ import io.cairn.common.proto.RaiseCeilingOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
 import io.cairn.common.rocks.DeletedRows;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.ReapedEntry;
@@ -321,8 +322,7 @@ class NamespaceTest {
 
     @Test
     void theHeadOfTheDeletionQueueIsItsFirstRecordInWhateverOrderTheyGo() {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("cairn.test.seed=" + seed);
+        long seed = TestSeed.of("NamespaceTest");
         Random random = new Random(seed);
         List<Long> queued = new ArrayList<>();
         for (int round = 0; round < 60; round++) {

@@ -10,6 +10,7 @@ import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.FoundOrphan;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OrphanId;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.proto.DeletionRecord;
 import io.cairn.mds.proto.EvictSessionEntry;
 import io.cairn.mds.proto.OrphansChangedEntry;
@@ -43,7 +44,7 @@ class OrphansRandomTest {
     private static final int GROUPS = 3;
     private static final int SESSIONS = 3;
 
-    private final long seed = Long.getLong("cairn.test.seed", System.nanoTime());
+    private final long seed = TestSeed.of("OrphansRandomTest");
     private final Random random = new Random(seed);
 
     @TempDir Path directory;
@@ -75,7 +76,6 @@ class OrphansRandomTest {
 
     @Test
     void whatAFileHasIsNeverDeletedAndTheRestIs() throws Exception {
-        System.out.println("OrphansRandomTest: -Dcairn.test.seed=" + seed);
         rig = StateRig.formatted(directory);
         assertThat(OrphanedDataTest.change(rig, fast()).getErrno()).isZero();
         for (int pool : POOLS) {

@@ -9,6 +9,7 @@ import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.rocks.DeletedRows;
+import io.cairn.common.seed.TestSeed;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -26,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Listings of directories that are large, or change meanwhile. */
 class ReadDirTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("ReadDirTest");
 
     @TempDir Path directory;
     private StateRig rig;
@@ -62,7 +63,6 @@ class ReadDirTest {
 
     @Test
     void cursorsStayRightWhileEntriesComeAndGo() {
-        System.out.println("cairn.test.seed=" + SEED);
         Random random = new Random(SEED);
         long d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
         each(0, 1000, i -> Ops.mknod(d, "stays" + i, Mode.FIFO, 0));

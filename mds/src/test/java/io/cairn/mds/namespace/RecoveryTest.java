@@ -7,6 +7,7 @@ import com.google.protobuf.ByteString;
 import io.cairn.common.file.FileTree;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.Mutation;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.namespace.RandomOperations.Step;
 import io.cairn.mds.proto.CloseSessionEntry;
 import io.cairn.mds.proto.EvictSessionEntry;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The same log gives the same state, byte for byte, whatever happens on the way. */
 class RecoveryTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("RecoveryTest");
     private static final int ROUNDS = 250;
 
     @TempDir Path directory;
@@ -112,7 +113,6 @@ class RecoveryTest {
     }
 
     private RandomOperations operations() {
-        System.out.println("cairn.test.seed=" + SEED);
         return new RandomOperations(random, new ModelNamespace(), null);
     }
 

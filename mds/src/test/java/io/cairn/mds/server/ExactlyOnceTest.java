@@ -13,6 +13,7 @@ import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.proto.ReadDirRequest;
 import io.cairn.common.proto.StatusReply;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -31,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * after the server was killed between commit and reply.
  */
 final class ExactlyOnceTest {
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("ExactlyOnceTest");
     private static final String NO_SPACE_LIMITS =
             """
             [raft]
@@ -43,7 +44,6 @@ final class ExactlyOnceTest {
 
     @Test
     void killedBetweenCommitAndReplyTheServerAnswersAsBefore() throws Exception {
-        System.out.println("cairn.test.seed=" + SEED);
         Random random = new Random(SEED);
         try (TestGroup group = TestGroup.ofOneProcess(directory, NO_SPACE_LIMITS)) {
             group.launch(1);

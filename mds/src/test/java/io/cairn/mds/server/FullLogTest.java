@@ -11,6 +11,7 @@ import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class FullLogTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final long SEED = Long.getLong("cairn.test.seed", System.nanoTime());
+    private static final long SEED = TestSeed.of("FullLogTest");
     private static final int VALUE_BYTES = 60_000;
     private static final int FILES = 1000;
     private static final String NAME = "user.value";
@@ -141,7 +142,6 @@ final class FullLogTest {
 
     @Test
     void whenALogWriteFailsNothingAcknowledgedIsLost() throws Exception {
-        System.out.println("cairn.test.seed=" + SEED);
         try (SmallDisk disk = new SmallDisk(directory.resolve("mds-1"), 64);
                 TestGroup group = TestGroup.ofOneProcess(directory, NO_LIMITS)) {
             fillUntilItStops(
@@ -151,7 +151,6 @@ final class FullLogTest {
 
     @Test
     void whenTheDatabaseCannotWriteNothingAcknowledgedIsLost() throws Exception {
-        System.out.println("cairn.test.seed=" + SEED);
         try (SmallDisk disk = new SmallDisk(directory.resolve("mds-1/namespace"), 32);
                 TestGroup group = TestGroup.ofOneProcess(directory, NO_LIMITS)) {
             // By the call that failed, or found once a second where nobody waited for one.

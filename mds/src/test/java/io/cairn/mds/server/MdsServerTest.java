@@ -42,6 +42,7 @@ import io.cairn.common.rpc.RpcClient;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.background.Truncator;
 import io.cairn.mds.server.TestGroup.Answer;
 import java.io.IOException;
@@ -83,8 +84,7 @@ final class MdsServerTest {
 
     @Test
     void mutationsAreExecutedOnceHoweverOftenAndInWhateverOrderTheyAreSent() throws Exception {
-        long seed = Long.getLong("cairn.test.seed", System.nanoTime());
-        System.out.println("cairn.test.seed=" + seed);
+        long seed = TestSeed.of("MdsServerTest");
         Random random = new Random(seed);
         try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
             TestSession session = new TestSession(group);
