@@ -11,6 +11,7 @@ import io.cairn.client.fake.Fault;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.Method;
+import io.cairn.common.seed.TestSeed;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -274,8 +275,7 @@ class OpenForReadingTest extends ClientFixture {
     /** Handles of all kinds come and go while connections break and leaders change. */
     @Test
     void whateverHappensWhatIsOpenExists() {
-        long seed = Long.getLong("cairn.seed", System.nanoTime());
-        System.out.println("OpenForReadingTest: -Dcairn.seed=" + seed);
+        long seed = TestSeed.of("OpenForReadingTest");
         Random random = new Random(seed);
         CairnClient client = connect();
         CairnClient other = connect();

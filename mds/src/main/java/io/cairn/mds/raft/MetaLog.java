@@ -14,8 +14,10 @@ import java.io.UncheckedIOException;
 import java.net.BindException;
 import java.net.InetAddress;
 import java.nio.file.Path;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
@@ -60,6 +62,11 @@ public final class MetaLog implements AutoCloseable {
     private final RaftPort port;
     private final VotingRight voting;
     private final RaftMembership membership;
+
+    /** Entries whose answers are owed. */
+    private final Set<CompletableFuture<ByteString>> underWay = ConcurrentHashMap.newKeySet();
+
+    private volatile boolean closed;
 
     private final ScheduledExecutorService timer =
             Executors.newScheduledThreadPool(
@@ -205,7 +212,20 @@ public final class MetaLog implements AutoCloseable {
         } catch (RuntimeException e) {
             submitted = CompletableFuture.failedFuture(e);
         }
-        return submitted.handle(MetaLog::answer);
+        CompletableFuture<ByteString> answered = submitted.handle(MetaLog::answer);
+        if (!answered.isDone()) {
+            underWay.add(answered);
+            var _ = answered.whenComplete((answer, failure) -> underWay.remove(answered));
+            if (closed) {
+                answerClosed(answered);
+            }
+        }
+        return answered;
+    }
+
+    private static void answerClosed(CompletableFuture<ByteString> answered) {
+        answered.completeExceptionally(
+                new CompletionException(new LogUnavailableException("the log is closed", false)));
     }
 
     private static ByteString answer(@Nullable RaftClientReply reply, @Nullable Throwable failure) {
@@ -380,12 +400,21 @@ public final class MetaLog implements AutoCloseable {
                         });
     }
 
-    /** Stops taking part; a clean stop leaves a checkpoint, so that the next start is quick. */
+    /**
+     * Stops taking part; a clean stop leaves a checkpoint, so that the next start is quick. No
+     * entry's answer is owed after it: Ratis answers none that a leader has appended which steps
+     * down while it closes.
+     */
     @Override
     public void close() throws IOException {
         timer.shutdownNow();
         stateMachine.expectClose();
-        server.close();
+        try {
+            server.close();
+        } finally {
+            closed = true;
+            underWay.forEach(MetaLog::answerClosed);
+        }
     }
 
     /** Whether checkpoints, and with them the log's being cut, may wait. */

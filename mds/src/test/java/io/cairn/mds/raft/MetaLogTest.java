@@ -212,6 +212,27 @@ final class MetaLogTest {
         assertThat(member.failure).hasNullValue();
     }
 
+    @Test
+    void entriesThatCannotBeCommittedEndWhenTheMemberCloses() throws Exception {
+        List<MetaLogConfig> group = LogMember.group(directory, 3, Transport.NETTY, 1000);
+        List<LogMember> members = new ArrayList<>();
+        for (MetaLogConfig config : group) {
+            members.add(new LogMember(config));
+        }
+        LogMember leader = LogMember.awaitLeader(members);
+        for (LogMember member : members) {
+            if (member != leader) {
+                member.close();
+            }
+        }
+        List<CompletableFuture<ByteString>> answers = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            answers.add(leader.log.submit(ByteString.copyFromUtf8("e" + i)));
+        }
+        leader.close();
+        assertThat(answers).allSatisfy(a -> assertThat(a).isCompletedExceptionally());
+    }
+
     private static MetaLogConfig with(MetaLogConfig config, UUID cluster, int id) {
         return new MetaLogConfig(
                 cluster,

@@ -3,6 +3,7 @@ package io.cairn.mds.session;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.proto.ReadOpen;
+import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.session.ReadOpens.Opened;
 import io.cairn.mds.session.ReadOpens.Round;
@@ -185,6 +186,7 @@ final class ReadOpensTest {
         final Random random;
         final Map<Long, Long> held = new HashMap<>();
         final Map<Long, Long> pending = new LinkedHashMap<>(); // inodes by number
+        final List<ReadOpen> closedMeanwhile = new ArrayList<>(); // since this round's reclaim
         final List<ArrayDeque<Message>> connections = new ArrayList<>();
         Round round = new Round(0, 0);
         long numbers;
@@ -210,6 +212,7 @@ final class ReadOpensTest {
             Round sent = new Round(opens.term(), round.number() + 1); // as a renewal said
             round = sent;
             ready = false;
+            closedMeanwhile.clear();
             List<ReadOpen> all = new ArrayList<>();
             held.forEach((inode, number) -> all.add(held(inode, number)));
             int size = 1 + random.nextInt(3);
@@ -224,6 +227,8 @@ final class ReadOpensTest {
                     boolean taken = opens.reclaim(session, sent, named, part, part == count - 1);
                     if (sent == round && taken && --parts == 0) {
                         ready = true;
+                        closedMeanwhile.forEach(this::sendClose);
+                        closedMeanwhile.clear();
                         pending.forEach((number, inode) -> ask(inode, number));
                     } else if (sent == round && !taken) {
                         connect();
@@ -262,15 +267,20 @@ final class ReadOpensTest {
                 return; // a handle that is being made keeps it open
             }
             held.remove(inode);
-            Round sent = round;
             if (ready) {
-                send(() -> {
-                    if (!opens.close(session, sent, List.of(held(inode, number)))
-                            && sent == round) {
-                        connect();
-                    }
-                });
+                sendClose(held(inode, number));
+            } else {
+                closedMeanwhile.add(held(inode, number));
             }
+        }
+
+        void sendClose(ReadOpen closed) {
+            Round sent = round;
+            send(() -> {
+                if (!opens.close(session, sent, List.of(closed)) && sent == round) {
+                    connect();
+                }
+            });
         }
 
         /** In its order on each connection; a broken one delivers late, or not at all. */
@@ -292,8 +302,7 @@ final class ReadOpensTest {
 
     @Test
     void whateverIsLostOrLateAClientHasOpenWhatItBelievesAndNothingElse() {
-        long seed = Long.getLong("cairn.seed", System.nanoTime());
-        System.out.println("ReadOpensTest: -Dcairn.seed=" + seed);
+        long seed = TestSeed.of("ReadOpensTest");
         Random random = new Random(seed);
         long term = TERM;
         for (int run = 0; run < 200; run++) {
