@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Registrations, heartbeats and joins of data servers, and what the map says of a server that is
- * silent. The control thread only, except for {@link #heartbeat}, {@link #all} and {@link #copies}.
+ * silent. The control thread only, except where a method says otherwise.
  */
 public final class DataServers {
     private static final Logger LOG = LoggerFactory.getLogger(DataServers.class);
@@ -403,6 +403,11 @@ public final class DataServers {
     /** What is still to be copied. Any thread. */
     public Copies copies() {
         return inSync.copies();
+    }
+
+    /** Disks of which nothing is placed elsewhere though they are away for long. Any thread. */
+    public Set<Integer> withheld() {
+        return inSync.withheld();
     }
 
     /** Any thread. */

@@ -31,6 +31,11 @@ final class InSyncChanges {
     private static final long COUNT_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long FILL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** What waits for these are clients. */
+    private static final long URGENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final long PATIENT_NANOS = TimeUnit.SECONDS.toNanos(30);
+
     private final InSyncSets sets;
     private final SlowDisks slow;
     private final ServerLeases servers;
@@ -51,6 +56,19 @@ final class InSyncChanges {
 
     /** The change that a tick has begun; null when it is made, or failed. */
     private @Nullable CompletableFuture<ClusterMap> atTick;
+
+    private final LogRetry marking = new LogRetry("saying which disks are slow", PATIENT_NANOS);
+    private final LogRetry leaving =
+            new LogRetry("taking members out of in-sync sets", URGENT_NANOS);
+    private final LogRetry filling = new LogRetry("saying which disks are full", PATIENT_NANOS);
+    private final LogRetry settling =
+            new LogRetry("ending moves of placement groups", URGENT_NANOS);
+    private final LogRetry splitting = new LogRetry("splitting placement groups", PATIENT_NANOS);
+    private final LogRetry merging = new LogRetry("merging placement groups", PATIENT_NANOS);
+    private final LogRetry absence = new LogRetry("saying which disks are absent", PATIENT_NANOS);
+    private final LogRetry moving = new LogRetry("moving placement groups", PATIENT_NANOS);
+    private final List<LogRetry> retries =
+            List.of(marking, leaving, filling, settling, splitting, merging, absence, moving);
 
     private Joins joins = new Joins();
 
@@ -109,6 +127,7 @@ final class InSyncChanges {
         countedNanos = fromNanos - COUNT_NANOS;
         filledNanos = fromNanos - FILL_NANOS;
         atTick = null;
+        retries.forEach(LogRetry::succeeded);
         joins = new Joins();
     }
 
@@ -131,18 +150,22 @@ final class InSyncChanges {
         if (atTick != null) {
             return;
         }
-        if (slow.look(present, servers.disks(), now) && isMarking.getAsBoolean()) {
-            atTick(slow::changed);
-        } else if (sets.isLeaving(present, now)) {
-            atTick(base -> sets.leaving(base, clock.nanos()));
-        } else if (isAnyFillToChange(present, now)) {
-            atTick(this::fill);
-        } else if (sets.isSettling(present, now)) {
-            atTick(base -> sets.settling(base, clock.nanos()));
-        } else if (isSplitting.getAsBoolean() && splits.isAny(present, now)) {
-            atTick(base -> splits.change(base, clock.nanos()));
-        } else if (merges.isAny(present, now)) {
-            atTick(base -> merges.change(base, clock.nanos()));
+        if (slow.look(present, servers.disks(), now)
+                && isMarking.getAsBoolean()
+                && marking.isDue(now)) {
+            atTick(marking, slow::changed);
+        } else if (leaving.isDue(now) && sets.isLeaving(present, now)) {
+            atTick(leaving, base -> sets.leaving(base, clock.nanos()));
+        } else if (filling.isDue(now) && isAnyFillToChange(present, now)) {
+            atTick(filling, this::fill);
+        } else if (settling.isDue(now) && sets.isSettling(present, now)) {
+            atTick(settling, base -> sets.settling(base, clock.nanos()));
+        } else if (isSplitting.getAsBoolean()
+                && splitting.isDue(now)
+                && splits.isAny(present, now)) {
+            atTick(splitting, base -> splits.change(base, clock.nanos()));
+        } else if (merging.isDue(now) && merges.isAny(present, now)) {
+            atTick(merging, base -> merges.change(base, clock.nanos()));
         } else if (isPlacing.getAsBoolean()) {
             place(present, now);
         }
@@ -172,20 +195,27 @@ final class InSyncChanges {
     }
 
     private void place(ClusterMap present, long now) {
-        if (placement.isAnyToChange(present, now)) {
-            atTick(base -> placement.absent(base, clock.nanos()));
-        } else if (placement.isMoving(present, now)) {
-            atTick(base -> placement.moving(base, clock.nanos()));
+        if (placement.isAnyToChange(present, now) && absence.isDue(now)) {
+            atTick(absence, base -> placement.absent(base, clock.nanos()));
+        } else if (moving.isDue(now) && placement.isMoving(present, now)) {
+            atTick(moving, base -> placement.moving(base, clock.nanos()));
         }
     }
 
-    private void atTick(Function<ClusterMap, InSyncSets.@Nullable Change> decision) {
+    private void atTick(
+            LogRetry retry, Function<ClusterMap, InSyncSets.@Nullable Change> decision) {
         CompletableFuture<ClusterMap> change = change(decision);
         atTick = change;
         var _ =
-                change.whenComplete((_, _) -> {
-                    if (atTick == change) {
-                        atTick = null;
+                change.whenComplete((_, failure) -> {
+                    if (atTick != change) {
+                        return; // of an earlier time as leader
+                    }
+                    atTick = null;
+                    if (failure == null) {
+                        retry.succeeded();
+                    } else {
+                        retry.failed(failure, clock.nanos());
                     }
                 });
     }
@@ -232,6 +262,11 @@ final class InSyncChanges {
     /** What is still to be copied. Any thread. */
     Copies copies() {
         return progress.latest();
+    }
+
+    /** Disks of which nothing is placed elsewhere though they are away for long. Any thread. */
+    Set<Integer> withheld() {
+        return placement.withheld();
     }
 
     /** Who asks from now on is not among them. */

@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  * next one is made of a part of the one that {@link PgHash} says, on the same disks, and {@link
  * Placement} moves it later. Raises the target where that is left to it and disks have come.
  *
- * <p>A group is split while all of its replicas are in sync and surely serve, each disk has no
- * other split to carry out, and no block there waits for a repair. From that epoch of the map until
- * the primary of the new group has said that it serves, which takes that all members have it, the
- * map says so ({@code split_epoch}): meanwhile neither of both moves, is split, or gets other
- * members in sync than the other.
+ * <p>A group is split while it has as many replicas as its pool wants, all of them are in sync and
+ * surely serve, each disk has no other split to carry out, and no block there waits for a repair.
+ * From that epoch of the map until the primary of the new group has said that it serves, which
+ * takes that all members have it, the map says so ({@code split_epoch}): meanwhile neither of both
+ * moves, is split, or gets other members in sync than the other.
  *
  * <p>Splits go first while the disks of a pool have few replicas of it: then moves wait, or each
  * group would be moved half for nothing. From {@link #CROWDED} replicas a disk on moves go first:
@@ -224,7 +224,7 @@ public final class PgSplits {
     private boolean isReady(ClusterMap base, Pool pool, PlacementGroup group, long nowNanos) {
         List<Integer> disks = group.getReplicasList();
         return !base.isTied(group)
-                && disks.size() >= pool.getMinSize()
+                && disks.size() == pool.getSize()
                 && group.getInSyncList().containsAll(disks)
                 && !InSyncSets.isAstray(group)
                 && disks.stream().allMatch(d -> sets.isSure(base, group, d, nowNanos))

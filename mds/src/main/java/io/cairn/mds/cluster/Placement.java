@@ -13,6 +13,7 @@ import io.cairn.mds.leader.Held;
 import io.cairn.mds.map.PgPlanner;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,8 +35,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A disk is <i>absent</i> when its server is down, or has released it, for longer than an
  * interval: what it had is placed elsewhere then. It is no more when it is back. No disk becomes
- * absent when a pool would have too few failure domains left, or when a quarter of all disks is:
- * then it is rather a network or a rack that failed, and copying everything would make it worse. No
+ * absent when a pool would have too few failure domains left, or when more than a quarter of all
+ * disks would be, of more than one server: then it is rather a network or a rack that failed, and
+ * copying everything would make it worse. What is withheld for that is told ({@link #withheld}). No
  * group moves to a disk that is full; what such a disk has already is brought up to date all the
  * same. What an administrator holds back ({@link Held}) counts from the next tick on.
  *
@@ -43,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A group that is being split or merged, or is the other one of both, stays; and the groups of a
  * pool that is to have more stay while splits go first ({@link PgSplits}), but those with a replica
- * on a disk that is drained or absent.
+ * on a disk that is drained or absent, or with more or fewer replicas than the pool wants.
  *
  * <p>Nothing moves while a server does not recover learners: as primary it could never end a move.
  *
@@ -51,7 +54,7 @@ import org.jspecify.annotations.Nullable;
  * new leader counts anew.
  */
 public final class Placement {
-    /** Disks that may be absent, as a part of those that are not drained. */
+    /** Disks of several servers that may be absent, as a part of those that are not drained. */
     private static final double MOST_ABSENT = 0.25;
 
     private final InSyncSets sets;
@@ -74,6 +77,8 @@ public final class Placement {
      * @param failed how long a disk of a server that is up is out of service before
      */
     public record Times(Duration down, Duration failed) {}
+
+    private volatile Set<Integer> withheld = Set.of();
 
     private @Nullable SplitFirst splitFirst;
 
@@ -98,6 +103,7 @@ public final class Placement {
     /** On becoming leader. */
     public void begin() {
         awaySince.clear();
+        withheld = Set.of();
         plan = null;
         plannedEpoch = -1;
         settled = null;
@@ -118,8 +124,17 @@ public final class Placement {
         return absent(map, nowNanos) != null;
     }
 
+    /**
+     * Disks that are away for long and not absent: too much would be, or too little left. Any
+     * thread.
+     */
+    Set<Integer> withheld() {
+        return withheld;
+    }
+
     /** Says which disks are absent; null if the map says that. */
     public InSyncSets.@Nullable Change absent(ClusterMap base, long nowNanos) {
+        Set<Integer> kept = new TreeSet<>();
         MapUpdate.Builder update = MapUpdate.newBuilder();
         List<String> said = new ArrayList<>();
         Set<Integer> absent = new HashSet<>();
@@ -142,9 +157,11 @@ public final class Placement {
                                     .formatted(disk.getId()));
                 } else {
                     absent.remove(disk.getId());
+                    kept.add(disk.getId());
                 }
             }
         }
+        withheld = Collections.unmodifiableSet(kept);
         return said.isEmpty() ? null : new InSyncSets.Change(update, String.join("; ", said));
     }
 
@@ -165,13 +182,17 @@ public final class Placement {
         MapUpdate.Builder disks = MapUpdate.newBuilder();
         int placed = 0;
         int away = 0;
+        Set<Integer> servers = new HashSet<>();
         for (Disk disk : base.disks()) {
             placed += disk.getOut() ? 0 : 1;
-            away += !disk.getOut() && absent.contains(disk.getId()) ? 1 : 0;
+            if (!disk.getOut() && absent.contains(disk.getId())) {
+                away++;
+                servers.add(disk.getServer());
+            }
             disks.addDisks(disk.toBuilder().setAbsent(absent.contains(disk.getId())));
         }
         ClusterMap then = base.with(disks.build());
-        return away <= placed * MOST_ABSENT
+        return (servers.size() <= 1 || away <= placed * MOST_ABSENT)
                 && base.pools().stream()
                         .allMatch(p -> PgPlanner.domainCount(then, p) >= p.getSize());
     }
@@ -237,8 +258,17 @@ public final class Placement {
         if (map.isTied(group)) {
             return false;
         }
-        return !(held.get().noRebalance() || isSplitFirst(map, group))
-                || group.getReplicasList().stream().anyMatch(d -> !isPlaceable(map, d));
+        if (group.getReplicasList().stream().anyMatch(d -> !isPlaceable(map, d))) {
+            return true;
+        }
+        return !held.get().noRebalance()
+                && (!isSplitFirst(map, group) || isOfOtherSize(map, group));
+    }
+
+    /** Whether the pool wants more or fewer replicas: it is not split as it is. */
+    private static boolean isOfOtherSize(ClusterMap map, PlacementGroup group) {
+        @Nullable Pool pool = map.pool(PgHash.poolOf(group.getPg()));
+        return pool != null && pool.getSize() != group.getReplicasCount();
     }
 
     private boolean isSplitFirst(ClusterMap map, PlacementGroup group) {

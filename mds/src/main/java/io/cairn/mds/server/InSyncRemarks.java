@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.InSyncCounts;
 import io.cairn.common.proto.Disk;
@@ -7,6 +8,7 @@ import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.cluster.ServerLeases.Known;
 import java.util.ArrayList;
@@ -39,7 +41,18 @@ final class InSyncRemarks {
                     "%d of %d placement groups have fewer replicas in sync than min_size of their pool: their writes wait, reads are served"
                             .formatted(counts.belowMinimum(), map.pgs().size()));
         }
+        long tooFew = map.pgs().stream().filter(g -> hasTooFew(map, g)).count();
+        if (tooFew > 0) {
+            warnings.add(
+                    "%d of %d placement groups have fewer replicas than the size of their pool: they get more, some at a time; what has to be there for it is said by 'cairn balance --plan'"
+                            .formatted(tooFew, map.pgs().size()));
+        }
         return warnings;
+    }
+
+    private static boolean hasTooFew(ClusterMap map, PlacementGroup group) {
+        @Nullable Pool pool = map.pool(PgHash.poolOf(group.getPg()));
+        return pool != null && group.getReplicasCount() < pool.getSize();
     }
 
     private static List<String> whatToDo(ClusterMap map, Map<Integer, Known> heard) {

@@ -6,13 +6,28 @@ import io.cairn.common.proto.Disk;
 import io.cairn.mds.leader.Held;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
-/** What the administrator should know of drained disks, and of what is held back. */
+/** What the administrator should know of disks that are drained or away, and what is held back. */
 final class PlacementRemarks {
     private PlacementRemarks() {}
 
-    static List<String> warnings(Held held) {
+    /**
+     * @param withheld disks of which nothing is placed elsewhere though they are away for long
+     */
+    static List<String> warnings(Held held, ClusterMap map, Set<Integer> withheld) {
         List<String> warnings = new ArrayList<>();
+        String names =
+                map.disks().stream()
+                        .filter(d -> withheld.contains(d.getId()))
+                        .map(PlacementRemarks::name)
+                        .collect(Collectors.joining(", "));
+        if (!names.isEmpty()) {
+            warnings.add(
+                    "%s: away for long, and yet nothing is placed elsewhere: either too few failure domains would be left for the replicas of a pool, or more than a quarter of all disks is away, of several data servers; start what is down, add data servers, or drain what does not come back"
+                            .formatted(names));
+        }
         if (held.noOut()) {
             warnings.add(
                     "noout is on: what a disk has is not placed elsewhere, however long it is away; 'cairn set noout off' ends that");
@@ -40,7 +55,7 @@ final class PlacementRemarks {
         DiskLoads loads = DiskLoads.of(map.pgs());
         List<String> notes = new ArrayList<>();
         for (Disk disk : map.disks()) {
-            String name = "disk %d of data server %d".formatted(disk.getId(), disk.getServer());
+            String name = name(disk);
             int left = loads.of(disk.getId()).groups();
             if (loads.isDrained(disk)) {
                 notes.add(name + " is drained: no placement group has it, it can be removed");
@@ -55,6 +70,10 @@ final class PlacementRemarks {
             }
         }
         return notes;
+    }
+
+    private static String name(Disk disk) {
+        return "disk %d of data server %d".formatted(disk.getId(), disk.getServer());
     }
 
     private static String count(int groups) {

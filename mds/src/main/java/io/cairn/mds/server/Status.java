@@ -327,7 +327,7 @@ final class Status {
             }
         }
         warnings.addAll(PgTables.warnings(present, bootstrapDisks));
-        warnings.addAll(PlacementRemarks.warnings(held.get()));
+        warnings.addAll(PlacementRemarks.warnings(held.get(), present, dataServers.withheld()));
         warnings.addAll(InSyncRemarks.warnings(present, dataServers.all()));
         warnings.addAll(
                 DataServerRemarks.warnings(present, dataServers.all(), dataServers.slowDisks()));

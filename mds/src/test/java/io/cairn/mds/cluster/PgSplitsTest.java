@@ -192,6 +192,16 @@ class PgSplitsTest {
         assertThat(step()).isFalse();
     }
 
+    /** Of another size than the pool's no group can be made; so they get other replicas first. */
+    @Test
+    void groupsOfAnotherSizeThanTheirPoolsMoveBeforeTheyAreSplit() {
+        for (int size : new int[] {2, 4}) {
+            change(Pools.update(Pools.withTarget(pool().toBuilder().setSize(size).build(), 3)));
+            assertThat(step()).as("size %d", size).isFalse();
+            assertThat(placement.isMoving(map, now)).as("size %d", size).isTrue();
+        }
+    }
+
     @Test
     void allOfThemMustServe() {
         wanted(3);

@@ -222,6 +222,32 @@ class PlacementTest {
         assertThat(replicas()).as("it is back").containsOnlyKeys(10, 20, 30, 40);
     }
 
+    /** However many disks it has: that one machine fails is what replicas are for. */
+    @Test
+    void whatOneLargeServerHadIsCopiedElsewhere() {
+        cluster(4);
+        change(
+                MapUpdate.newBuilder()
+                        .addDisks(disk(1).setId(11))
+                        .addDisks(disk(1).setId(12))
+                        .addDisks(disk(1).setId(13)));
+        settle(SIZE);
+        up(1, false);
+        while (step()) {}
+        later(TimeUnit.MINUTES.toNanos(11));
+        settle(SIZE - 1);
+        assertThat(replicas()).containsOnlyKeys(20, 30, 40);
+        assertThat(placement.withheld()).isEmpty();
+        up(2, false);
+        while (step()) {}
+        later(TimeUnit.MINUTES.toNanos(11));
+        while (step()) {}
+        assertThat(placement.withheld()).containsExactly(20);
+        up(2, true);
+        assertThat(placement.isAnyToChange(map, now)).isFalse();
+        assertThat(placement.withheld()).isEmpty();
+    }
+
     @Test
     void aFailedDiskIsReplacedSooner() {
         cluster(4);

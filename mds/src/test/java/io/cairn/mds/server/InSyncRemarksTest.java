@@ -1,6 +1,7 @@
 package io.cairn.mds.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
@@ -56,6 +57,15 @@ class InSyncRemarksTest {
     @Test
     void nothingIsSaidWhileAllAreInSync() {
         assertThat(warnings(List.of(10, 20, 30), List.of(20, 10, 30))).isEmpty();
+    }
+
+    @Test
+    void groupsOfAPoolWhoseSizeWasRaisedAreCounted() {
+        map.getPoolsBuilder(0).setSize(4);
+        assertThat(warnings(List.of(10, 20, 30), List.of(20, 10, 30)))
+                .singleElement(STRING)
+                .startsWith(
+                        "2 of 2 placement groups have fewer replicas than the size of their pool");
     }
 
     @Test
