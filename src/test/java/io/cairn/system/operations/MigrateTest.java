@@ -36,6 +36,9 @@ class MigrateTest {
     private static final int WRITTEN = 4;
     private static final int STILL = 30;
 
+    /** In pieces of 1 MiB, more than may be in flight. */
+    private static final int LARGE_MIB = 64;
+
     private final AtomicBoolean stop = new AtomicBoolean();
 
     private static List<String> words(Cluster cluster, String... words) {
@@ -177,6 +180,7 @@ class MigrateTest {
             for (Path file : files(directory)) {
                 assertThat(poolOf(file)).as(file.toString()).isEqualTo("old");
             }
+            aLargeFileMovesWithTheDefaults(cluster);
             Awaitility.await("what was left in the other pool is gone")
                     .atMost(PATIENCE)
                     .untilAsserted(() -> ask(cluster, "pool", "remove", "new").ok());
@@ -225,14 +229,29 @@ class MigrateTest {
         assertThat(back.path("files_failed").asInt()).as(back.toString()).isZero();
     }
 
+    private static void aLargeFileMovesWithTheDefaults(Cluster cluster) throws IOException {
+        byte[] content = new byte[LARGE_MIB << 20];
+        new Random(SEED).nextBytes(content);
+        Path large = cluster.mnt().resolve("large");
+        Files.write(large, content);
+        for (String pool : List.of("new", "old")) {
+            JsonNode moved = migrate(cluster, large, pool);
+            assertThat(moved.path("files_failed").asInt()).as(moved.toString()).isZero();
+            assertThat(poolOf(large)).isEqualTo(pool);
+        }
+        assertThat(Files.readAllBytes(large)).isEqualTo(content);
+    }
+
+    /** Whether it has a session that data servers still serve. */
     private static boolean isMount(Cluster cluster, Process mover) {
-        return cluster.status()
-                .path("mounts")
-                .valueStream()
-                .anyMatch(m ->
-                        m.path("description")
-                                .asString()
-                                .contains("cairn migrate, process " + mover.pid()));
+        JsonNode sessions =
+                JsonMapper.shared().readTree(ask(cluster, "session", "ls", "--json").ok().out());
+        return sessions.findParents("description").stream()
+                .anyMatch(s ->
+                        s.path("state").asString().equals("open")
+                                && s.path("description")
+                                        .asString()
+                                        .contains("cairn migrate, process " + mover.pid()));
     }
 
     private void write(MovedFile file) {

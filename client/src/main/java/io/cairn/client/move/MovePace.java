@@ -2,6 +2,7 @@ package io.cairn.client.move;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.netty.util.internal.PlatformDependent;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -13,6 +14,12 @@ public final class MovePace {
     /** What may be copied at once after a rest, as time at the rate. */
     private static final long BURST_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
+    /**
+     * Direct memory that a piece is reckoned to take: 1 MiB in the frame it is read in, as much in
+     * what is written, and again what Netty's pool keeps beside these.
+     */
+    private static final long PIECE_MEMORY = 4 << 20;
+
     private final double nanosPerByte;
     private final Semaphore pieces;
 
@@ -21,11 +28,22 @@ public final class MovePace {
 
     /**
      * @param bytesPerSecond 0: no limit
-     * @param piecesInFlight of at most 1 MiB
+     * @param piecesInFlight of at most 1 MiB; fewer where the process has too little direct memory
      */
     public MovePace(long bytesPerSecond, int piecesInFlight) {
+        this(bytesPerSecond, piecesInFlight, PlatformDependent.maxDirectMemory());
+    }
+
+    MovePace(long bytesPerSecond, int piecesInFlight, long directMemory) {
         this.nanosPerByte = bytesPerSecond == 0 ? 0 : 1e9 / bytesPerSecond;
-        this.pieces = new Semaphore(piecesInFlight);
+        this.pieces =
+                new Semaphore(
+                        (int) Math.clamp(directMemory / PIECE_MEMORY, 1L, (long) piecesInFlight));
+    }
+
+    /** How many pieces may begin now. */
+    int free() {
+        return pieces.availablePermits();
     }
 
     /** Waits until so many bytes may be copied; {@link #end} must follow. */
