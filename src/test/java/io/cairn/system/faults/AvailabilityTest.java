@@ -10,9 +10,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
@@ -21,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * fio verifies what it writes, 32 requests deep, while data servers and the leading metadata server
  * are killed and suspended in turn, one at a time, and return: {@code
- * -Dcairn.test.availability.seconds=300}. It prints the longest stall.
+ * -Dcairn.test.availability.seconds=300}. It prints the longest stall of each kind of failure.
  */
 @Tag("slow")
 class AvailabilityTest {
@@ -36,17 +40,21 @@ class AvailabilityTest {
     private final long seed = TestSeed.of("AvailabilityTest");
     private final Random random = new Random(seed);
 
+    /** When the last failure of what kind before a moment began, in milliseconds of fio's run. */
+    private final TreeMap<Long, String> faults = new TreeMap<>();
+
     @Test
     void nothingFailsWhileServersFailInTurn() throws Exception {
         try (Cluster cluster =
                 Cluster.temporary("--processes", "--mds", "" + MEMBERS, "--data", "" + DATA_SERVERS)
                         .up()) {
             Path report = cluster.base().resolve("fio.json");
-            Process fio = fio(cluster, report);
-            int faults = 0;
+            Path latencies = cluster.base().resolve("fio");
+            Process fio = fio(cluster, report, latencies);
+            long begun = System.nanoTime();
             try {
                 while (fio.isAlive()) {
-                    hurt(cluster, faults++, fio);
+                    hurt(cluster, begun, fio);
                     awaitWhole(cluster, fio);
                 }
             } finally {
@@ -59,12 +67,32 @@ class AvailabilityTest {
             JsonNode job = JsonMapper.shared().readTree(json(report)).path("jobs").path(0);
             System.out.printf(
                     "AvailabilityTest: %d faults in %d s, longest write %.1f s, longest read %.1f s%n",
-                    faults, SECONDS, longest(job, "write"), longest(job, "read"));
+                    faults.size(), SECONDS, longest(job, "write"), longest(job, "read"));
+            longestByKind(Path.of(latencies + "_lat.1.log"))
+                    .forEach((kind, seconds) ->
+                            System.out.printf("AvailabilityTest: %s: %.1f s%n", kind, seconds));
             assertThat(job.path("error").asInt()).isZero();
         }
     }
 
-    private static Process fio(Cluster cluster, Path report) throws Exception {
+    /** The longest request that ended after a failure of each kind and before the next failure. */
+    private SortedMap<String, Double> longestByKind(Path latencies) throws IOException {
+        SortedMap<String, Double> longest = new TreeMap<>();
+        for (String line : Files.readAllLines(latencies)) {
+            String[] values = line.split(", ", -1);
+            Map.@Nullable Entry<Long, String> fault = faults.floorEntry(Long.parseLong(values[0]));
+            if (fault != null) {
+                longest.merge(fault.getValue(), Long.parseLong(values[1]) / 1e9, Math::max);
+            }
+        }
+        return longest;
+    }
+
+    /**
+     * @param latencies the beginning of the names of its logs: the longest request of each tenth of
+     *     a second
+     */
+    private static Process fio(Cluster cluster, Path report, Path latencies) throws Exception {
         return new ProcessBuilder(
                         "fio",
                         "--name=available",
@@ -81,6 +109,9 @@ class AvailabilityTest {
                         "--verify_state_save=0",
                         "--time_based",
                         "--runtime=" + SECONDS,
+                        "--write_lat_log=" + latencies,
+                        "--log_avg_msec=100",
+                        "--log_max_value=1",
                         "--output-format=json",
                         "--output=" + report)
                 .redirectErrorStream(true)
@@ -89,13 +120,18 @@ class AvailabilityTest {
     }
 
     /** Data servers and the leader in turn, killed or suspended. */
-    private void hurt(Cluster cluster, int number, Process work) throws InterruptedException {
+    private void hurt(Cluster cluster, long begun, Process work) throws InterruptedException {
         String victim =
-                number % 3 == 2
+                faults.size() % 3 == 2
                         ? "mds-" + cluster.status().path("leader").asInt()
                         : "data-" + (1 + random.nextInt(DATA_SERVERS));
         long millis = 1000 + random.nextInt(LONGEST_AWAY_MILLIS - 1000);
-        if (random.nextBoolean()) {
+        boolean suspended = random.nextBoolean();
+        faults.put(
+                TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun),
+                (victim.startsWith("mds") ? "leading metadata server " : "data server ")
+                        + (suspended ? "suspended" : "killed"));
+        if (suspended) {
             try (Stall _ = new Stall(cluster, victim)) {
                 var _ = work.waitFor(millis, TimeUnit.MILLISECONDS);
             }

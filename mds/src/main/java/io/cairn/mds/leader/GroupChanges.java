@@ -65,6 +65,9 @@ public final class GroupChanges {
     /** A question or a change of the log's configuration is in flight. */
     private boolean busy;
 
+    /** To whom leadership is being given because this member is to be removed; else 0. */
+    private int successor;
+
     /** Of the term: what comes back from an earlier one is of no interest. */
     private long resets;
 
@@ -98,6 +101,7 @@ public final class GroupChanges {
     public void reset() {
         forget();
         busy = false;
+        successor = 0;
         resets++;
     }
 
@@ -184,12 +188,16 @@ public final class GroupChanges {
         if (!busy && wanted != null && wanted.adds() && wanted.id() == id) {
             forget();
         }
-        requireMajorityWithout(group, id);
+        if (!isMajorityUpWithout(group, id)) {
+            return "the new leader waits to hear of the members that stay";
+        }
         if (id == leadership.self()) {
-            requireNone(group, change);
-            int to = heir(group);
-            transfer(to);
-            return "leadership goes to member " + to + " first";
+            if (successor == 0) {
+                requireNone(group, change);
+                successor = heir(group);
+                transfer(successor);
+            }
+            return "leadership goes to member " + successor + " first";
         }
         begin(change, group);
         apply(
@@ -244,7 +252,10 @@ public final class GroupChanges {
                         .transferLeadership(to, TRANSFER)
                         .whenCompleteAsync(
                                 (ok, failed) -> {
-                                    busy &= since != resets;
+                                    if (since == resets) {
+                                        busy = false;
+                                        successor = 0;
+                                    }
                                     if (failed == null) {
                                         done.complete(null);
                                     } else {
@@ -450,18 +461,27 @@ public final class GroupChanges {
         }
     }
 
-    private void requireMajorityWithout(RaftMembership.Group group, int id) {
+    /**
+     * False while the leader is so new that it may only not have heard of them.
+     *
+     * @throws FsException if too few are up
+     */
+    private boolean isMajorityUpWithout(RaftMembership.Group group, int id) {
         List<Member> stay = without(group.members(), id);
         if (stay.isEmpty()) {
             throw new FsException(Errno.EINVAL, "member " + id + " is the only one");
         }
         List<Integer> down = stay.stream().map(Member::id).filter(m -> !isUp(m)).toList();
-        if (stay.size() - down.size() < stay.size() / 2 + 1) {
-            throw new FsException(
-                    Errno.EBUSY,
-                    "without member %d a majority would be missing: of members %s, which stay, %s do not answer or do not vote yet; start them first, or add another"
-                            .formatted(id, ids(stay), down));
+        if (stay.size() - down.size() >= stay.size() / 2 + 1) {
+            return true;
         }
+        if (leadership.isNew()) {
+            return false;
+        }
+        throw new FsException(
+                Errno.EBUSY,
+                "without member %d a majority would be missing: of members %s, which stay, %s do not answer or do not vote yet; start them first, or add another"
+                        .formatted(id, ids(stay), down));
     }
 
     private boolean isUp(int id) {

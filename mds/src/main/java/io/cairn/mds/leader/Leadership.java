@@ -268,6 +268,12 @@ public final class Leadership implements MetaLogListener {
         return Math.max(LEAST_SILENCE_NANOS, 3 * leaseNanos.getAsLong());
     }
 
+    /** Whether a member that this leader has not heard of may be there all the same. */
+    boolean isNew() {
+        @Nullable Term t = term();
+        return t != null && clock.nanos() - t.lease.bornNanos() < silenceNanos();
+    }
+
     public int self() {
         return self;
     }
