@@ -39,11 +39,15 @@ public final class MetaStore {
     /** A name in a directory. */
     public record EntryKey(long directory, ByteString name) {}
 
+    /** Directories whose gaps are remembered: at most some hundred KiB. */
+    private static final int GAP_DIRECTORIES = 1024;
+
     private final MetaDatabase db;
     private final BoundedCache<Long, Inode> inodes;
     private final BoundedCache<EntryKey, Dentry> entries;
     private final ConcurrentSkipListMap<Long, SessionRecord> sessions =
             new ConcurrentSkipListMap<>();
+    private final DirectoryGaps gaps = new DirectoryGaps(GAP_DIRECTORIES);
     private final StampedLock commits = new StampedLock();
     private final WriteBatch batch = new WriteBatch();
 
@@ -156,6 +160,10 @@ public final class MetaStore {
     @Nullable Dentry cachedEntry(EntryKey key, long stamp) {
         Dentry dentry = stamp == 0 ? null : entries.get(key);
         return commits.validate(stamp) ? dentry : null;
+    }
+
+    DirectoryGaps gaps() {
+        return gaps;
     }
 
     /** Unless an entry was committed since the stamp was taken. */

@@ -2,6 +2,7 @@ package io.cairn.mds.store;
 
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.rocks.PrefixIterator;
+import io.cairn.mds.store.DirectoryGaps.Gap;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
 import java.util.List;
@@ -70,6 +71,21 @@ public final class MetaView implements AutoCloseable {
     /** The first keys with the prefix at or after {@code from}. */
     public List<KeyValue> list(byte[] prefix, byte[] from, int max) {
         return MetaStore.list(rows(prefix, from), max);
+    }
+
+    /** Of the last entry that it shows. */
+    long index() {
+        return state.position.index();
+    }
+
+    /** Those of the directory that are known, of other states. */
+    List<Gap> gaps(long directory) {
+        return store.gaps().of(directory);
+    }
+
+    /** There are no entries here in this state ({@link DirectoryGaps#found}). */
+    void foundGap(long directory, long from, long to) {
+        store.gaps().found(directory, from, to, index());
     }
 
     /** To be closed before the view is. */

@@ -132,6 +132,50 @@ class ReadDirTest {
     }
 
     @Test
+    void rowsThatWereRemovedAreWalkedOverOnce() throws Exception {
+        long d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
+        rig.mutate(session, Ops.mknod(d, "first", Mode.FIFO, 0));
+        each(0, 3000, i -> Ops.mknod(d, "goes" + i, Mode.FIFO, 0));
+        rig.mutate(session, Ops.mknod(d, "middle", Mode.FIFO, 0));
+        each(3000, 6000, i -> Ops.mknod(d, "goes" + i, Mode.FIFO, 0));
+        each(0, 6000, i -> Ops.unlink(d, "goes" + i));
+        assertThat(walkedOverListing(d, "first", "middle")).isEqualTo(6000);
+        assertThat(walkedOverListing(d, "first", "middle")).isZero();
+
+        rig.mutate(session, Ops.unlink(d, "first"));
+        rig.mutate(session, Ops.mknod(d, "last", Mode.FIFO, 0));
+        // What is before a gap is known to be gone when the gap has been walked over once more.
+        assertThat(walkedOverListing(d, "middle", "last")).isEqualTo(3001);
+        assertThat(walkedOverListing(d, "middle", "last")).isZero();
+        rig.mutate(session, Ops.rename(d, "last", d, "middle", 0));
+        assertThat(walkedOverListing(d, "middle")).isLessThan(5);
+    }
+
+    /** A queue: what is listed is what was added last. */
+    @Test
+    void listingsOfAQueueWalkOverWhatWasRemovedSinceTheLastOne() throws Exception {
+        long d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
+        for (int i = 0; i < 10; i++) {
+            int first = i * 1500;
+            each(first, first + 1500, n -> Ops.mknod(d, "job" + n, Mode.FIFO, 0));
+            each(first, first + 1500, n -> Ops.unlink(d, "job" + n));
+            assertThat(walkedOverListing(d)).isEqualTo(1500);
+        }
+    }
+
+    private long walkedOverListing(long d, String... names) throws Exception {
+        return DeletedRows.walkedOver(
+                directory.resolve("any"),
+                () ->
+                        assertThat(
+                                        rig.state
+                                                .readDir(d, 0, Integer.MAX_VALUE, true)
+                                                .getEntriesList())
+                                .extracting(e -> e.getName().toStringUtf8())
+                                .containsExactly(names));
+    }
+
+    @Test
     void directoryOfHundredThousandEntries() {
         long d = rig.mutate(session, Ops.mkdir(ROOT_INODE, "d")).getAttr().getInode();
         long f = rig.mutate(session, Ops.create(d, "link0")).getAttr().getInode();
