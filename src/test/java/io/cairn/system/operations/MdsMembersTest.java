@@ -28,6 +28,7 @@ import tools.jackson.databind.json.JsonMapper;
 class MdsMembersTest {
     private static final Pattern CLUSTER_ID = Pattern.compile("cluster_id = \"(.*)\"");
     private static final int FAILURE = 1;
+    private static final int UNREACHABLE = 4;
 
     @Test
     void membersAreReplacedRemovedAndAddedUnderLoad() throws Exception {
@@ -130,15 +131,29 @@ class MdsMembersTest {
         }
     }
 
+    /** Gives a command once somebody leads: the one before may have ended with an election. */
     private static Shell.Result cairn(Cluster cluster, String... arguments) {
+        var _ = members(cluster);
         List<String> all = new ArrayList<>(List.of(arguments));
         all.addAll(List.of("--dir", cluster.state().toString()));
         return Cluster.cairn(all);
     }
 
+    /** Waits while no leader answers. */
     private static JsonNode members(Cluster cluster) {
         Shell.Result listed =
-                Cluster.cairn("mds", "ls", "--json", "--dir", cluster.state().toString());
+                Awaitility.await("a leader answers")
+                        .pollInSameThread()
+                        .atMost(Duration.ofMinutes(1))
+                        .until(
+                                () ->
+                                        Cluster.cairn(
+                                                "mds",
+                                                "ls",
+                                                "--json",
+                                                "--dir",
+                                                cluster.state().toString()),
+                                result -> result.exitCode() != UNREACHABLE);
         return JsonMapper.shared().readTree(listed.ok().out());
     }
 

@@ -116,9 +116,12 @@ public final class AdminClient implements AutoCloseable {
                 RpcAddress.format(server) + ": " + answer.status().detail());
     }
 
+    /**
+     * Whether the leader has decided. A server that does not answer is told from one that answers
+     * that another does not (EHOSTUNREACH, ETIMEDOUT) by the advice: the first is RETRY.
+     */
     private static boolean isFinal(RpcStatus status) {
         return (status.advice() == Advice.GIVE_UP || status.advice() == Advice.FENCED)
-                && !status.unanswered()
                 && status.errno() != Errno.EPROTO;
     }
 

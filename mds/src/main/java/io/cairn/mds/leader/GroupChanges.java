@@ -324,9 +324,8 @@ public final class GroupChanges {
     /** Whether what answers there is the member that was meant. */
     private MdsMember check(Change change, RpcStatus status, @Nullable LeaderLeaseReply reply) {
         if (reply == null) {
-            // Not EHOSTUNREACH: for whoever asked that would be a leader that did not answer.
             throw new FsException(
-                    Errno.ENXIO,
+                    Errno.EHOSTUNREACH,
                     "no metadata server answers at %s (%s): start it there with --join"
                             .formatted(change.address(), status.detail()));
         }

@@ -177,9 +177,8 @@ final class MembershipTest {
             assertThat(askAdd(group, 0, address(group, 4)).status().errno())
                     .isEqualTo(Errno.EINVAL);
             assertThat(askAdd(group, 4, "nowhere").status().errno()).isEqualTo(Errno.EINVAL);
-            RpcStatus nobody = failureOfAdd(group, 4, address(group, 4));
-            assertThat(nobody.detail()).contains("no metadata server answers", "--join");
-            assertThat(nobody.unanswered()).as("the leader has answered").isFalse();
+            assertThat(failureOfAdd(group, 4, address(group, 4)).detail())
+                    .contains("no metadata server answers", "--join");
 
             group.start(4, StartWord.JOIN);
             // The leader may not try again at once to connect to who was not there a moment ago.
