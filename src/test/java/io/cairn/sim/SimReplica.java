@@ -38,6 +38,7 @@ import org.jspecify.annotations.Nullable;
 final class SimReplica implements PgOutputs, RecoveryOutputs {
     private static final PgLimits LIMITS =
             new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 1500 * MILLI);
+    private static final long READ_AGAIN = 100 * MILLI;
     private static final DiskSpace SPACE = new DiskSpace(1L << 40, false);
 
     final SimDisk disk;
@@ -205,6 +206,10 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         server.after(
                 sim.upTo(10 * MILLI),
                 () -> {
+                    if (isLogDamaged()) {
+                        loop.execute(replica::onEntriesFailed);
+                        return;
+                    }
                     @Nullable List<PgLogEntry> entries = disk.after(pg, after);
                     loop.execute(() -> replica.onEntries(entries == null ? List.of() : entries));
                 });
@@ -340,6 +345,10 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 to,
                 epoch,
                 (other, reply) -> {
+                    if (other.isLogDamaged()) {
+                        reply.accept(me -> me.onPeerRefused(to, epoch));
+                        return;
+                    }
                     @Nullable List<PgLogEntry> all = other.disk.after(pg, after);
                     if (all != null && other.replica.admitFetch(epoch) == null) {
                         List<PgLogEntry> some = all.subList(0, Math.min(3, all.size()));
@@ -396,11 +405,27 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         server.after(
                 sim.upTo(10 * MILLI),
                 () -> {
+                    if (isLogDamaged()) {
+                        server.after(
+                                READ_AGAIN, () -> loop.execute(() -> readAgain(to, epoch, after)));
+                        return;
+                    }
                     @Nullable List<PgLogEntry> all = disk.after(pg, after);
                     List<PgLogEntry> some =
                             all == null ? List.of() : all.subList(0, Math.min(3, all.size()));
                     loop.execute(() -> replica.onEntriesFor(to, epoch, after, some));
                 });
+    }
+
+    private void readAgain(int to, long epoch, long after) {
+        if (replica.epoch() == epoch) {
+            readEntriesFor(to, epoch, after);
+        }
+    }
+
+    /** Of ten reads of a log one meets a damaged record, for the moment. */
+    private boolean isLogDamaged() {
+        return sim.chance(0.1);
     }
 
     @Override

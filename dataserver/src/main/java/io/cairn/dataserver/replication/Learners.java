@@ -28,7 +28,9 @@ import org.jspecify.annotations.Nullable;
  * <p>From the moment that the metadata service is asked to let it join, a learner counts for
  * commits: whether it has joined is known with the next epoch only, and then everything
  * acknowledged must be on it (as the high watermark of Kafka's partitions counts pending expansions
- * of the in-sync set, KIP-497). Owner's thread only.
+ * of the in-sync set, KIP-497). It is not asked before everything is committed behind which the
+ * learner has logged its content: what it logged behind an operation that is dropped is void, and a
+ * member that lacks content serves nobody. Owner's thread only.
  */
 final class Learners {
     /** A learner that lacks more operations than this is copied to instead. */
@@ -94,6 +96,12 @@ final class Learners {
 
         private boolean listing;
         private boolean listed;
+
+        /**
+         * At the learner everything of its content was logged behind operations up to here at most,
+         * and is void should they be dropped there.
+         */
+        private long completedAt;
 
         Progress(int disk, long nowNanos) {
             peer = new PeerProgress(disk, nowNanos);
@@ -383,6 +391,7 @@ final class Learners {
                             step(
                                     () -> {
                                         completeSequence = PgHistory.COMPLETE;
+                                        completedAt = log.lastSequence();
                                         distrusted.remove(peer.disk);
                                         stage = Stage.FOLLOWS;
                                         join();
@@ -410,6 +419,7 @@ final class Learners {
 
         void join() {
             if (stage == Stage.FOLLOWS
+                    && log.committed() >= completedAt
                     && !peer.lost
                     && log.lastSequence() - peer.durable < WINDOW
                     && out.recovery().mayJoin()) {

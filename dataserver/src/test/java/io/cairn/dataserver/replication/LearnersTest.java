@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -26,6 +27,8 @@ class LearnersTest {
 
     /** What is wanted of the learner, with the arguments of the last time. */
     private final Map<String, Object[]> wanted = new HashMap<>();
+
+    private RecoveryOutputs.@Nullable Step copy;
 
     private final PgReplica replica =
             new PgReplica(Ops.PG, 1, PgLimits.DEFAULT, out, new SpaceLedger(0, 1 << 20));
@@ -59,7 +62,7 @@ class LearnersTest {
         ContentHead head = new ContentHead(new Key(COPIED, 0), new ChunkVersion(3, 1), 0, 4096);
         replica.onOwnContent(3, new ContentPage(page, List.of(head), true));
         replica.onPeerContent(2, 3, new ContentPage(page, List.of(), true));
-        wanted("copy");
+        copy = (RecoveryOutputs.Step) wanted("copy")[4];
     }
 
     private Answer delete(long... inodes) {
@@ -76,5 +79,21 @@ class LearnersTest {
         assertThat(delete(COPIED + 1, COPIED + 2).failure).isNull();
         assertThat(delete(COPIED).refusal().detail()).contains("is being copied");
         assertThat(delete(COPIED + 1, COPIED).refusal().detail()).contains("is being copied");
+    }
+
+    /** What is logged there behind an operation is void if that is dropped, the mark too. */
+    @Test
+    void aLearnerJoinsOnceAllIsCommittedBehindWhichItBecameComplete() {
+        assertThat(delete(COPIED + 1).failure).isNull();
+        replica.onPrepareReply(2, 3, 2, Ops.space(1 << 20));
+        Objects.requireNonNull(copy).done();
+        ((RecoveryOutputs.Step) wanted("sendCompleted")[3]).done();
+        replica.tick(2_000_000_000L);
+        assertThat(replica.committedSequence()).isEqualTo(1);
+        assertThat(wanted).doesNotContainKey("askToJoin");
+        assertThat(replica.learners()).contains("FOLLOWS");
+        out.sync(replica);
+        assertThat(replica.committedSequence()).isEqualTo(2);
+        assertThat(wanted("askToJoin")[0]).isEqualTo(2);
     }
 }
