@@ -21,6 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
@@ -58,6 +59,7 @@ public final class MetaLog implements AutoCloseable {
     private final RaftServer server;
     private final RaftServer.Division division;
     private final DivisionSubmitter submitter;
+    private final LeaderDeath leaderDeath;
     private final SpaceWatch space;
     private final RaftPort port;
     private final VotingRight voting;
@@ -112,12 +114,31 @@ public final class MetaLog implements AutoCloseable {
                                                         listener::failed),
                                                 voting,
                                                 new FollowerProgress(),
-                                                checkpoints::attemptBegun)))
+                                                checkpoints::attemptBegun,
+                                                this::disconnected)))
                         .setStateMachine(stateMachine)
                         .build();
         this.division = server.getDivision(RaftSettings.group(config).getGroupId());
         this.submitter = new DivisionSubmitter(division);
+        this.leaderDeath =
+                new LeaderDeath(
+                        this::later,
+                        new FollowedLeader(server, division),
+                        () -> ThreadLocalRandom.current().nextInt(LeaderDeath.SPREAD_MILLIS));
         this.membership = new RaftMembership(config, directory, server, division, port, listener);
+    }
+
+    private void later(long millis, Runnable task) {
+        try {
+            var _ = timer.schedule(task, millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("closing");
+        }
+    }
+
+    /** Nobody is connected before the server is started. */
+    private void disconnected(RaftPeerId member) {
+        leaderDeath.disconnected(member);
     }
 
     /**
@@ -289,11 +310,7 @@ public final class MetaLog implements AutoCloseable {
      */
     public void joinUpTo(long attempt, long term, long index) {
         voting.joinUpTo(attempt, term, index);
-        try {
-            timer.execute(this::tendJoining);
-        } catch (RejectedExecutionException e) {
-            LOG.debug("closing");
-        }
+        later(0, this::tendJoining);
     }
 
     /** The leader tells this member that the group does not have it yet. */

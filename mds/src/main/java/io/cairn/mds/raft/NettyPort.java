@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.apache.ratis.netty.NettyConfigKeys;
 import org.apache.ratis.netty.NettyRpcProxy;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesReplyProto;
@@ -24,6 +25,7 @@ import org.apache.ratis.rpc.RpcType;
 import org.apache.ratis.rpc.SupportedRpcType;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.RaftServerRpcWithProxy;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.thirdparty.io.netty.bootstrap.ServerBootstrap;
 import org.apache.ratis.thirdparty.io.netty.buffer.ByteBuf;
 import org.apache.ratis.thirdparty.io.netty.channel.Channel;
@@ -61,6 +63,7 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
 
     private final RaftServer server;
     private final RaftPort port;
+    private final Consumer<RaftPeerId> disconnected;
     private final InetSocketAddress address;
     private final EventLoopGroup accepting;
     private final EventLoopGroup serving;
@@ -68,13 +71,16 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
 
     /**
      * @param server what requests are given to
+     * @param disconnected told of a member whose connection is closed, if entries or heartbeats
+     *     have come by it
      */
-    NettyPort(RaftServer server, RaftPort port) {
+    NettyPort(RaftServer server, RaftPort port, Consumer<RaftPeerId> disconnected) {
         super(
                 server::getId,
                 id -> new NettyRpcProxy.PeerMap(id.toString(), server.getProperties()));
         this.server = server;
         this.port = port;
+        this.disconnected = disconnected;
         this.address =
                 new InetSocketAddress(
                         NettyConfigKeys.Server.host(server.getProperties()),
@@ -142,15 +148,31 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
     }
 
     private final class Requests extends SimpleChannelInboundHandler<RaftNettyServerRequestProto> {
+        /** Of a leader: who that is. */
+        private @Nullable RaftPeerId appending;
+
         @Override
         protected void channelRead0(
                 ChannelHandlerContext context, RaftNettyServerRequestProto request) {
             @Nullable RaftNettyServerReplyProto reply = answer(request);
             if (reply == null) {
                 context.close();
-            } else {
-                context.writeAndFlush(reply);
+                return;
             }
+            if (reply.hasAppendEntriesReply() && appending == null) {
+                ByteString id =
+                        request.getAppendEntriesRequest().getServerRequest().getRequestorId();
+                appending = RaftPeerId.valueOf(id);
+            }
+            context.writeAndFlush(reply);
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext context) {
+            if (appending != null) {
+                disconnected.accept(appending);
+            }
+            context.fireChannelInactive();
         }
 
         @Override

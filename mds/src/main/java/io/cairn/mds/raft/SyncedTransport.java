@@ -8,6 +8,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.grpc.GrpcFactory;
@@ -23,6 +24,7 @@ import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteReplyProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.proto.RaftProtos.StartLeaderElectionRequestProto;
+import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.rpc.RpcFactory;
 import org.apache.ratis.rpc.RpcType;
 import org.apache.ratis.rpc.SupportedRpcType;
@@ -53,13 +55,18 @@ public final class SyncedTransport implements RpcType {
         void attemptBegun(String id);
     }
 
-    /** What watches over the messages between the members. */
+    /**
+     * What watches over the messages between the members.
+     *
+     * @param disconnected as {@link NettyPort} has it; the transport of gRPC tells of nobody
+     */
     record Watch(
             RaftPort port,
             TermSync sync,
             VotingRight voting,
             FollowerProgress progress,
-            Incoming incoming) {}
+            Incoming incoming,
+            Consumer<RaftPeerId> disconnected) {}
 
     /** What has to be given to Ratis together with this type. */
     static Parameters parameters(Transport transport, Watch watch) {
@@ -86,7 +93,8 @@ public final class SyncedTransport implements RpcType {
     private record OverNetty(Watch watch) implements ServerFactory {
         @Override
         public RaftServerRpc newRaftServerRpc(RaftServer server) {
-            return asking(new NettyPort(answering(server, watch), watch.port), watch);
+            return asking(
+                    new NettyPort(answering(server, watch), watch.port, watch.disconnected), watch);
         }
 
         @Override

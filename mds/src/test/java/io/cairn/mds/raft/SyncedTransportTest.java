@@ -155,7 +155,8 @@ final class SyncedTransportTest {
                         null,
                         new ListState(directory.resolve("list")),
                         NanoClock.MONOTONIC);
-        return new SyncedTransport.Watch(port, by, right, new FollowerProgress(), events::add);
+        return new SyncedTransport.Watch(
+                port, by, right, new FollowerProgress(), events::add, member -> {});
     }
 
     private VotingRight voting(VotingRight.State state) {
