@@ -195,14 +195,14 @@ class MigrateTest {
         assertThat(dry.path("files_moved").asInt()).isGreaterThanOrEqualTo(STILL);
         assertThat(in("new", below)).isZero();
 
-        Process mover = begin(cluster, directory, "new", "4MiB");
+        Process mover = begin(cluster, directory, "new", "1MiB");
         Awaitility.await("some have moved").atMost(PATIENCE).until(() -> in("new", below) >= 2);
         mover.destroyForcibly();
         mover.waitFor();
         assertThat(in("old", below)).as("not all have moved").isPositive();
 
         // Its files do not wait until the cluster would end the session.
-        Process ended = begin(cluster, directory, "new", "100KiB");
+        Process ended = begin(cluster, directory, "new", "10KiB");
         Awaitility.await("it moves files").atMost(PATIENCE).until(() -> isMount(cluster, ended));
         ended.destroy();
         assertThat(ended.waitFor()).as("SIGTERM").isEqualTo(128 + 15);
