@@ -8,6 +8,7 @@ import io.cairn.common.proto.MemberSilentRequest;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.FillLimits;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -32,9 +33,9 @@ final class InSyncChanges {
     private static final long FILL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** What waits for these are clients. */
-    private static final long URGENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final Duration URGENT = Duration.ofSeconds(1);
 
-    private static final long PATIENT_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final Duration PATIENT = Duration.ofSeconds(30);
 
     private final InSyncSets sets;
     private final SlowDisks slow;
@@ -57,16 +58,14 @@ final class InSyncChanges {
     /** The change that a tick has begun; null when it is made, or failed. */
     private @Nullable CompletableFuture<ClusterMap> atTick;
 
-    private final LogRetry marking = new LogRetry("saying which disks are slow", PATIENT_NANOS);
-    private final LogRetry leaving =
-            new LogRetry("taking members out of in-sync sets", URGENT_NANOS);
-    private final LogRetry filling = new LogRetry("saying which disks are full", PATIENT_NANOS);
-    private final LogRetry settling =
-            new LogRetry("ending moves of placement groups", URGENT_NANOS);
-    private final LogRetry splitting = new LogRetry("splitting placement groups", PATIENT_NANOS);
-    private final LogRetry merging = new LogRetry("merging placement groups", PATIENT_NANOS);
-    private final LogRetry absence = new LogRetry("saying which disks are absent", PATIENT_NANOS);
-    private final LogRetry moving = new LogRetry("moving placement groups", PATIENT_NANOS);
+    private final LogRetry marking = new LogRetry("saying which disks are slow", PATIENT);
+    private final LogRetry leaving = new LogRetry("taking members out of in-sync sets", URGENT);
+    private final LogRetry filling = new LogRetry("saying which disks are full", PATIENT);
+    private final LogRetry settling = new LogRetry("ending moves of placement groups", URGENT);
+    private final LogRetry splitting = new LogRetry("splitting placement groups", PATIENT);
+    private final LogRetry merging = new LogRetry("merging placement groups", PATIENT);
+    private final LogRetry absence = new LogRetry("saying which disks are absent", PATIENT);
+    private final LogRetry moving = new LogRetry("moving placement groups", PATIENT);
     private final List<LogRetry> retries =
             List.of(marking, leaving, filling, settling, splitting, merging, absence, moving);
 

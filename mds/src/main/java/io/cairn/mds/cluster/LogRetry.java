@@ -1,7 +1,8 @@
 package io.cairn.mds.cluster;
 
 import io.cairn.common.errno.Causes;
-import java.util.concurrent.TimeUnit;
+import io.cairn.common.rpc.BackOff;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,35 +15,34 @@ import org.slf4j.LoggerFactory;
  */
 final class LogRetry {
     private static final Logger LOG = LoggerFactory.getLogger(LogRetry.class);
-    private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final Duration FIRST = Duration.ofMillis(250);
 
     private final String what;
-    private final long mostNanos;
-    private long intervalNanos;
+    private final BackOff backOff;
+    private int failures;
     private long notBeforeNanos;
     private @Nullable String said;
 
     /**
      * @param what is being done, for the log
-     * @param mostNanos the longest interval
+     * @param longest interval
      */
-    LogRetry(String what, long mostNanos) {
+    LogRetry(String what, Duration longest) {
         this.what = what;
-        this.mostNanos = mostNanos;
+        this.backOff = new BackOff(FIRST, longest, () -> 0); // there is one leader: not at random
     }
 
     boolean isDue(long nowNanos) {
-        return intervalNanos == 0 || nowNanos - notBeforeNanos >= 0;
+        return failures == 0 || nowNanos - notBeforeNanos >= 0;
     }
 
     void succeeded() {
-        intervalNanos = 0;
+        failures = 0;
         said = null;
     }
 
     void failed(Throwable failure, long nowNanos) {
-        intervalNanos = Math.min(mostNanos, intervalNanos == 0 ? FIRST_NANOS : 2 * intervalNanos);
-        notBeforeNanos = nowNanos + intervalNanos;
+        notBeforeNanos = nowNanos + backOff.delayNanos(++failures);
         String cause = String.valueOf(Causes.root(failure).getMessage());
         if (!cause.equals(said)) {
             said = cause;

@@ -2,13 +2,14 @@ package io.cairn.mds.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class LogRetryTest {
     private static final long MOST = TimeUnit.SECONDS.toNanos(30);
 
-    private final LogRetry retry = new LogRetry("a test", MOST);
+    private final LogRetry retry = new LogRetry("a test", Duration.ofNanos(MOST));
 
     @Test
     void whatFailsAgainAndAgainIsTriedAtGrowingIntervals() {
