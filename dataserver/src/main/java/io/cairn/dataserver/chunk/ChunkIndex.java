@@ -147,30 +147,18 @@ public final class ChunkIndex implements AutoCloseable {
         return head == null ? null : ChunkHeadFormat.decode(head);
     }
 
-    /**
-     * The newest truncation applied to the chunk, 0 if none: of one that does not exist, that of
-     * its inode. A chunk that exists knows best: where two groups were merged, the inode's may be
-     * one that was applied to the chunks of the other group only.
-     */
-    public long truncateSequence(int pg, long inode, int chunk) {
-        ChunkHead head = head(pg, inode, chunk);
-        return head == null ? inodeTruncateSequence(pg, inode) : head.truncateSequence();
+    /** The newest truncation applied to the inode as a whole, 0 if none. */
+    public long inodeTruncateSequence(int pg, long inode) {
+        return inodeTruncateSequence(get(ChunkKeys.inodeHead(pg, inode)));
     }
 
     /** The same for a caller that others wait for, see {@link #readPromptly}. */
-    public long truncateSequencePromptly(int pg, long inode, int chunk) {
-        ChunkHead head = headPromptly(pg, inode, chunk);
-        if (head != null) {
-            return head.truncateSequence();
-        }
-        byte[] whole = getPromptly(ChunkKeys.inodeHead(pg, inode));
-        return whole == null ? 0 : InodeHeadFormat.decode(whole);
+    public long inodeTruncateSequencePromptly(int pg, long inode) {
+        return inodeTruncateSequence(getPromptly(ChunkKeys.inodeHead(pg, inode)));
     }
 
-    /** The newest truncation applied to the inode as a whole, 0 if none. */
-    public long inodeTruncateSequence(int pg, long inode) {
-        byte[] whole = get(ChunkKeys.inodeHead(pg, inode));
-        return whole == null ? 0 : InodeHeadFormat.decode(whole);
+    private static long inodeTruncateSequence(byte @Nullable [] head) {
+        return head == null ? 0 : InodeHeadFormat.decode(head);
     }
 
     /** Told of a head; false ends the visit. */

@@ -94,7 +94,8 @@ public final class ChunkOverlay {
     private boolean isCut;
 
     /**
-     * @param baseTruncateSequence of the chunk in the index; asked only when a cut comes
+     * @param baseTruncateSequence of the chunk in the index, 0 if it is not there; asked only when
+     *     a cut comes
      */
     public ChunkOverlay(int chunk, LongSupplier baseTruncateSequence) {
         this.chunk = chunk;
@@ -206,7 +207,7 @@ public final class ChunkOverlay {
             case InodeChange.Copied c ->
                     c.clears()
                             ? new Judged(logged, c.cut(chunk), c.truncateSequence(), false)
-                            : judge(logged, List.of());
+                            : unchanged(logged, NO_CUT);
             case InodeChange.Divided _ -> judge(logged, List.of());
             case InodeChange.United _ -> judge(logged, List.of());
         };
@@ -219,10 +220,14 @@ public final class ChunkOverlay {
     private Judged judge(LoggedOp logged, Copy copy) {
         CopyEnd end = copy.end();
         int cutTo = copy.begins() ? copy.cutTo() : NO_CUT;
+        return end == null
+                ? unchanged(logged, cutTo)
+                : new Judged(logged, cutTo, end.truncateSequence(), false);
+    }
+
+    /** As to what the chunk has seen of truncations. */
+    private Judged unchanged(LoggedOp logged, int cutTo) {
         Judged last = ops.peekLast();
-        if (end != null) {
-            return new Judged(logged, cutTo, end.truncateSequence(), false);
-        }
         return last == null
                 ? new Judged(logged, cutTo, 0, true)
                 : new Judged(logged, cutTo, last.truncateSequence(), last.indexCounts());

@@ -16,14 +16,15 @@ import org.jspecify.annotations.Nullable;
 public final class PgOverlay {
     /** Asks the index; only when truncations are at work. */
     @FunctionalInterface
-    public interface BaseTruncateSequence {
-        long of(long inode, int chunk);
+    public interface Base {
+        /** Null if the chunk does not exist. */
+        @Nullable ChunkHead head(long inode, int chunk);
     }
 
-    private final BaseTruncateSequence base;
+    private final Base base;
     private final Map<Long, InodeOverlay> inodes = new HashMap<>();
 
-    public PgOverlay(BaseTruncateSequence base) {
+    public PgOverlay(Base base) {
         this.base = base;
     }
 
@@ -74,12 +75,6 @@ public final class PgOverlay {
     public ChunkOverlay.View view(long inode, int chunk, int from, int to) {
         ChunkOverlay c = find(inode, chunk);
         return c == null ? ChunkOverlay.View.EMPTY : c.view(from, to);
-    }
-
-    /** The newest truncation of the chunk as far as it is known here; the index may know more. */
-    public long truncateSequence(long inode, int chunk) {
-        ChunkOverlay c = find(inode, chunk);
-        return c == null ? 0 : c.truncateSequence(0);
     }
 
     /**
@@ -137,7 +132,8 @@ public final class PgOverlay {
     }
 
     private ChunkOverlay fromWhole(long inode, int chunk, InodeOverlay o) {
-        ChunkOverlay c = new ChunkOverlay(chunk, () -> base.of(inode, chunk));
+        ChunkOverlay c =
+                new ChunkOverlay(chunk, () -> ChunkHead.truncateSequence(base.head(inode, chunk)));
         o.whole.forEach(c::add);
         return c;
     }

@@ -69,8 +69,7 @@ final class FlushRound implements AutoCloseable {
     }
 
     private List<InodeMerge> prepare(int pg, List<LoggedOp> ops) throws IOException {
-        PgOverlay overlay =
-                new PgOverlay((inode, chunk) -> index.truncateSequence(pg, inode, chunk));
+        PgOverlay overlay = new PgOverlay((inode, chunk) -> index.head(pg, inode, chunk));
         ops.forEach(overlay::add);
         List<InodeMerge> merges = new ArrayList<>();
         for (long inode : new TreeSet<>(overlay.inodes())) {

@@ -96,18 +96,11 @@ final class InodeMerge {
                 new ChunkHead(
                         version.epoch(),
                         version.sequence(),
-                        o.truncateSequence(truncateSequence(stored)),
+                        o.truncateSequence(stored.truncateSequence()),
                         merge.length());
         chunks.add(new Chunk(chunk, newest, merge));
         merge.damaged().forEach(b -> damaged.add(new DamagedBlock(inode, chunk, b)));
         return merge.length();
-    }
-
-    /** What the index knows of truncations of the chunk: of one that is made here, the inode's. */
-    private long truncateSequence(Stored stored) {
-        return stored.head() == null
-                ? index.inodeTruncateSequence(pg, inode)
-                : stored.truncateSequence();
     }
 
     /** Blocks that are needed and damaged: if there are any, the merge must not be finished. */

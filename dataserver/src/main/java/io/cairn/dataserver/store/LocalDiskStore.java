@@ -553,8 +553,7 @@ public final class LocalDiskStore implements DiskStore {
         if (store == null || !truncated.mayBe(inode)) {
             return 0;
         }
-        long logged = store.truncateSequence(inode, chunk);
-        return Math.max(logged, index.truncateSequencePromptly(pg, inode, chunk));
+        return store.content().truncateSequencePromptly(new ContentHead.Key(inode, chunk));
     }
 
     @Override

@@ -55,6 +55,21 @@ final class PgContent {
             View view = ranges ? o.view() : o.view(0, 0);
             return new Logged(new PgStore.Look(view, lastOrder), o.version(), o.truncated(), whole);
         }
+
+        /** Of the chunk, over its head in the index; 0 if it does not exist. */
+        int length(@Nullable ChunkHead stored) {
+            return look.view().length(stored == null ? 0 : stored.lengthBytes());
+        }
+
+        /** The newest truncation of a chunk that exists, over its head in the index. */
+        long truncated(@Nullable ChunkHead stored) {
+            return truncated.over(ChunkHead.truncateSequence(stored));
+        }
+
+        /** The newest truncation of the inode as a whole, over what the index says. */
+        long wholeTruncated(long stored) {
+            return PgOverlay.inodeTruncateSequence(whole, stored);
+        }
     }
 
     /** Of a chunk that is not here the length is 0, of an inode that has none the sequence. */
@@ -67,14 +82,27 @@ final class PgContent {
             whole = index.inodeTruncateSequence(store.pg(), key.inode());
             stored = key.isInode() ? null : index.head(store.pg(), key.inode(), key.chunk());
         } while (!store.fitsIndex(logged.look()));
-        whole = PgOverlay.inodeTruncateSequence(logged.whole(), whole);
         if (key.isInode()) {
-            return new ContentHead(key, ChunkVersion.NONE, whole, 0);
+            return new ContentHead(key, ChunkVersion.NONE, logged.wholeTruncated(whole), 0);
         }
-        long own = logged.truncated().over(stored == null ? 0 : stored.truncateSequence());
-        int length = logged.look().view().length(stored == null ? 0 : stored.lengthBytes());
-        ChunkVersion version = length == 0 ? ChunkVersion.NONE : version(logged.version(), stored);
-        return new ContentHead(key, version, Math.max(own, whole), length);
+        int length = logged.length(stored);
+        return length == 0
+                ? new ContentHead(key, ChunkVersion.NONE, logged.wholeTruncated(whole), 0)
+                : new ContentHead(
+                        key, version(logged.version(), stored), logged.truncated(stored), length);
+    }
+
+    /**
+     * The newest truncation of a chunk: its own if it exists, else that of its inode. For the PG's
+     * owner, which appends nothing meanwhile; see {@link ChunkIndex#headPromptly}.
+     */
+    long truncateSequencePromptly(Key key) {
+        Logged logged = store.lookAt(key, false);
+        ChunkHead stored = index.headPromptly(store.pg(), key.inode(), key.chunk());
+        return logged.length(stored) == 0
+                ? logged.wholeTruncated(
+                        index.inodeTruncateSequencePromptly(store.pg(), key.inode()))
+                : logged.truncated(stored);
     }
 
     static ChunkVersion version(@Nullable ChunkVersion logged, @Nullable ChunkHead head) {

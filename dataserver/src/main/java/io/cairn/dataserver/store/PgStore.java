@@ -117,8 +117,7 @@ final class PgStore {
         this.index = index;
         this.held = new HeldOps(space);
         this.overlay =
-                new PgOverlay(
-                        (inode, chunk) -> index.truncateSequencePromptly(state.pg(), inode, chunk));
+                new PgOverlay((inode, chunk) -> index.headPromptly(state.pg(), inode, chunk));
         this.learner = new LearnerState(state);
         this.content = new PgContent(this, index);
         this.epochStarts = new ArrayList<>(state.epochStarts());
@@ -455,10 +454,6 @@ final class PgStore {
      */
     boolean fitsIndex(Look look) {
         return lastInIndex <= look.lastOrder();
-    }
-
-    synchronized long truncateSequence(long inode, int chunk) {
-        return overlay.truncateSequence(inode, chunk);
     }
 
     PgLogState state() {

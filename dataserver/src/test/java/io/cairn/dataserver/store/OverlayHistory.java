@@ -4,6 +4,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOp.Cut;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.layout.Striping;
+import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkOverlay.Range;
 import io.cairn.dataserver.chunk.ChunkOverlay.View;
 import io.cairn.dataserver.chunk.InodeChange;
@@ -66,7 +67,15 @@ final class OverlayHistory {
     }
 
     private PgOverlay emptyOverlay() {
-        return new PgOverlay((inode, chunk) -> base.truncateSequence(inode, chunk));
+        return new PgOverlay(this::stored);
+    }
+
+    /** Null if the index does not have the chunk. */
+    private @Nullable ChunkHead stored(long inode, int chunk) {
+        int length = base.bytes(inode, chunk).length;
+        return length == 0
+                ? null
+                : new ChunkHead(1, flushed, base.truncateSequence(inode, chunk), length);
     }
 
     /** Does one thing. */
@@ -291,8 +300,12 @@ final class OverlayHistory {
     }
 
     long truncateSequence(long inode, int chunk) {
-        return Math.max(
-                overlay.truncateSequence(inode, chunk), base.truncateSequence(inode, chunk));
+        PgContent.Logged logged =
+                PgContent.Logged.of(overlay, new ContentHead.Key(inode, chunk), false, nextOrder);
+        ChunkHead stored = stored(inode, chunk);
+        return logged.length(stored) == 0
+                ? logged.wholeTruncated(base.inodeSequences().getOrDefault(inode, 0L))
+                : logged.truncated(stored);
     }
 
     /** Bytes [from, to) of the chunk, as far as it goes, by overlay and index. */

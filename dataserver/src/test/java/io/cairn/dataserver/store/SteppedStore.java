@@ -171,8 +171,10 @@ public final class SteppedStore implements AutoCloseable {
         }
         flushing(() -> {
             store().flushThread().flushAll();
-            store().end(pg, () -> {});
-            store().flushThread().step();
+            await(done -> {
+                store().end(pg, done);
+                store().flushThread().step();
+            });
         });
         if (store().pgs().contains(pg)) {
             throw new AssertionError("%x has not ended".formatted(pg));
@@ -215,7 +217,7 @@ public final class SteppedStore implements AutoCloseable {
 
     private void relieve() {
         if (store().walFillRatio() > FULL) {
-            flushing(() -> store().flushThread().flushAll());
+            flushAll();
         }
     }
 
@@ -229,6 +231,11 @@ public final class SteppedStore implements AutoCloseable {
                 store().flushThread().step();
             }
         });
+    }
+
+    /** All that is committed goes into the index. */
+    public void flushAll() {
+        flushing(() -> store().flushThread().flushAll());
     }
 
     /** Flushing rests on an order of syncs. */
@@ -271,8 +278,13 @@ public final class SteppedStore implements AutoCloseable {
     }
 
     /** The bytes that are there, which may be fewer than asked for. */
-    public byte[] read(int pg, long inode, int offset, int length) throws CorruptBlockException {
-        return StoreHarness.read(store(), pg, inode, 0, offset, length);
+    public byte[] read(int pg, long inode, int chunk, int offset, int length)
+            throws CorruptBlockException {
+        return StoreHarness.read(store(), pg, inode, chunk, offset, length);
+    }
+
+    public long truncateSequence(int pg, long inode, int chunk) {
+        return store().truncateSequence(pg, inode, chunk);
     }
 
     public List<ContentHead> heads(int pg, Key after, int max) {
