@@ -77,7 +77,13 @@ final class ClusterSim implements AutoCloseable {
         /** The map has a group no more before all members in sync have it in the other one. */
         MERGE_NOT_AWAITED,
         /** Who leaves a group that takes another one in stays in sync with that. */
-        MERGE_MEMBER_STAYS
+        MERGE_MEMBER_STAYS,
+        /** A truncation is answered before all chunks are cut. */
+        CUT_NOT_AWAITED,
+        /** Groups that have carried out a truncation are not asked again after a merge. */
+        MERGE_CUT_NOT_REPEATED,
+        /** A group takes what is older than the truncation of its chunk. */
+        CUT_NOT_KNOWN
     }
 
     static final int POOL = 1;
@@ -280,6 +286,7 @@ final class ClusterSim implements AutoCloseable {
                 && clients.stream().allMatch(SimClient::isFinished)
                 && raft.evictions().isEmpty()
                 && raft.deletions().isEmpty()
+                && raft.files().pending().isEmpty()
                 && raft.map().pgs().size() == ClusterMap.targetOf(pool())
                 && raft.map().splitting().isEmpty()
                 && raft.map().merging().isEmpty()

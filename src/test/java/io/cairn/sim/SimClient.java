@@ -4,17 +4,23 @@ import static io.cairn.sim.Simulation.MILLI;
 
 import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
+import io.cairn.common.data.TruncateInode;
+import io.cairn.common.data.TruncateInodeFormat;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.layout.Striping;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.cairn.sim.ClusterSim.Fault;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A client with a few operations at a time, sent again until they are answered. */
@@ -27,11 +33,19 @@ final class SimClient extends SimMachine {
     static final int WRITE_BYTES = 2 * Long.BYTES;
 
     private static final int INODES = 3;
-    private static final int BLOCKS = 2;
+
+    /** Blocks of a chunk. */
+    static final int BLOCKS = 2;
+
+    /** Chunks of a file. */
+    static final int CHUNKS = 2;
+
+    static final Striping STRIPING = new Striping(BLOCKS * BLOCK, 1, BLOCKS * BLOCK);
 
     private final ClusterSim cluster;
     private final int goal;
     private final List<SimHistory.Op> open = new ArrayList<>();
+    private final Map<Long, SimFiles.View> views = new HashMap<>();
     private ClusterMap map = ClusterMap.EMPTY;
     private long session;
     private long lastNumber;
@@ -108,10 +122,16 @@ final class SimClient extends SimMachine {
         while (finished + open.size() < goal && open.size() < 3) {
             boolean passing = sim.random.nextInt(8) == 0;
             long inode = passing ? cluster.newInode() : 1 + sim.random.nextInt(INODES);
-            int pg = map.pgOf(ClusterSim.POOL, inode, 0);
-            long number = passing || sim.random.nextInt(3) != 0 ? ++lastNumber : 0;
+            int chunk = passing ? 0 : sim.random.nextInt(CHUNKS);
             int block = sim.random.nextInt(BLOCKS);
-            SimHistory.Op op = cluster.history.begin(session, number, pg, inode, block, sim.now());
+            SimHistory.Op op;
+            if (!passing && sim.random.nextInt(12) == 0) {
+                op = SimHistory.Op.truncate(session, inode, offset(chunk, block), sim.now());
+            } else {
+                long number = passing || sim.random.nextInt(3) != 0 ? ++lastNumber : 0;
+                op = new SimHistory.Op(session, number, inode, chunk, block, sim.now());
+            }
+            cluster.history.begin(op);
             open.add(op);
             send(op, 0);
         }
@@ -130,14 +150,20 @@ final class SimClient extends SimMachine {
             return;
         }
         after((60 + sim.upTo(200)) * MILLI, () -> send(op, attempt + 1));
+        if (op.isTruncation()) {
+            truncate(op);
+            return;
+        }
         boolean renumbered = cluster.fault == Fault.RETRY_RENUMBERED;
         long number = renumbered ? op.number + attempt * RENUMBER : op.number;
-        DataOp.Range range = new DataOp.Range(op.inode, 0, op.block * BLOCK, WRITE_BYTES);
+        DataOp.Range range = new DataOp.Range(op.inode, op.chunk, op.block * BLOCK, WRITE_BYTES);
         DataOp.Caller caller = new DataOp.Caller(session, number, ackedBelow());
-        DataOp.Known known = DataOp.Known.map(map.epoch());
-        int pg = map.pgOf(ClusterSim.POOL, op.inode, 0);
+        SimFiles.View view = views.getOrDefault(op.inode, SimFiles.View.NEW);
+        DataOp.Known known =
+                new DataOp.Known(map.epoch(), view.truncateSequence(), view.cuts(op.chunk));
+        int pg = map.pgOf(ClusterSim.POOL, op.inode, op.chunk);
         SimDataServer server = cluster.serverOf(cluster.group(map, pg).getInSync(0));
-        Answer answer = new Answer(op, server);
+        Answer answer = new Answer(op, server, view.truncateSequence());
         if (op.isWrite()) {
             ByteBuf bytes = content(session, number);
             int[] crcs = BlockCrc.compute(bytes, range.offset());
@@ -145,8 +171,68 @@ final class SimClient extends SimMachine {
             cluster.network.send(this, server, () -> server.mutate(request, bytes, answer));
         } else {
             DataOp request = DataOp.read(pg, range, caller, known);
-            cluster.network.send(this, server, () -> server.read(request, new Answer(op, server)));
+            cluster.network.send(this, server, () -> server.read(request, answer));
         }
+    }
+
+    /** Asks whichever may be the leader; it answers when all chunks are cut. */
+    private void truncate(SimHistory.Op op) {
+        SimMdsMember member = cluster.mds.get(sim.random.nextInt(cluster.mds.size()));
+        Runnable reply =
+                () ->
+                        cluster.network.send(
+                                member, this, () -> answered(op, 0, SimHistory.Seen.NOTHING));
+        cluster.network.send(this, member, () -> member.truncate(op, reply));
+    }
+
+    /** What is known of the file is too old. */
+    private void askFile(long inode) {
+        SimMdsMember member = cluster.mds.get(sim.random.nextInt(cluster.mds.size()));
+        cluster.network.send(
+                this,
+                member,
+                () ->
+                        member.askFile(
+                                inode,
+                                view ->
+                                        cluster.network.send(
+                                                member, this, () -> onFile(inode, view))));
+    }
+
+    private void onFile(long inode, SimFiles.View view) {
+        if (view.truncateSequence()
+                >= views.getOrDefault(inode, SimFiles.View.NEW).truncateSequence()) {
+            views.put(inode, view);
+        }
+    }
+
+    // ---- what is truncated ----------------------------------------------------------------------
+
+    /** Of a block within its file. */
+    private static long offset(int chunk, int block) {
+        return STRIPING.fileOffsetOf(chunk, block * BLOCK);
+    }
+
+    /** Whether a file of this size has nothing of the block. */
+    static boolean isCut(long size, int chunk, int block) {
+        return offset(chunk, block) >= size;
+    }
+
+    static ByteBuf payload(long size) {
+        ByteBuf payload = Unpooled.buffer();
+        TruncateInodeFormat.encode(
+                new TruncateInode(
+                        size, STRIPING.stripeUnit(), STRIPING.stripeCount(), STRIPING.chunkSize()),
+                payload);
+        return payload;
+    }
+
+    /** The cut that an operation makes. */
+    static InodeChange.Truncate cut(PgLogEntry e) {
+        if (InodeChange.of(e.op(), e.payload()) instanceof InodeChange.Truncate cut) {
+            return cut;
+        }
+        throw new IllegalArgumentException(SimDisk.identity(e) + " is no truncation");
     }
 
     /** What a write writes says who wrote it. */
@@ -159,21 +245,26 @@ final class SimClient extends SimMachine {
     private final class Answer implements SimDataServer.ReadAnswer {
         private final SimHistory.Op op;
         private final SimDataServer server;
-        private @Nullable PgLogEntry write;
+        private final long truncated;
+        private SimHistory.Seen seen = SimHistory.Seen.NOTHING;
 
-        Answer(SimHistory.Op op, SimDataServer server) {
+        /**
+         * @param truncated newest truncation that the attempt knew
+         */
+        Answer(SimHistory.Op op, SimDataServer server, long truncated) {
             this.op = op;
             this.server = server;
+            this.truncated = truncated;
         }
 
         @Override
-        public void seen(@Nullable PgLogEntry newest) {
-            write = newest;
+        public void seen(SimHistory.Seen what) {
+            seen = what;
         }
 
         @Override
         public void done() {
-            cluster.network.send(server, SimClient.this, () -> answered(op, write));
+            cluster.network.send(server, SimClient.this, () -> answered(op, truncated, seen));
         }
 
         @Override
@@ -182,9 +273,9 @@ final class SimClient extends SimMachine {
         }
     }
 
-    private void answered(SimHistory.Op op, @Nullable PgLogEntry write) {
+    private void answered(SimHistory.Op op, long truncated, SimHistory.Seen seen) {
         if (op.end == 0 && op.session == session) {
-            cluster.history.end(op, sim.now(), write);
+            cluster.history.end(op, sim.now(), truncated, seen);
             open.remove(op);
             finished++;
             if (op.inode > INODES) {
@@ -201,6 +292,8 @@ final class SimClient extends SimMachine {
             newSession();
         } else if (status.advice() == Advice.REFRESH_MAP) {
             askMap();
+        } else if (status.advice() == Advice.REFRESH_INODE) {
+            askFile(op.inode);
         }
     }
 }

@@ -27,7 +27,6 @@ import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.SpaceLedger;
-import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -548,7 +547,7 @@ final class SimDataServer extends SimMachine {
 
     /** What a read has seen, should it be shown. */
     interface ReadAnswer extends OpAnswer {
-        void seen(@Nullable PgLogEntry write);
+        void seen(SimHistory.Seen seen);
     }
 
     private @Nullable SimReplica admitted(SimLoop loop, DataOp op, OpAnswer answer) {

@@ -7,6 +7,7 @@ import io.cairn.common.data.MergeFormat;
 import io.cairn.common.data.Split;
 import io.cairn.common.data.SplitFormat;
 import io.cairn.dataserver.chunk.ChunkVersion;
+import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
@@ -66,7 +67,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     private record Begun(Reset reset) implements Change {}
 
-    private record Copied(long after, long inode, @Nullable Chunk chunk) implements Change {}
+    private record Copied(long after, Key key, CopyRead read) implements Change {}
 
     private record Completed(long after) implements Change {}
 
@@ -75,11 +76,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     /** A merge was carried out: the group has what the other one had, which has ended. */
     private record United(
-            Merge merge,
-            long sequence,
-            boolean whole,
-            Map<Long, Chunk> chunks,
-            List<Answered> answered)
+            Merge merge, long sequence, boolean whole, Content content, List<Answered> answered)
             implements Change {}
 
     /** What was here of a group that was merged elsewhere is gone. */
@@ -95,28 +92,92 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     private record Pending(Split split, long sequence, Beginning made) {}
 
     private record Beginning(
-            long epoch,
-            long sequence,
-            long complete,
-            Map<Long, Chunk> chunks,
-            List<Answered> answered) {}
+            long epoch, long sequence, long complete, Content content, List<Answered> answered) {}
 
     /** A record, and what is to happen once it is durable. */
     private record Logged(int pg, Change change, Runnable durable) {}
-
-    /** What there is of a chunk: the operation that wrote each of its blocks last. Immutable. */
-    record Chunk(long sequence, Map<Integer, PgLogEntry> blocks) {
-        Chunk {
-            blocks = Map.copyOf(blocks);
-        }
-    }
 
     /** What was read of a chunk, or of an inode, to be copied. */
     static class CopyRead {
         final @Nullable Chunk chunk;
 
-        CopyRead(@Nullable Chunk chunk) {
+        /** Newest truncation of the inode as a whole. */
+        final long truncated;
+
+        /** Whether there is nothing at all of the inode. */
+        final boolean removed;
+
+        CopyRead(@Nullable Chunk chunk, long truncated, boolean removed) {
             this.chunk = chunk;
+            this.truncated = truncated;
+            this.removed = removed;
+        }
+    }
+
+    /** The chunks that there are, and the newest truncations of inodes as a whole. */
+    private record Content(TreeMap<Key, Chunk> chunks, Map<Long, Long> truncated) {
+        Content() {
+            this(new TreeMap<>(), new HashMap<>());
+        }
+
+        Content(Content of) {
+            this(new TreeMap<>(of.chunks), new HashMap<>(of.truncated));
+        }
+
+        /** What the operation finds of its chunk. */
+        Chunk chunk(Key key) {
+            return chunks.getOrDefault(key, Chunk.NONE);
+        }
+
+        void put(Key key, Chunk chunk) {
+            if (chunk.lengthBytes() > 0) {
+                chunks.put(key, chunk);
+            } else if (chunks.remove(key) != null) {
+                truncated(key.inode(), chunk.truncated());
+            }
+        }
+
+        void truncated(long inode, long sequence) {
+            if (sequence > 0) {
+                truncated.merge(inode, sequence, Math::max);
+            }
+        }
+
+        /** Does what the operation does to whole inodes. */
+        void changeInodes(PgLogEntry e) {
+            if (e.op().type() == DataOpType.DELETE_INODES) {
+                for (long inode : DeleteInodesFormat.decode(e.payload())) {
+                    remove(inode);
+                }
+            } else if (e.op().type() == DataOpType.TRUNCATE_INODE) {
+                truncate(SimClient.cut(e), e.sequence());
+            }
+        }
+
+        private void truncate(InodeChange.Truncate cut, long sequence) {
+            for (Key key : ofInode(cut.inode())) {
+                put(key, chunk(key).truncate(cut, key.chunk(), sequence));
+            }
+            truncated(cut.inode(), cut.sequence());
+        }
+
+        void remove(long inode) {
+            chunks.keySet().removeAll(ofInode(inode));
+            truncated.remove(inode);
+        }
+
+        private List<Key> ofInode(long inode) {
+            return chunks.keySet().stream().filter(k -> k.inode() == inode).toList();
+        }
+
+        /** Of a chunk that there is it says itself what it was truncated to. */
+        long truncateSequence(Key key) {
+            @Nullable Chunk chunk = chunks.get(key);
+            return chunk == null ? truncated.getOrDefault(key.inode(), 0L) : chunk.truncated();
+        }
+
+        boolean has(long inode) {
+            return truncated.containsKey(inode) || !ofInode(inode).isEmpty();
         }
     }
 
@@ -124,7 +185,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     private static final class Group {
         final List<PgLogEntry> entries = new ArrayList<>();
         final List<EpochStart> starts = new ArrayList<>();
-        final TreeMap<Long, Chunk> chunks = new TreeMap<>();
+        final Content content = new Content();
         final List<Pending> splits = new ArrayList<>();
         final List<Uniting> merges = new ArrayList<>();
 
@@ -162,8 +223,15 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             if (!united.whole) {
                 complete = Math.min(complete, united.sequence - 1);
             }
-            united.chunks.forEach((inode, chunk) ->
-                    chunks.put(inode, new Chunk(united.sequence, chunk.blocks())));
+            Content taken = new Content(united.content);
+            taken.chunks.replaceAll((key, chunk) -> chunk.as(united.sequence));
+            for (PgLogEntry e : entries) {
+                if (e.sequence() > united.sequence) {
+                    taken.changeInodes(e); // it was logged before the merge was carried out
+                }
+            }
+            taken.chunks.forEach(content::put);
+            taken.truncated.forEach(content::truncated);
             answered = SimDisk.answered(List.of(answered, united.answered), List.of());
         }
 
@@ -178,9 +246,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
         /** From now on what it takes is not the group's any more, wherever it lies. */
         private Pending divide(Split split, long sequence) {
-            Map<Long, Chunk> taken = new TreeMap<>(chunks);
-            taken.keySet().removeIf(inode -> !split.takes(inode, 0));
-            chunks.keySet().removeAll(taken.keySet());
+            Content taken = new Content(content);
+            taken.chunks.keySet().removeIf(k -> !split.takes(k.inode(), k.chunk()));
+            content.chunks.keySet().removeAll(taken.chunks.keySet());
             long known = complete == PgLogState.COMPLETE ? complete : 0;
             List<Answered> before = SimDisk.answered(this);
             return new Pending(
@@ -192,7 +260,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             begin = made.sequence;
             starts.add(new EpochStart(made.epoch, made.sequence));
             complete = made.complete;
-            chunks.putAll(made.chunks);
+            made.content.chunks.forEach(content::put);
+            made.content.truncated.forEach(content::truncated);
             answered = made.answered;
         }
 
@@ -201,20 +270,14 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             if (e.epoch() != lastEpoch()) {
                 starts.add(new EpochStart(e.epoch(), e.sequence()));
             }
-            if (e.op().type() == DataOpType.DELETE_INODES) {
-                for (long inode : DeleteInodesFormat.decode(e.payload())) {
-                    chunks.remove(inode);
-                }
-            } else if (e.op().type() == DataOpType.SPLIT) {
+            content.changeInodes(e);
+            if (e.op().type() == DataOpType.SPLIT) {
                 splits.add(divide(SplitFormat.decode(e.payload()), e.sequence()));
             } else if (e.op().type() == DataOpType.MERGE) {
                 merges.add(new Uniting(MergeFormat.decode(e.payload()), e.sequence()));
             } else if (e.op().session() != 0) {
-                Chunk before = chunks.get(e.op().inode());
-                Map<Integer, PgLogEntry> blocks =
-                        new HashMap<>(before == null ? Map.of() : before.blocks);
-                blocks.put(e.op().offset() / SimClient.BLOCK, e);
-                chunks.put(e.op().inode(), new Chunk(e.sequence(), blocks));
+                Key key = new Key(e.op().inode(), e.op().chunk());
+                content.put(key, content.chunk(key).write(e));
             }
         }
 
@@ -228,10 +291,15 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
 
         private void copy(Copied copied) {
-            if (copied.chunk == null) {
-                chunks.remove(copied.inode);
+            Key key = copied.key;
+            CopyRead read = copied.read;
+            if (key.chunk() != Key.INODE) {
+                content.put(key, read.chunk == null ? Chunk.NONE : read.chunk);
+            } else if (read.removed) {
+                content.remove(key.inode());
             } else {
-                chunks.put(copied.inode, copied.chunk);
+                content.truncated.remove(key.inode());
+                content.truncated(key.inode(), read.truncated);
             }
         }
     }
@@ -274,7 +342,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     }
 
     void copied(int pg, Copy copy, CopyRead read, Runnable durable) {
-        log(pg, new Copied(last(pg), copy.inode(), read.chunk), durable);
+        log(pg, new Copied(last(pg), new Key(copy.inode(), copy.chunk()), read), durable);
     }
 
     void completed(int pg, Runnable durable) {
@@ -332,8 +400,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     }
 
     /** Whether the chunk was the group's, and a split has given it away. */
-    final boolean isTaken(int pg, long inode) {
-        return look(pg).splits.stream().anyMatch(p -> p.split.takes(inode, 0));
+    final boolean isTaken(int pg, Key key) {
+        return look(pg).splits.stream().anyMatch(p -> p.split.takes(key.inode(), key.chunk()));
     }
 
     /** Splits that are committed and not carried out, oldest first. */
@@ -370,7 +438,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     private Beginning beginning(Pending split) {
         Beginning made = split.made;
         return fault == Fault.SPLIT_FORGETS_ANSWERS
-                ? new Beginning(made.epoch, made.sequence, made.complete, made.chunks, List.of())
+                ? new Beginning(made.epoch, made.sequence, made.complete, made.content, List.of())
                 : made;
     }
 
@@ -471,7 +539,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         flushed.merge(pg, m.sequence, Math::max);
         log(
                 pg,
-                new United(m.merge, m.sequence, whole, whole ? from.chunks : Map.of(), answers),
+                new United(
+                        m.merge, m.sequence, whole, whole ? from.content : new Content(), answers),
                 () -> {});
         divided = log.size();
         end(child, from);
@@ -682,34 +751,43 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     }
 
     /** What there is of a chunk; null if there is none. */
-    @Nullable Chunk chunk(int pg, long inode) {
-        return look(pg).chunks.get(inode);
+    @Nullable Chunk chunk(int pg, Key key) {
+        return look(pg).content.chunks.get(key);
+    }
+
+    boolean has(int pg, long inode) {
+        return look(pg).content.has(inode);
+    }
+
+    /** The newest truncation of the chunk. */
+    long truncateSequence(int pg, Key key) {
+        return look(pg).content.truncateSequence(key);
     }
 
     CopyRead readCopy(int pg, Copy copy, Base base) {
-        return new CopyRead(chunk(pg, copy.inode()));
+        Content content = look(pg).content;
+        return new CopyRead(
+                content.chunks.get(new Key(copy.inode(), copy.chunk())),
+                content.truncated.getOrDefault(copy.inode(), 0L),
+                !content.has(copy.inode()));
     }
 
     /** The write that a read of the block shows; null if nothing was written. */
-    @Nullable PgLogEntry newestWrite(int pg, long inode, int block) {
-        @Nullable Chunk chunk = chunk(pg, inode);
-        return chunk == null ? null : chunk.blocks.get(block);
+    @Nullable PgLogEntry newestWrite(int pg, Key key, int block) {
+        @Nullable Chunk chunk = chunk(pg, key);
+        return chunk == null ? null : chunk.blocks().get(block);
     }
 
     ContentPage list(int pg, long number, Key after) {
-        List<ContentHead> heads = new ArrayList<>();
-        boolean last = true;
-        for (var e : look(pg).chunks.entrySet()) {
-            Key key = new Key(e.getKey(), 0);
-            if (key.compareTo(after) > 0) {
-                if (heads.size() == PAGE) {
-                    last = false;
-                    break;
-                }
-                heads.add(new ContentHead(key, new ChunkVersion(1, e.getValue().sequence), 0, 8));
-            }
-        }
-        return new ContentPage(number, heads, last);
+        Content content = look(pg).content;
+        TreeMap<Key, ContentHead> heads = new TreeMap<>();
+        content.chunks.forEach((key, chunk) -> heads.put(key, chunk.head(key)));
+        content.truncated.forEach((inode, sequence) -> {
+            Key key = new Key(inode, Key.INODE);
+            heads.put(key, new ContentHead(key, ChunkVersion.NONE, sequence, 0));
+        });
+        List<ContentHead> page = heads.tailMap(after, false).values().stream().limit(PAGE).toList();
+        return new ContentPage(number, page, page.size() == heads.tailMap(after, false).size());
     }
 
     PgLogState state(int pg) {

@@ -9,6 +9,7 @@ import io.cairn.common.data.SplitFormat;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  * complete begins nothing any more.
  */
 final class SimHistory {
+    /** A write is behind all truncations that its sender knew, and before all others. */
+    private static final long TRUNCATION = 1L << 40;
+
     private final ClusterSim cluster;
     private final List<Op> ops = new ArrayList<>();
     private final Map<Life, TreeMap<Long, PgLogEntry>> committed = new TreeMap<>();
@@ -55,29 +59,65 @@ final class SimHistory {
     static final class Op {
         final long session;
         final long number;
-        final int pg;
         final long inode;
+        final int chunk;
         final int block;
         final long start;
+
+        /** To which a truncation sets its file; below 0 of anything else. */
+        final long size;
 
         /** When its answer arrived; never, if that is 0. */
         long end;
 
-        /** Place of the write, or of the one whose value was read; 0 for the initial value. */
+        /** Place of the write, or of what was read; 0 for the initial value. */
         long position;
 
-        /** What was read, and by which write. */
+        /** Newest truncation that a read knew, or its chunk. */
+        long known;
+
+        /** Newest truncation that the chunk had seen when it was read. */
+        long applied;
+
+        /**
+         * Where others may count on being behind it. Before its position, where a read is shown
+         * nothing by a truncation that not everybody need know yet.
+         */
+        long shows;
+
+        /** What was read. */
         String value = "";
 
+        /** By which write. */
         String writer = "";
 
-        Op(long session, long number, int pg, long inode, int block, long start) {
+        Op(long session, long number, long inode, int chunk, int block, long start) {
+            this(session, number, inode, chunk, block, start, -1);
+        }
+
+        private Op(
+                long session,
+                long number,
+                long inode,
+                int chunk,
+                int block,
+                long start,
+                long size) {
             this.session = session;
             this.number = number;
-            this.pg = pg;
             this.inode = inode;
+            this.chunk = chunk;
             this.block = block;
             this.start = start;
+            this.size = size;
+        }
+
+        static Op truncate(long session, long inode, long size, long start) {
+            return new Op(session, 0, inode, 0, 0, start, size);
+        }
+
+        boolean isTruncation() {
+            return size >= 0;
         }
 
         boolean isWrite() {
@@ -86,18 +126,30 @@ final class SimHistory {
 
         @Override
         public String toString() {
-            return "%s %d/%d of block %d of inode %d in %x, %d..%d us, position %d"
+            String what = isWrite() ? "write" : isTruncation() ? "truncation to " + size : "read";
+            return "%s %d/%d of block %d of chunk %d of inode %d, %d..%d us, position %d of truncation %d"
                     .formatted(
-                            isWrite() ? "write" : "read",
+                            what,
                             session,
                             number,
                             block,
+                            chunk,
                             inode,
-                            pg,
                             start / 1000,
                             end / 1000,
-                            position);
+                            position % TRUNCATION,
+                            position / TRUNCATION);
         }
+    }
+
+    /**
+     * What a read has found.
+     *
+     * @param write null for the initial value
+     * @param truncated newest truncation of the chunk
+     */
+    record Seen(@Nullable PgLogEntry write, long truncated) {
+        static final Seen NOTHING = new Seen(null, 0);
     }
 
     SimHistory(ClusterSim cluster) {
@@ -106,20 +158,21 @@ final class SimHistory {
 
     // ---- what happens -------------------------------------------------------------------------
 
-    Op begin(long session, long number, int pg, long inode, int block, long now) {
-        Op op = new Op(session, number, pg, inode, block, now);
+    void begin(Op op) {
         ops.add(op);
-        return op;
     }
 
     /**
-     * @param seen by a read; null for the initial value
+     * @param known newest truncation that the operation knew
+     * @param seen by a read
      */
-    void end(Op op, long now, @Nullable PgLogEntry seen) {
+    void end(Op op, long now, long known, Seen seen) {
         op.end = now;
-        if (seen != null) {
-            op.value = SimDisk.identity(seen);
-            op.writer = name(seen);
+        op.known = Math.max(known, seen.truncated);
+        op.applied = seen.truncated;
+        if (seen.write != null) {
+            op.value = SimDisk.identity(seen.write);
+            op.writer = name(seen.write);
         }
     }
 
@@ -200,9 +253,9 @@ final class SimHistory {
         Map<String, List<Op>> registers = new HashMap<>();
         for (Op op : ops) {
             if (place(op, positions, identities)) {
-                registers
-                        .computeIfAbsent(op.inode + "/" + op.block, k -> new ArrayList<>())
-                        .add(op);
+                for (String register : registers(op)) {
+                    registers.computeIfAbsent(register, k -> new ArrayList<>()).add(op);
+                }
             }
         }
         for (List<Op> register : registers.values()) {
@@ -215,6 +268,26 @@ final class SimHistory {
             }
         }
         cluster.raft.map().pgs().forEach(this::checkContent);
+    }
+
+    private static String register(long inode, int chunk, int block) {
+        return inode + "/" + chunk + "/" + block;
+    }
+
+    /** All that the operation reads or writes. */
+    private static List<String> registers(Op op) {
+        if (!op.isTruncation()) {
+            return List.of(register(op.inode, op.chunk, op.block));
+        }
+        List<String> cut = new ArrayList<>();
+        for (int chunk = 0; chunk < SimClient.CHUNKS; chunk++) {
+            for (int block = 0; block < SimClient.BLOCKS; block++) {
+                if (SimClient.isCut(op.size, chunk, block)) {
+                    cut.add(register(op.inode, chunk, block));
+                }
+            }
+        }
+        return cut;
     }
 
     private void positionsOf(
@@ -232,7 +305,8 @@ final class SimHistory {
             if (entry.op().session() != 0) {
                 String name = name(entry);
                 identities.put(name, SimDisk.identity(entry));
-                @Nullable Long other = positions.put(name, position(life, sequence));
+                long place = entry.op().truncateSequence() * TRUNCATION + position(life, sequence);
+                @Nullable Long other = positions.put(name, place);
                 if (other != null) {
                     throw new AssertionError(
                             name + " executed at " + other + " and again in " + life);
@@ -325,44 +399,90 @@ final class SimHistory {
         }
     }
 
-    private boolean isIn(int pg, long inode) {
-        return cluster.raft.map().isIn(pg, inode, 0);
+    private boolean isIn(int pg, Key key) {
+        return cluster.raft.map().isIn(pg, key.inode(), key.chunk());
     }
 
     /** Every replica has what the history comes to. */
     private void checkContent(PlacementGroup group) {
         int pg = group.getPg();
         Map<String, PgLogEntry> expected = new TreeMap<>();
+        Map<Key, Long> truncated = new HashMap<>();
         for (PgLogEntry e : wholeHistory(life(pg, Long.MAX_VALUE), Long.MAX_VALUE)) {
             if (e.op().type() == DataOpType.DELETE_INODES) {
                 for (long inode : DeleteInodesFormat.decode(e.payload())) {
                     expected.keySet().removeIf(k -> k.startsWith(inode + "/"));
-                    if (isIn(pg, inode)) {
+                    if (isIn(pg, new Key(inode, 0))) {
                         checkDeleted(group, inode);
                     }
                 }
-            } else if (e.op().session() != 0 && isIn(pg, e.op().inode())) {
-                expected.put(e.op().inode() + "/" + e.op().offset() / SimClient.BLOCK, e);
+            } else if (e.op().session() != 0 && isIn(pg, keyOf(e))) {
+                long before = truncated.getOrDefault(keyOf(e), 0L);
+                if (e.op().truncateSequence() < before) {
+                    throw new AssertionError(
+                            "%x: %s is older than truncation %d, which the chunk had seen"
+                                    .formatted(pg, SimDisk.identity(e), before));
+                }
+                truncated.put(keyOf(e), e.op().truncateSequence());
+                expected.put(register(e.op().inode(), e.op().chunk(), blockOf(e)), e);
             }
         }
         expected.forEach((register, entry) -> {
-            int block = entry.op().offset() / SimClient.BLOCK;
+            String wanted = isCut(entry) ? "nothing" : SimDisk.identity(entry);
             for (int disk : group.getReplicasList()) {
                 @Nullable PgLogEntry found =
-                        cluster.disk(disk).newestWrite(pg, entry.op().inode(), block);
+                        cluster.disk(disk).newestWrite(pg, keyOf(entry), blockOf(entry));
                 String has = found == null ? "nothing" : SimDisk.identity(found);
-                if (!has.equals(SimDisk.identity(entry))) {
+                if (!has.equals(wanted)) {
                     throw new AssertionError(
-                            "%x: disk %d has %s in %s, not %s"
-                                    .formatted(pg, disk, has, register, SimDisk.identity(entry)));
+                            "%x: disk %d has %s in %s, not %s of %s"
+                                    .formatted(
+                                            pg,
+                                            disk,
+                                            has,
+                                            register,
+                                            wanted,
+                                            SimDisk.identity(entry)));
                 }
             }
         });
+        checkTruncations(group, truncated.keySet());
+    }
+
+    private static Key keyOf(PgLogEntry e) {
+        return new Key(e.op().inode(), e.op().chunk());
+    }
+
+    private static int blockOf(PgLogEntry e) {
+        return e.op().offset() / SimClient.BLOCK;
+    }
+
+    /** Whether a truncation came behind the write that leaves nothing of its block. */
+    private boolean isCut(PgLogEntry e) {
+        return cluster.raft.files().cut(e.op().inode(), e.op().chunk(), blockOf(e), Long.MAX_VALUE)
+                > e.op().truncateSequence();
+    }
+
+    /** What replicas know of truncations decides what the next ones do, so it is the same. */
+    private void checkTruncations(PlacementGroup group, Set<Key> chunks) {
+        for (Key key : chunks) {
+            Set<Long> known = new TreeSet<>();
+            for (int disk : group.getReplicasList()) {
+                @Nullable Chunk chunk = cluster.disk(disk).chunk(group.getPg(), key);
+                if (chunk != null) {
+                    known.add(cluster.disk(disk).truncateSequence(group.getPg(), key));
+                }
+            }
+            if (known.size() > 1) {
+                throw new AssertionError(
+                        "%x: disks know truncations %s of %s".formatted(group.getPg(), known, key));
+            }
+        }
     }
 
     private void checkDeleted(PlacementGroup group, long inode) {
         for (int disk : group.getReplicasList()) {
-            if (cluster.disk(disk).chunk(group.getPg(), inode) != null) {
+            if (cluster.disk(disk).chunk(group.getPg(), new Key(inode, 0)) != null) {
                 throw new AssertionError(
                         "%x: disk %d still has the deleted inode %d"
                                 .formatted(group.getPg(), disk, inode));
@@ -378,16 +498,34 @@ final class SimHistory {
                 throw new AssertionError("acknowledged and lost: " + op);
             }
             op.position = position == null ? 0 : position;
+            op.shows = op.position;
             return position != null;
+        }
+        if (op.isTruncation()) {
+            @Nullable Long sequence = cluster.raft.files().sequence(op);
+            if (sequence == null && op.end != 0) {
+                throw new AssertionError("acknowledged and lost: " + op);
+            }
+            op.position = sequence == null ? 0 : sequence * TRUNCATION;
+            op.shows = op.position;
+            return sequence != null;
         }
         if (op.end == 0) {
             return false;
         }
+        SimFiles files = cluster.raft.files();
+        long cut = files.cut(op.inode, op.chunk, op.block, op.known);
+        op.position = cut * TRUNCATION;
+        op.shows = files.cut(op.inode, op.chunk, op.block, op.applied) * TRUNCATION;
         if (!op.writer.isEmpty()) {
             if (!op.value.equals(identities.get(op.writer))) {
                 throw new AssertionError("read of a write that was lost: " + op);
             }
             op.position = positions.getOrDefault(op.writer, 0L);
+            op.shows = op.position;
+            if (op.position < cut * TRUNCATION) {
+                throw new AssertionError("read of what truncation " + cut + " has cut: " + op);
+            }
         }
         return true;
     }
@@ -395,9 +533,9 @@ final class SimHistory {
     /** The second began after the first had ended: the register must agree. */
     private static void checkOrder(Op first, Op second) {
         boolean wrong =
-                second.isWrite()
-                        ? second.position <= first.position
-                        : second.position < first.position;
+                second.isWrite() || second.isTruncation()
+                        ? second.position <= first.shows
+                        : second.position < first.shows;
         if (wrong) {
             throw new AssertionError("not linearizable: " + first + " and then " + second);
         }

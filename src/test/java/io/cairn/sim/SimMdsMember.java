@@ -29,10 +29,13 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -73,6 +76,7 @@ final class SimMdsMember extends SimMachine {
                         () -> true);
         final PgMerges merges = new PgMerges(inSync, servers, () -> Held.NONE, () -> true);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
+        final Map<Long, Cutting> cutting = new HashMap<>();
 
         Office(long term) {
             this.term = term;
@@ -89,6 +93,9 @@ final class SimMdsMember extends SimMachine {
             raft.propose(SimMdsMember.this, term, edit, then);
         }
     }
+
+    /** The groups that have carried out a truncation, none of them merged since. */
+    private record Cutting(long sequence, long mergedEpoch, Set<Integer> groups) {}
 
     SimMdsMember(ClusterSim cluster, SimRaft raft, int id) {
         super(cluster.sim, "mds" + id);
@@ -251,6 +258,27 @@ final class SimMdsMember extends SimMachine {
         }
     }
 
+    void askFile(long inode, Consumer<SimFiles.View> reply) {
+        if (office != null && office.serves()) {
+            reply.accept(raft.files().view(inode));
+        }
+    }
+
+    /** Answered when the file is cut everywhere. */
+    void truncate(SimHistory.Op op, Runnable reply) {
+        @Nullable Office leading = office;
+        if (leading == null || !leading.serves()) {
+            return;
+        }
+        @Nullable Long sequence = raft.files().sequence(op);
+        if (sequence == null) {
+            raft.truncate(this, leading.term, op);
+        } else if (!raft.files().pending(op.inode).containsKey(sequence)
+                || cluster.fault == ClusterSim.Fault.CUT_NOT_AWAITED) {
+            reply.run();
+        }
+    }
+
     // ---- duties -------------------------------------------------------------------------------
 
     private void tick() {
@@ -264,6 +292,7 @@ final class SimMdsMember extends SimMachine {
                 }
             }
             List.copyOf(raft.deletions()).forEach(inode -> delete(leading, inode));
+            raft.files().pending().forEach(inode -> cut(leading, inode));
         }
         after(TICK, this::tick);
     }
@@ -339,24 +368,7 @@ final class SimMdsMember extends SimMachine {
         ByteBuf payload = Unpooled.buffer();
         DeleteInodesFormat.encode(new long[] {inode}, payload);
         DataOp op = DataOp.deleteInodes(pg, inode, 1, raft.map().epoch());
-        SimDataServer primary = cluster.serverOf(cluster.group(pg).getInSync(0));
-        OpAnswer answer =
-                new OpAnswer() {
-                    @Override
-                    public void done() {
-                        cluster.network.send(
-                                primary,
-                                SimMdsMember.this,
-                                () -> deleted(leading, inode, pg, merged));
-                    }
-
-                    @Override
-                    public void fail(RpcStatus status) {}
-                };
-        cluster.network.send(
-                this,
-                primary,
-                () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
+        mutate(pg, op, payload, () -> deleted(leading, inode, pg, merged));
     }
 
     /**
@@ -368,6 +380,59 @@ final class SimMdsMember extends SimMachine {
                 && cluster.pool().getMergedEpoch() == merged) {
             raft.deleted(this, leading.term, inode);
         }
+    }
+
+    /** The truncator: sends the oldest cut to all groups that have not answered. */
+    private void cut(Office leading, long inode) {
+        Map.Entry<Long, Long> cut = raft.files().pending(inode).firstEntry();
+        long sequence = cut.getKey();
+        long merged = cluster.pool().getMergedEpoch();
+        Cutting now = leading.cutting.computeIfAbsent(inode, i -> new Cutting(0, 0, Set.of()));
+        boolean asksAgain =
+                now.mergedEpoch != merged
+                        && cluster.fault != ClusterSim.Fault.MERGE_CUT_NOT_REPEATED;
+        if (now.sequence != sequence || asksAgain) {
+            now = new Cutting(sequence, merged, new HashSet<>());
+            leading.cutting.put(inode, now);
+        }
+        Cutting current = now;
+        Set<Integer> left = groups(inode, cut.getValue());
+        left.removeAll(now.groups);
+        if (left.isEmpty()) {
+            raft.truncated(this, leading.term, inode, sequence);
+        }
+        for (int pg : left) {
+            DataOp op = DataOp.truncateInode(pg, inode, sequence, raft.map().epoch());
+            mutate(pg, op, SimClient.payload(cut.getValue()), () -> current.groups.add(pg));
+        }
+    }
+
+    private Set<Integer> groups(long inode, long size) {
+        Set<Integer> groups = new TreeSet<>();
+        for (int chunk = (int) SimClient.STRIPING.chunkOf(size);
+                chunk < SimClient.CHUNKS;
+                chunk++) {
+            groups.add(raft.map().pgOf(ClusterSim.POOL, inode, chunk));
+        }
+        return groups;
+    }
+
+    private void mutate(int pg, DataOp op, ByteBuf payload, Runnable then) {
+        SimDataServer primary = cluster.serverOf(cluster.group(pg).getInSync(0));
+        OpAnswer answer =
+                new OpAnswer() {
+                    @Override
+                    public void done() {
+                        cluster.network.send(primary, SimMdsMember.this, then);
+                    }
+
+                    @Override
+                    public void fail(RpcStatus status) {}
+                };
+        cluster.network.send(
+                this,
+                primary,
+                () -> primary.mutate(op, Unpooled.unreleasableBuffer(payload), answer));
     }
 
     /** A primary waits for a member that says nothing. */

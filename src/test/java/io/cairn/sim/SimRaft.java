@@ -27,6 +27,7 @@ final class SimRaft {
     private final ClusterSim cluster;
     private final Map<Long, Long> evictions = new TreeMap<>();
     private final Set<Long> deletions = new TreeSet<>();
+    private final SimFiles files = new SimFiles();
     private final List<Entry> pending = new ArrayList<>();
     private ClusterMap map;
     private long term;
@@ -74,6 +75,30 @@ final class SimRaft {
                 inTerm,
                 () -> {
                     deletions.remove(inode);
+                    return () -> {};
+                });
+    }
+
+    SimFiles files() {
+        return files;
+    }
+
+    void truncate(SimMdsMember by, long inTerm, SimHistory.Op op) {
+        commit(
+                by,
+                inTerm,
+                () -> {
+                    files.truncate(op);
+                    return () -> {};
+                });
+    }
+
+    void truncated(SimMdsMember by, long inTerm, long inode, long sequence) {
+        commit(
+                by,
+                inTerm,
+                () -> {
+                    files.applied(inode, sequence);
                     return () -> {};
                 });
     }

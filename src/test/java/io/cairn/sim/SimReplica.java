@@ -23,6 +23,7 @@ import io.cairn.dataserver.replication.PgReplica;
 import io.cairn.dataserver.replication.PgState;
 import io.cairn.dataserver.replication.Prepare;
 import io.cairn.dataserver.replication.PrepareAnswer;
+import io.cairn.dataserver.replication.ReadMask;
 import io.cairn.dataserver.replication.RecoveryOutputs;
 import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.store.ContentHead.Key;
@@ -73,10 +74,17 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
             return;
         }
         long admitted = replica.epoch();
+        Key key = new Key(op.inode(), op.chunk());
+        long truncated = disk.truncateSequence(pg, key);
         server.after(
                 sim.upTo(3 * MILLI),
                 () -> {
-                    answer.seen(disk.newestWrite(pg, op.inode(), op.offset() / SimClient.BLOCK));
+                    @Nullable PgLogEntry newest =
+                            disk.newestWrite(pg, key, op.offset() / SimClient.BLOCK);
+                    boolean shown = ReadMask.visibleBytes(op, truncated, op.length()) > 0;
+                    answer.seen(
+                            new SimHistory.Seen(
+                                    shown ? newest : null, disk.truncateSequence(pg, key)));
                     loop.execute(() -> {
                         if (cluster.fault == Fault.READ_UNCOMMITTED) {
                             answer.done();
@@ -222,7 +230,9 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
     @Override
     public long truncateSequence(long inode, int chunk) {
-        return 0;
+        return cluster.fault == Fault.CUT_NOT_KNOWN
+                ? 0
+                : disk.truncateSequence(pg, new Key(inode, chunk));
     }
 
     @Override

@@ -212,21 +212,37 @@ final class StoreDisk extends SimDisk {
     }
 
     @Override
-    @Nullable Chunk chunk(int pg, long inode) {
-        @Nullable Chunk expected = super.chunk(pg, inode);
-        boolean found =
-                store.heads(pg, new Key(inode, Key.INODE), 1).stream()
-                        .anyMatch(h -> h.key().inode() == inode);
-        if (isComplete(pg) && found == (expected == null)) {
+    @Nullable Chunk chunk(int pg, Key key) {
+        @Nullable Chunk expected = super.chunk(pg, key);
+        @Nullable ContentHead found =
+                store.heads(pg, new Key(key.inode(), key.chunk() - 1), 1).stream()
+                        .filter(h -> h.key().equals(key))
+                        .findFirst()
+                        .orElse(null);
+        String there = found == null ? "nothing" : found.lengthBytes() + " bytes";
+        String wanted = expected == null ? "nothing" : expected.lengthBytes() + " bytes";
+        if (isComplete(pg) && !there.equals(wanted)) {
             throw new AssertionError(
-                    "disk %d, %x: inode %d is there: %s".formatted(id, pg, inode, found));
+                    "disk %d, %x: %s has %s, not %s".formatted(id, pg, key, there, wanted));
         }
         return expected;
     }
 
     @Override
-    @Nullable PgLogEntry newestWrite(int pg, long inode, int block) {
-        @Nullable PgLogEntry expected = super.newestWrite(pg, inode, block);
+    long truncateSequence(int pg, Key key) {
+        long expected = super.truncateSequence(pg, key);
+        long found = store.truncateSequence(pg, key.inode(), key.chunk());
+        if (isComplete(pg) && found != expected) {
+            throw new AssertionError(
+                    "disk %d, %x: %s is cut by truncation %d, not %d"
+                            .formatted(id, pg, key, found, expected));
+        }
+        return found;
+    }
+
+    @Override
+    @Nullable PgLogEntry newestWrite(int pg, Key key, int block) {
+        @Nullable PgLogEntry expected = super.newestWrite(pg, key, block);
         byte[] content = new byte[SimClient.WRITE_BYTES];
         if (expected != null) {
             content =
@@ -235,20 +251,26 @@ final class StoreDisk extends SimDisk {
         }
         byte[] found;
         try {
-            found = store.read(pg, inode, block * SimClient.BLOCK, SimClient.WRITE_BYTES);
+            found =
+                    store.read(
+                            pg,
+                            key.inode(),
+                            key.chunk(),
+                            block * SimClient.BLOCK,
+                            SimClient.WRITE_BYTES);
         } catch (CorruptBlockException e) {
             throw new AssertionError("disk %d, %x".formatted(id, pg), e);
         }
         if (isComplete(pg)
-                && !isTaken(pg, inode)
+                && !isTaken(pg, key)
                 && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
             throw new AssertionError(
-                    "disk %d, %x: block %d of inode %d is not of %s but %s"
+                    "disk %d, %x: block %d of %s is not of %s but %s"
                             .formatted(
                                     id,
                                     pg,
                                     block,
-                                    inode,
+                                    key,
                                     expected == null ? "nobody" : identity(expected),
                                     Arrays.toString(found)));
         }
@@ -268,8 +290,8 @@ final class StoreDisk extends SimDisk {
         private final @Nullable InodeCopy whole;
         private final @Nullable ChunkCopy piece;
 
-        StoreRead(@Nullable Chunk chunk, @Nullable InodeCopy whole, @Nullable ChunkCopy piece) {
-            super(chunk);
+        StoreRead(CopyRead read, @Nullable InodeCopy whole, @Nullable ChunkCopy piece) {
+            super(read.chunk, read.truncated, read.removed);
             this.whole = whole;
             this.piece = piece;
         }
@@ -277,24 +299,21 @@ final class StoreDisk extends SimDisk {
 
     @Override
     CopyRead readCopy(int pg, Copy copy, Base base) {
-        @Nullable Chunk chunk = chunk(pg, copy.inode());
+        CopyRead read = super.readCopy(pg, copy, base);
         if (copy.chunk() == Key.INODE) {
-            return new StoreRead(chunk, store.readInode(pg, copy.inode()), null);
+            return new StoreRead(read, store.readInode(pg, copy.inode()), null);
         }
         Rest rest = new Rest(0, base.completeSequence(), base.lengthBytes());
-        return new StoreRead(chunk, null, store.readChunk(pg, copy.inode(), copy.chunk(), rest));
+        return new StoreRead(read, null, store.readChunk(pg, copy.inode(), copy.chunk(), rest));
     }
 
     @Override
     void copied(int pg, Copy copy, CopyRead read, Runnable durable) {
         StoreRead of = (StoreRead) read;
+        super.copied(pg, copy, read, durable);
         if (of.piece != null) {
-            super.copied(pg, copy, read, durable);
             store.copyChunk(pg, of.piece);
         } else if (of.whole != null) {
-            boolean removed = of.whole.removed();
-            @Nullable Chunk then = removed ? null : super.chunk(pg, copy.inode());
-            super.copied(pg, copy, new CopyRead(then), durable);
             store.copyInode(pg, copy.inode(), of.whole);
         }
     }
