@@ -23,6 +23,7 @@ import io.cairn.mds.cluster.Placement;
 import io.cairn.mds.cluster.Registration;
 import io.cairn.mds.cluster.Registrations;
 import io.cairn.mds.cluster.ServerLeases;
+import io.cairn.mds.leader.EarlierLeases;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.LeaderLease;
 import io.netty.buffer.ByteBuf;
@@ -33,7 +34,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+<<<<<<< HEAD
 import java.util.Set;
+=======
+import java.util.OptionalLong;
+>>>>>>> leases9
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -58,6 +63,9 @@ final class SimMdsMember extends SimMachine {
 
     private @Nullable Office office;
 
+    /** Of this process. */
+    private EarlierLeases earlier = new EarlierLeases(clock());
+
     /** Being leader of a term. */
     private final class Office {
         final long term;
@@ -81,6 +89,7 @@ final class SimMdsMember extends SimMachine {
         Office(long term) {
             this.term = term;
             lease = new LeaderLease(cluster.mds.size(), ClusterSim.LEADER_LEASE, clock());
+            lease.ownEarlier(earlier.lead(term, clock()));
             servers.begin(raft.map(), lease.servingFromNanos());
             inSync.begin(lease.servingFromNanos());
         }
@@ -106,6 +115,7 @@ final class SimMdsMember extends SimMachine {
 
     @Override
     void started() {
+        earlier = new EarlierLeases(clock());
         tick();
         ping();
     }
@@ -148,11 +158,17 @@ final class SimMdsMember extends SimMachine {
     }
 
     private void pinged(SimMdsMember leader, Office by, long sent) {
-        if (by.term == votedTerm) {
-            cluster.network.send(this, leader, () -> by.lease.granted(id, sent));
+        OptionalLong ago = earlier.grant(by.term, () -> by.term == votedTerm, this::clock);
+        if (ago.isPresent()) {
+            cluster.network.send(this, leader, () -> leader.granted(by, id, sent, ago.getAsLong()));
         } else if (by.term < votedTerm) {
             cluster.network.send(this, leader, () -> leader.deposed(by));
         }
+    }
+
+    private void granted(Office by, int member, long sent, long ago) {
+        by.lease.granted(member, sent);
+        by.lease.earlier(member, ago, clock());
     }
 
     private void deposed(Office by) {

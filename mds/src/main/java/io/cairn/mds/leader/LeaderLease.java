@@ -19,6 +19,12 @@ import org.jspecify.annotations.Nullable;
  * the ping was sent, and answers only after the old lease has ended. The factor covers clocks that
  * drift against each other by up to 2 %.
  *
+ * <p>It need not wait so long if a majority, this member included, says when it last granted to
+ * earlier leaders ({@link EarlierLeases}): one of these has granted the old lease, after the ping
+ * was sent, and grants to no earlier term any more. What has passed since then is measured on that
+ * member's clock, and may be less on the old leader's: it counts for {@link #NEW_LEADER_FACTOR}
+ * less.
+ *
  * <p>No threads, clock or I/O: times come in, on one monotonic clock that counts suspended time too
  * (CLOCK_BOOTTIME). Any thread.
  */
@@ -33,8 +39,20 @@ public final class LeaderLease {
     /** When what an earlier process has lent is over; for a leader that is alone. */
     private final long loansOverNanos;
 
-    /** When leases of earlier leaders are over. */
-    private final long earlierOverNanos;
+    /** Until when what was granted just before this member became leader may last. */
+    private final long fullWaitNanos;
+
+    /** When leases of earlier leaders are over; only ever replaced by an earlier time. */
+    private volatile long earlierOverNanos;
+
+    /** When what this member itself granted to earlier leaders is over. */
+    private long ownOverNanos;
+
+    /** Whether the members are those of when this one became leader. */
+    private boolean sameVoters = true;
+
+    /** When what others granted to earlier leaders is over, as far as they have told. */
+    private final Map<Integer, Long> grantsOver = new HashMap<>();
 
     private final Map<Integer, Long> lastGranted = new HashMap<>();
 
@@ -76,7 +94,9 @@ public final class LeaderLease {
         long lent = afterLoans ? Math.min(leaseNanos, MAX_LOAN_NANOS) : 0;
         this.loansOverNanos = bornNanos + (long) (lent * NEW_LEADER_FACTOR);
         this.longerOverNanos = bornNanos;
-        this.earlierOverNanos = bornNanos + (long) (leaseNanos * NEW_LEADER_FACTOR);
+        this.fullWaitNanos = (long) (leaseNanos * NEW_LEADER_FACTOR);
+        this.earlierOverNanos = bornNanos + fullWaitNanos;
+        this.ownOverNanos = earlierOverNanos;
     }
 
     /**
@@ -85,6 +105,7 @@ public final class LeaderLease {
      * other, so the lease holds for both.
      */
     public synchronized void voters(Set<Integer> others) {
+        sameVoters &= voters == null ? others.size() == this.others : others.equals(voters);
         this.voters = Set.copyOf(others);
         this.others = others.size();
         count();
@@ -123,6 +144,47 @@ public final class LeaderLease {
     public synchronized void granted(int member, long sentNanos) {
         lastGranted.merge(member, sentNanos, (a, b) -> b - a > 0 ? b : a);
         count();
+    }
+
+    /**
+     * This member last granted to an earlier leader so long before it became leader. Not to be told
+     * if the members may have been others shortly before.
+     */
+    public synchronized void ownEarlier(long agoNanos) {
+        ownOverNanos = over(agoNanos, bornNanos);
+        countEarlier();
+    }
+
+    /**
+     * A member that is in this leader's term has told when it last granted to an earlier one.
+     *
+     * @param agoNanos at most so long before its answer came
+     */
+    public synchronized void earlier(int member, long agoNanos, long nowNanos) {
+        grantsOver.merge(member, over(agoNanos, nowNanos), (a, b) -> b - a < 0 ? b : a);
+        countEarlier();
+    }
+
+    private long over(long agoNanos, long nowNanos) {
+        return nowNanos + Math.max(0, fullWaitNanos - (long) (agoNanos / NEW_LEADER_FACTOR));
+    }
+
+    private void countEarlier() {
+        int needed = (others + 1) / 2;
+        long[] left =
+                grantsOver.entrySet().stream()
+                        .filter(e -> isVoter(e.getKey()))
+                        .mapToLong(e -> e.getValue() - bornNanos)
+                        .sorted()
+                        .toArray();
+        if (!sameVoters || needed == 0 || left.length < needed) {
+            return;
+        }
+        // The needed-th earliest: with this member itself, a majority has granted nothing longer.
+        long over = Math.max(left[needed - 1], ownOverNanos - bornNanos);
+        if (over < earlierOverNanos - bornNanos) {
+            earlierOverNanos = bornNanos + over;
+        }
     }
 
     private void count() {
@@ -168,8 +230,13 @@ public final class LeaderLease {
         return confirmed >= (others + 1) / 2;
     }
 
+    /** How long a new leader waits that knows nothing of earlier ones. */
+    long fullWaitNanos() {
+        return fullWaitNanos;
+    }
+
     /** When this member became leader. */
-    long bornNanos() {
+    public long bornNanos() {
         return bornNanos;
     }
 

@@ -9,12 +9,16 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
 import io.cairn.mds.raft.LogUnavailableException;
 import io.cairn.mds.raft.MetaLog;
+import io.cairn.mds.raft.MetaLogConfig;
 import io.cairn.mds.raft.MetaLogListener;
+import io.cairn.mds.raft.RaftMembership;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,6 +64,7 @@ public final class Leadership implements MetaLogListener {
     private final Control control;
     private final FailureHandler failures;
     private final EntryLog entries;
+    private final EarlierLeases earlier;
 
     private volatile @Nullable Term term;
 
@@ -90,6 +95,7 @@ public final class Leadership implements MetaLogListener {
         this.control = control;
         this.entries = entries;
         this.failures = failures;
+        this.earlier = new EarlierLeases(clock.nanos());
     }
 
     /** Once the log runs and the duties can begin; an election before this counts too. */
@@ -113,18 +119,27 @@ public final class Leadership implements MetaLogListener {
     @Override
     public synchronized void becameLeader(long number) {
         // All entries of earlier terms are applied: no earlier leader uses a longer lease.
-        long lease = leaseNanos.getAsLong();
-        Term now =
-                new Term(
-                        number,
-                        new LeaderLease(
-                                members().size(), lease, clock.nanos(), everLent.getAsBoolean()));
+        Term now = new Term(number, begun(number, leaseNanos.getAsLong(), clock.nanos()));
         term = now;
         LOG.info("member {} leads in term {}", self, number);
         @Nullable Duties d = duties;
         if (d != null) {
             control.execute(() -> d.begin(now));
         }
+    }
+
+    private LeaderLease begun(long number, long leaseNanos, long nowNanos) {
+        List<MdsMember> members = members();
+        LeaderLease lease =
+                new LeaderLease(members.size(), leaseNanos, nowNanos, everLent.getAsBoolean());
+        long ownEarlier = earlier.lead(number, nowNanos);
+        Set<Integer> voters = voters();
+        earlier.members(voters, nowNanos);
+        if (earlier.settled(voters, lease.fullWaitNanos(), nowNanos)) {
+            lease.voters(voters.stream().filter(id -> id != self).collect(Collectors.toSet()));
+            lease.ownEarlier(ownEarlier);
+        }
+        return lease;
     }
 
     @Override
@@ -147,8 +162,35 @@ public final class Leadership implements MetaLogListener {
     }
 
     @Override
+    public void configured(Set<Integer> voters) {
+        earlier.members(voters, clock.nanos());
+    }
+
+    @Override
     public void failed(String reason, Throwable cause) {
         failures.failed(reason, cause);
+    }
+
+    // ---- asked by the leader --------------------------------------------------
+
+    /** As {@link EarlierLeases#grant}: this member may still be in the term, and votes. */
+    OptionalLong grant(MetaLog log, long asking) {
+        earlier.members(voters(), clock.nanos());
+        return earlier.grant(asking, () -> log.votes() && log.term() == asking, clock);
+    }
+
+    /** Who votes by this member's log; empty while that is being changed. */
+    private Set<Integer> voters() {
+        @Nullable MetaLog log = entries.log();
+        if (log == null) {
+            return Set.of();
+        }
+        RaftMembership.Group group = log.membership().group();
+        return group.changing()
+                ? Set.of()
+                : group.members().stream()
+                        .map(MetaLogConfig.Member::id)
+                        .collect(Collectors.toUnmodifiableSet());
     }
 
     // ---- asked by requests --------------------------------------------------

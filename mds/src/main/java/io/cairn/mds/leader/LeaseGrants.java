@@ -6,6 +6,7 @@ import io.cairn.common.proto.MdsMember;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.mds.raft.MetaLog;
 import java.time.Duration;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,7 @@ public final class LeaseGrants {
     private static final Logger LOG = LoggerFactory.getLogger(LeaseGrants.class);
 
     private final MdsMember self;
+    private final Leadership leadership;
     private final EntryLog entries;
     private final MemberReports.Report own;
     private final Supplier<Remarks> remarks;
@@ -33,8 +35,13 @@ public final class LeaseGrants {
      * @param remarks what the administrator should know of this member now
      */
     public LeaseGrants(
-            MdsMember self, EntryLog entries, MemberReports.Report own, Supplier<Remarks> remarks) {
+            MdsMember self,
+            Leadership leadership,
+            EntryLog entries,
+            MemberReports.Report own,
+            Supplier<Remarks> remarks) {
         this.self = self;
+        this.leadership = leadership;
         this.entries = entries;
         this.own = own;
         this.remarks = remarks;
@@ -49,7 +56,6 @@ public final class LeaseGrants {
         if (log == null) {
             return LeaderLeaseReply.getDefaultInstance();
         }
-        boolean votes = log.votes();
         long term = log.term();
         boolean inTerm = term != 0 && term == ask.getTerm();
         if (ask.getTerm() >= term && !hear(log, ask)) {
@@ -62,9 +68,11 @@ public final class LeaseGrants {
             }
         }
         Remarks told = remarks.get();
+        OptionalLong granted = inTerm ? leadership.grant(log, term) : OptionalLong.empty();
         return LeaderLeaseReply.newBuilder()
                 .setTerm(term)
-                .setGranted(inTerm && votes)
+                .setGranted(granted.isPresent())
+                .setEarlierGrantNanos(granted.orElse(0))
                 .setJoinAttempt(log.joining())
                 .setConfiguredLeaseNanos(own.configuredLeaseNanos())
                 .setFeatureLevel(own.featureLevel())

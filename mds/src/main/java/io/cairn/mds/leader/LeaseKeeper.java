@@ -81,6 +81,9 @@ public final class LeaseKeeper {
         if (!term.equals(kept)) {
             return;
         }
+        // Before the members are looked at, and before anything is sent: the lease never counts
+        // from later than either.
+        long sentNanos = clock.nanos();
         long leaseNanos = term.lease().leaseNanos();
         var _ = thread.after(leaseNanos / 4, () -> ping(term));
         List<MdsMember> all = present(term);
@@ -95,7 +98,7 @@ public final class LeaseKeeper {
                         .filter(m -> !m.getRaftAddress().isEmpty())
                         .forEach(request::addMembers);
                 admit(term, member.getId(), request);
-                ping(term, member, request.build(), leaseNanos);
+                ping(term, member, request.build(), sentNanos, leaseNanos);
             }
         }
     }
@@ -166,9 +169,11 @@ public final class LeaseKeeper {
     }
 
     private void ping(
-            Leadership.Term term, MdsMember member, LeaderLeaseRequest request, long waitNanos) {
-        // Before it is sent, so that the lease never counts from later than that.
-        long sentNanos = clock.nanos();
+            Leadership.Term term,
+            MdsMember member,
+            LeaderLeaseRequest request,
+            long sentNanos,
+            long waitNanos) {
         client.channel(RpcAddress.parse(member.getAddress()))
                 .call(
                         Method.LEADER_LEASE_VALUE,
@@ -191,6 +196,9 @@ public final class LeaseKeeper {
             Leadership.Term term, int member, LeaderLeaseReply reply, long sentNanos) {
         if (reply.getGranted()) {
             term.lease().granted(member, sentNanos);
+            if (reply.getEarlierGrantNanos() > 0) {
+                term.lease().earlier(member, reply.getEarlierGrantNanos(), clock.nanos());
+            }
         }
         long attempt = reply.getJoinAttempt();
         if (attempt == 0) {

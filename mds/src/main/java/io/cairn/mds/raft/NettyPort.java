@@ -1,9 +1,14 @@
 package io.cairn.mds.raft;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.apache.ratis.netty.NettyConfigKeys;
 import org.apache.ratis.netty.NettyRpcProxy;
@@ -20,6 +25,7 @@ import org.apache.ratis.proto.RaftProtos.StartLeaderElectionRequestProto;
 import org.apache.ratis.proto.netty.NettyProtos.RaftNettyExceptionReplyProto;
 import org.apache.ratis.proto.netty.NettyProtos.RaftNettyServerReplyProto;
 import org.apache.ratis.proto.netty.NettyProtos.RaftNettyServerRequestProto;
+import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.rpc.RpcType;
 import org.apache.ratis.rpc.SupportedRpcType;
@@ -68,6 +74,15 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
     private final EventLoopGroup accepting;
     private final EventLoopGroup serving;
     private volatile @Nullable Channel listening;
+
+    /** Where the members are, for connections beside those that Ratis keeps. */
+    private final Map<RaftPeerId, RaftPeer> peers = new ConcurrentHashMap<>();
+
+    private final VoteRequests votes =
+            new VoteRequests(
+                    (request, over) -> sendVote(request),
+                    this::sendVoteAnew,
+                    VoteRequests.Times.DEFAULT);
 
     /**
      * @param server what requests are given to
@@ -257,11 +272,45 @@ final class NettyPort extends RaftServerRpcWithProxy<NettyRpcProxy, NettyRpcProx
     // ---- sent ---------------------------------------------------------------
 
     @Override
+    public void addRaftPeers(Collection<RaftPeer> added) {
+        added.forEach(peer -> peers.put(peer.getId(), peer));
+        super.addRaftPeers(added);
+    }
+
+    @Override
     public RequestVoteReplyProto requestVote(RequestVoteRequestProto request) throws IOException {
+        return votes.ask(request);
+    }
+
+    private RequestVoteReplyProto sendVote(RequestVoteRequestProto request) throws IOException {
         return send(
                         request.getServerRequest(),
                         RaftNettyServerRequestProto.newBuilder().setRequestVoteRequest(request))
                 .getRequestVoteReply();
+    }
+
+    /** By a connection of its own. */
+    private RequestVoteReplyProto sendVoteAnew(
+            RequestVoteRequestProto request, BooleanSupplier over) throws IOException {
+        RaftRpcRequestProto head = request.getServerRequest();
+        @Nullable RaftPeer peer = peers.get(RaftPeerId.valueOf(head.getReplyId()));
+        if (peer == null) {
+            throw new IOException("a vote is asked for of somebody unknown");
+        }
+        try (NettyRpcProxy proxy = new NettyRpcProxy(peer, server.getProperties(), serving)) {
+            if (over.getAsBoolean()) {
+                throw new IOException("the election is over");
+            }
+            return proxy.send(
+                            head,
+                            RaftNettyServerRequestProto.newBuilder()
+                                    .setRequestVoteRequest(request)
+                                    .build())
+                    .getRequestVoteReply();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("the election is over");
+        }
     }
 
     @Override

@@ -6,8 +6,10 @@ import io.cairn.mds.raft.ReplicatedState.Position;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collection;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RoleInfoProto;
@@ -222,6 +224,7 @@ final class RatisStateMachine extends BaseStateMachine {
             checkpoints.reopen(state);
             setLastAppliedTermIndex(TermIndex.valueOf(state.appliedTerm(), state.appliedIndex()));
         }
+        listener.configured(Set.of());
         getLifeCycle().transition(LifeCycle.State.RUNNING);
     }
 
@@ -229,6 +232,15 @@ final class RatisStateMachine extends BaseStateMachine {
     public void notifyConfigurationChanged(
             long term, long index, RaftConfigurationProto configuration) {
         configurationTerm = term;
+        listener.configured(voters(configuration));
+    }
+
+    private static Set<Integer> voters(RaftConfigurationProto configuration) {
+        return configuration.getOldPeersCount() > 0
+                ? Set.of()
+                : configuration.getPeersList().stream()
+                        .map(peer -> RaftSettings.member(RaftPeerId.valueOf(peer.getId())))
+                        .collect(Collectors.toUnmodifiableSet());
     }
 
     /**

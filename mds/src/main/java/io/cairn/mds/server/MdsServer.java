@@ -232,7 +232,11 @@ public final class MdsServer implements AutoCloseable {
                                     leaseThread,
                                     lookups,
                                     new LeaseGrants(
-                                            self(config), entries, reports.own(), this::remarks),
+                                            self(config),
+                                            leadership,
+                                            entries,
+                                            reports.own(),
+                                            this::remarks),
                                     new DatabaseService(state::databases),
                                     metrics),
                             RpcOptions.DEFAULT);
@@ -288,6 +292,10 @@ public final class MdsServer implements AutoCloseable {
     /** Whether this member leads and may answer at this moment. */
     public boolean serving() {
         return leadership.refusal() == null;
+    }
+
+    Leadership leadership() {
+        return leadership;
     }
 
     LeaderDuties duties() {

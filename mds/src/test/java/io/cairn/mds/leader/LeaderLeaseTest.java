@@ -178,4 +178,93 @@ final class LeaderLeaseTest {
         // The process stood still for a minute; its clock did not.
         assertThat(lease.valid(BORN + 62_500)).isFalse();
     }
+
+    // ---- what was granted to earlier leaders ----------------------------------------------
+
+    @Test
+    void whatWasGrantedLongAgoIsNotWaitedFor() {
+        lease.granted(2, BORN + 50);
+        lease.ownEarlier(5_000);
+        lease.earlier(2, 5_000, BORN + 60);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 60);
+        assertThat(lease.valid(BORN + 59)).isFalse();
+        assertThat(lease.valid(BORN + 60)).isTrue();
+    }
+
+    @Test
+    void theLatestOfAMajorityIsWaitedFor() {
+        lease.ownEarlier(510); // 1,020 - 510 / 1.02
+        lease.earlier(2, 510, BORN + 20);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 540);
+        lease.earlier(3, 5_000, BORN + 100);
+        assertThat(lease.servingFromNanos()).as("its own").isEqualTo(BORN + 520);
+    }
+
+    @Test
+    void withoutItsOwnWordItWaitsForAWholeLease() {
+        lease.earlier(2, 5_000, BORN + 20);
+        lease.earlier(3, 5_000, BORN + 20);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 1_020);
+        lease.ownEarlier(5_000);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 20);
+    }
+
+    @Test
+    void ofFiveTwoOthersHaveToSayIt() {
+        LeaderLease five = new LeaderLease(5, LEASE, BORN);
+        five.ownEarlier(5_000);
+        five.earlier(2, 5_000, BORN + 20);
+        assertThat(five.servingFromNanos()).isEqualTo(BORN + 1_020);
+        five.earlier(3, 510, BORN + 30);
+        assertThat(five.servingFromNanos()).isEqualTo(BORN + 550);
+        five.earlier(4, 5_000, BORN + 40);
+        assertThat(five.servingFromNanos()).isEqualTo(BORN + 40);
+    }
+
+    @Test
+    void theWaitIsNeverLongerThanAWholeLease() {
+        lease.ownEarlier(1);
+        lease.earlier(2, 1, BORN + 900);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 1_020);
+    }
+
+    @Test
+    void aMemberThatSaysItAgainIsTakenByItsBestWord() {
+        lease.ownEarlier(5_000);
+        lease.earlier(2, 510, BORN + 20);
+        lease.earlier(2, 700, BORN + 600); // was under way for long
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 540);
+    }
+
+    @Test
+    void whoIsNoMemberIsNotHeard() {
+        lease.voters(Set.of(2, 3));
+        lease.ownEarlier(5_000);
+        lease.earlier(4, 5_000, BORN + 20);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 1_020);
+    }
+
+    @Test
+    void onceTheMembersAreOthersNoMajorityIsCounted() {
+        lease.voters(Set.of(2, 3));
+        lease.ownEarlier(5_000);
+        lease.voters(Set.of(2, 4));
+        lease.earlier(2, 5_000, BORN + 20);
+        assertThat(lease.servingFromNanos()).isEqualTo(BORN + 1_020);
+        LeaderLease growing = new LeaderLease(3, LEASE, BORN);
+        growing.ownEarlier(5_000);
+        growing.voters(Set.of(2, 3, 4));
+        growing.earlier(2, 5_000, BORN + 20);
+        growing.earlier(3, 5_000, BORN + 20);
+        assertThat(growing.servingFromNanos()).isEqualTo(BORN + 1_020);
+    }
+
+    @Test
+    void aGroupThatWasOfOneWaitsForAWholeLease() {
+        LeaderLease lone = new LeaderLease(1, LEASE, BORN);
+        lone.ownEarlier(5_000);
+        lone.voters(Set.of(2));
+        lone.earlier(2, 5_000, BORN + 20);
+        assertThat(lone.servingFromNanos()).isEqualTo(BORN + 1_020);
+    }
 }

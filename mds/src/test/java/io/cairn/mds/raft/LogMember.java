@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -123,6 +124,9 @@ final class LogMember implements AutoCloseable, MetaLogListener {
 
     @Override
     public void leaderChanged(int leader) {}
+
+    @Override
+    public void configured(Set<Integer> voters) {}
 
     @Override
     public void failed(String reason, Throwable cause) {

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.StateMachineLogEntryProto;
 import org.apache.ratis.protocol.RaftGroupId;
@@ -53,6 +54,9 @@ final class RatisStateMachineTest implements MetaLogListener {
 
     @Override
     public void leaderChanged(int leader) {}
+
+    @Override
+    public void configured(Set<Integer> voters) {}
 
     @Override
     public void failed(String reason, Throwable cause) {

@@ -3,8 +3,11 @@ package io.cairn.mds.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import io.cairn.mds.leader.Leadership;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -67,6 +70,26 @@ final class LeaseOfTheGroupTest {
             assertThat(group.status().getWarningsList())
                     .noneMatch(w -> w.contains("another leader_lease"));
             assertThat(leader).isPositive();
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    /** The last ping of the leader before was answered some time before the election. */
+    @Test
+    void aNewLeaderWaitsOnlyForWhatWasGrantedToTheOneBefore() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 3, lease("600ms"))) {
+            await("a leader that has heard when members last granted")
+                    .atMost(PATIENCE)
+                    .until(() -> {
+                        int leader = group.awaitServing();
+                        Leadership.@Nullable Term term = group.server(leader).leadership().term();
+                        group.stop(leader);
+                        group.start(leader);
+                        // The first ones may have known their members for a moment only.
+                        return term != null
+                                && term.lease().servingFromNanos() - term.lease().bornNanos()
+                                        < TimeUnit.MILLISECONDS.toNanos(612);
+                    });
             assertThat(group.fatal).hasNullValue();
         }
     }
