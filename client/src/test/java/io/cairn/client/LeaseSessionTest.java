@@ -124,6 +124,7 @@ class LeaseSessionTest extends ClientFixture {
         assertThat(found.getSize()).isEqualTo(3);
         assertThat(found.getAttrLeaseMicros()).isZero();
         assertThat(found.getNameLeaseMicros()).as("it still has its name").isEqualTo(LEASE);
+        assertThat(found.getNoXattrsLeaseMicros()).as("and nothing else").isEqualTo(LEASE);
         Attr listed = get(client.readDir(client.rootInode(), 0, 0, true)).getEntries(0).getAttr();
         assertThat(listed.getSize()).isEqualTo(3);
         assertThat(listed.getAttrLeaseMicros()).isZero();
@@ -157,6 +158,8 @@ class LeaseSessionTest extends ClientFixture {
         assertThat(lookup(client, "f").getAttrLeaseMicros()).isEqualTo(LEASE);
         assertThat(file.attr().getAttrLeaseMicros()).isZero();
         assertThat(file.attr().getNameLeaseMicros()).isZero();
+        assertThat(file.attr().getNoXattrs()).isFalse();
+        assertThat(file.attr().getNoXattrsLeaseMicros()).isZero();
     }
 
     @Test

@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Mount;
+import io.cairn.system.support.Prometheus;
 import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -26,6 +29,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LeaseMountTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 400);
     private static final int STATS = 500;
+    private static final int FILES = 100;
+
+    private static final Pattern XATTRS_ASKED =
+            Pattern.compile("(?m)^cairn_mds_operation_total\\{[^}]*op=\"get_xattr\"[^}]*} (\\S+)$");
 
     private final Cluster cluster;
 
@@ -174,6 +181,40 @@ class LeaseMountTest {
     @Test
     void withoutLeasesEachNameIsAskedForEachTime() throws IOException {
         assertThat(askedByStats("always", "debug,nolease")).isGreaterThan(2 * STATS);
+    }
+
+    private static final String WRITE =
+            """
+            import sys
+            for i in range(int(sys.argv[2])):
+                for content in b'first', b'second':
+                    with open(f'{sys.argv[1]}/{i}', 'wb') as f:
+                        f.write(content)
+            """;
+
+    /** Requests for extended attributes that the metadata service has answered. */
+    private double xattrsAsked() throws IOException, InterruptedException {
+        Matcher line = XATTRS_ASKED.matcher(Prometheus.scrape(cluster, "mds-1"));
+        assertThat(line.find()).isTrue();
+        return Double.parseDouble(line.group(1));
+    }
+
+    private double xattrsAskedByWriting(String name, String options)
+            throws IOException, InterruptedException {
+        cluster.work(name);
+        try (Mount mount = cluster.mount("of-" + name, "-o", options)) {
+            double before = xattrsAsked();
+            Path there = mount.mnt().resolve(name);
+            Shell.run("python3", "-c", WRITE, there.toString(), "" + FILES).ok();
+            return xattrsAsked() - before;
+        }
+    }
+
+    /** Where the kernel asks for each file, but for those whose lease was over already. */
+    @Test
+    void whatIsMadeAndWrittenIsNotAskedForXattrs() throws IOException, InterruptedException {
+        assertThat(xattrsAskedByWriting("bare-nolease", "nolease")).isGreaterThanOrEqualTo(FILES);
+        assertThat(xattrsAskedByWriting("bare", "attr_timeout=1")).isLessThan(FILES / 2.0);
     }
 
     /** The other one's leases end; it is stopped until long after. */

@@ -7,9 +7,11 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How long the kernel may believe what it is answered: what is left of the lease, or not at all
@@ -54,10 +56,20 @@ final class KernelLeases {
     /** When attributes were last given that may be believed. */
     private final AtomicLongArray given = new AtomicLongArray(1 << SLOT_BITS);
 
+    /** The same of extended attributes; what else this mount changes does not count here. */
+    private final AtomicLongArray xattrs = new AtomicLongArray(1 << SLOT_BITS);
+
+    /** Inodes without extended attributes. */
+    private final AtomicReferenceArray<@Nullable Bare> bare =
+            new AtomicReferenceArray<>(1 << SLOT_BITS);
+
     private final ReentrantReadWriteLock answers = new ReentrantReadWriteLock();
 
     /** When something was asked: before the question went to anybody. */
     record Asked(long changes, long nanos) {}
+
+    /** It has no extended attributes until then, unless it has changed since this was asked. */
+    private record Bare(long inode, Asked asked, long untilNanos) {}
 
     /**
      * @param held whether there are leases; else the timeouts are always as given
@@ -105,11 +117,33 @@ final class KernelLeases {
             return attrNanos;
         }
         int slot = slot(attr.getInode());
+        noteIfBare(slot, asked, attr);
         long left = changed(inodes, slot, asked) ? 0 : left(asked.nanos, attr.getAttrLeaseMicros());
         if (left > 0) {
             given.set(slot, clock.getAsLong());
         }
         return left;
+    }
+
+    private void noteIfBare(int slot, Asked asked, Attr attr) {
+        int lease = attr.getNoXattrs() ? attr.getAttrLeaseMicros() : attr.getNoXattrsLeaseMicros();
+        long left = lease == 0 || changed(xattrs, slot, asked) ? 0 : left(asked.nanos, lease);
+        if (left > 0) {
+            bare.set(slot, new Bare(attr.getInode(), asked, clock.getAsLong() + left));
+        }
+    }
+
+    /**
+     * Whether the inode certainly has no extended attributes: attributes that might be believed
+     * still, had this mount not changed them since, said so.
+     */
+    boolean hasNoXattrs(long inode) {
+        int slot = slot(inode);
+        @Nullable Bare known = bare.get(slot);
+        return known != null
+                && known.inode == inode
+                && known.untilNanos - clock.getAsLong() > 0
+                && !changed(xattrs, slot, known.asked);
     }
 
     /** How long the name may be believed to be, or not to be, as answered. */
@@ -141,6 +175,7 @@ final class KernelLeases {
         long now = changes.incrementAndGet();
         for (long inode : recall.getInodesList()) {
             note(inodes, slot(inode), now);
+            note(xattrs, slot(inode), now);
         }
         for (RecalledName name : recall.getNamesList()) {
             long directory = name.getDirectory();
@@ -156,6 +191,11 @@ final class KernelLeases {
     /** This mount has changed the attributes of an inode. {@link #settle} follows. */
     void changed(long inode) {
         note(inodes, slot(inode), changes.incrementAndGet());
+    }
+
+    /** This mount has changed the extended attributes of an inode. {@link #settle} follows. */
+    void changedXattrs(long inode) {
+        note(xattrs, slot(inode), changes.incrementAndGet());
     }
 
     /** This mount has changed what a name means. {@link #settle} follows. */

@@ -24,6 +24,7 @@ final class OwnChange {
     private final Asked asked;
     private final List<Long> inodes = new ArrayList<>(3);
     private final List<NameOf> names = new ArrayList<>(2);
+    private boolean xattrs;
 
     private record NameOf(long directory, byte[] name) {}
 
@@ -51,6 +52,12 @@ final class OwnChange {
         return this;
     }
 
+    /** Its attributes and extended attributes. */
+    OwnChange ofXattrs(long inode) {
+        xattrs = true;
+        return of(inode);
+    }
+
     /** What the name means, and the attributes of the directory. */
     OwnChange of(long directory, byte[] name) {
         names.add(new NameOf(directory, name));
@@ -72,6 +79,9 @@ final class OwnChange {
             return;
         }
         inodes.forEach(leases::changed);
+        if (xattrs) {
+            inodes.forEach(leases::changedXattrs);
+        }
         names.forEach(name -> leases.changed(name.directory, name.name));
         leases.settle();
         if (!waiting) {

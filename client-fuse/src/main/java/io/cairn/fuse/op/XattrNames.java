@@ -7,6 +7,7 @@ import java.util.List;
 /** Names of extended attributes. Stateless. */
 public final class XattrNames {
     private static final byte[] SYSTEM = "system.".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] VIRTUAL = "cairn.".getBytes(StandardCharsets.US_ASCII);
 
     private XattrNames() {}
 
@@ -15,8 +16,17 @@ public final class XattrNames {
      * have to be obeyed, not just kept, and {@code ls -l} asks for them for every file.
      */
     public static boolean refused(byte[] name) {
-        return name.length >= SYSTEM.length
-                && Arrays.equals(name, 0, SYSTEM.length, SYSTEM, 0, SYSTEM.length);
+        return startsWith(name, SYSTEM);
+    }
+
+    /** Whether an inode has them without their being set: {@code cairn.layout}. */
+    static boolean isVirtual(byte[] name) {
+        return startsWith(name, VIRTUAL);
+    }
+
+    private static boolean startsWith(byte[] name, byte[] space) {
+        return name.length >= space.length
+                && Arrays.equals(name, 0, space.length, space, 0, space.length);
     }
 
     /** As listxattr(2) answers: each name ended by a NUL. */

@@ -21,17 +21,41 @@ final class XattrOperations {
         if (refused(request, name)) {
             return;
         }
+        long inode = mount.inode(request);
+        if (!XattrNames.isVirtual(name) && whereNone(inode, () -> request.fail(Errno.ENODATA))) {
+            return;
+        }
         mount.then(
                 request,
-                MountContext.ofInode(mount.client().getXattr(mount.inode(request), name)),
+                MountContext.ofInode(mount.client().getXattr(inode, name)),
                 value -> replyValue(request, value, size));
+    }
+
+    /**
+     * Linux asks for {@code security.capability} before the first write to a file, and again when
+     * it has asked for the attributes. Whoever sets an extended attribute has the lease of the
+     * attributes recalled, which waits for the answer here.
+     */
+    private boolean whereNone(long inode, Runnable answer) {
+        KernelLeases leases = mount.leases();
+        return leases.answer(() -> {
+            boolean none = leases.hasNoXattrs(inode);
+            if (none) {
+                answer.run();
+            }
+            return none;
+        });
     }
 
     void listxattr(FuseRequest request, RequestBody body) {
         int size = XattrFormat.size(body.segment());
+        long inode = mount.inode(request);
+        if (whereNone(inode, () -> replyValue(request, new byte[0], size))) {
+            return;
+        }
         mount.then(
                 request,
-                MountContext.ofInode(mount.client().listXattr(mount.inode(request))),
+                MountContext.ofInode(mount.client().listXattr(inode)),
                 names -> replyValue(request, XattrNames.join(names), size));
     }
 
@@ -59,7 +83,7 @@ final class XattrOperations {
         long inode = mount.inode(request);
         mount.thenChanged(
                 request,
-                mount.change().of(inode),
+                mount.change().ofXattrs(inode),
                 MountContext.ofInode(
                         mount.client()
                                 .setXattr(
@@ -73,7 +97,7 @@ final class XattrOperations {
             long inode = mount.inode(request);
             mount.thenChanged(
                     request,
-                    mount.change().of(inode),
+                    mount.change().ofXattrs(inode),
                     MountContext.ofInode(mount.client().removeXattr(inode, name)),
                     nothing -> request.replyEmpty());
         }

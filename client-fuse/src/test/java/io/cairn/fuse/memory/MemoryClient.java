@@ -112,7 +112,12 @@ public final class MemoryClient implements CairnClient {
                 : attr.toBuilder()
                         .setAttrLeaseMicros(leaseMicros)
                         .setNameLeaseMicros(name ? leaseMicros : 0)
+                        .setNoXattrs(hasNoXattrs(attr.getInode()))
                         .build();
+    }
+
+    private synchronized boolean hasNoXattrs(long inode) {
+        return node(inode).xattrs.isEmpty();
     }
 
     /** Makes operations of this name wait until {@link #letGo}. */

@@ -126,6 +126,63 @@ class KernelLeasesTest {
         assertThat(attrs(leases.asked())).isPositive();
     }
 
+    private static Attr bare(long inode) {
+        return attr(inode, LEASE_MICROS).toBuilder().setNoXattrs(true).build();
+    }
+
+    @Test
+    void noXattrsLastAsLongAsTheAttributes() {
+        assertThat(leases.hasNoXattrs(7)).isFalse();
+        leases.attrNanos(leases.asked(), attr(7, LEASE_MICROS));
+        assertThat(leases.hasNoXattrs(7)).as("nobody said so").isFalse();
+        leases.attrNanos(leases.asked(), attr(7, 0).toBuilder().setNoXattrs(true).build());
+        assertThat(leases.hasNoXattrs(7)).as("without a lease").isFalse();
+        leases.attrNanos(leases.asked(), bare(7));
+        assertThat(leases.hasNoXattrs(7)).isTrue();
+        assertThat(leases.hasNoXattrs(8)).isFalse();
+        now += LEASE - MARGIN - 1;
+        assertThat(leases.hasNoXattrs(7)).isTrue();
+        now += 1;
+        assertThat(leases.hasNoXattrs(7)).isFalse();
+    }
+
+    /** The attributes are another matter: the client's own writes change them. */
+    @Test
+    void noXattrsCanOutlastTheAttributes() {
+        Attr written = attr(7, 0).toBuilder().setNoXattrsLeaseMicros(LEASE_MICROS).build();
+        assertThat(leases.attrNanos(leases.asked(), written)).isZero();
+        assertThat(leases.hasNoXattrs(7)).isTrue();
+        now += LEASE - MARGIN;
+        assertThat(leases.hasNoXattrs(7)).isFalse();
+    }
+
+    @Test
+    void aChangeEndsThatThereAreNoXattrs() {
+        Asked before = leases.asked();
+        leases.attrNanos(before, bare(7));
+        leases.attrNanos(before, bare(8));
+        leases.recalled(ReadRecall.newBuilder().addInodes(7).build());
+        assertThat(leases.hasNoXattrs(7)).isFalse();
+        assertThat(leases.hasNoXattrs(8)).isTrue();
+        leases.attrNanos(before, bare(7));
+        assertThat(leases.hasNoXattrs(7)).as("asked before the change").isFalse();
+        leases.changed(8);
+        assertThat(leases.hasNoXattrs(8)).as("this mount has set none").isTrue();
+        leases.changedXattrs(8);
+        assertThat(leases.hasNoXattrs(8)).isFalse();
+        leases.attrNanos(leases.asked(), bare(7));
+        assertThat(leases.hasNoXattrs(7)).isTrue();
+        leases.forgetAll();
+        assertThat(leases.hasNoXattrs(7)).isFalse();
+    }
+
+    @Test
+    void withoutLeasesAtAllNothingIsKnownOfXattrs() {
+        KernelLeases none = new KernelLeases(false, 3, 4, () -> now);
+        none.attrNanos(none.asked(), bare(7));
+        assertThat(none.hasNoXattrs(7)).isFalse();
+    }
+
     /** What was judged before a recall is written when the kernel is told to forget. */
     @Test
     void aRecallWaitsForTheAnswerThatWasJudgedBefore() throws InterruptedException {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
+import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.RecalledName;
@@ -130,6 +131,69 @@ class LeasedMountTest {
         assertThat(list.waitFor()).isZero();
         assertThat(client().calls("lookup")).isEqualTo(lookups);
         assertThat(client().calls("getattr") - getattrs).as("the directory").isLessThan(3);
+    }
+
+    private int xattrsAsked() {
+        return client().calls("getxattr") + client().calls("listxattr");
+    }
+
+    /** Before the first write the kernel wants to know whether the file has capabilities. */
+    @Test
+    void filesThatAreMadeAndWrittenAreNotAskedForXattrs() throws IOException {
+        for (int i = 0; i < 100; i++) {
+            Files.write(path("f" + i), bytes("content"));
+            Files.write(path("f" + i), bytes("longer content"));
+        }
+        assertThat(xattrsAsked()).isZero();
+        client().leases(0);
+        Files.write(path("g"), bytes("content"));
+        assertThat(xattrsAsked()).as("the kernel does ask").isPositive();
+    }
+
+    private int getxattr(String name) {
+        return (int) Posix.getxattr(memory.path(name), "user.a", 10).result();
+    }
+
+    private int listxattr(String name) {
+        return (int) Posix.listxattr(memory.path(name)).result();
+    }
+
+    @Test
+    void xattrsSetElsewhereAreThere() {
+        makeElsewhere("f");
+        long f = inode("f");
+        assertThat(stat(memory.path("f")).mode() & 07777).isEqualTo(0644);
+        assertThat(getxattr("f")).isEqualTo(-Errno.ENODATA.number());
+        assertThat(listxattr("f")).isZero();
+        assertThat(xattrsAsked()).isZero();
+        recallAttributes(f);
+        client().setXattr(f, bytes("user.a"), bytes("value"), 0).join();
+        assertThat(getxattr("f")).isEqualTo(5);
+        assertThat(listxattr("f")).isEqualTo("user.a".length() + 1);
+        recallAttributes(f);
+        client().removeXattr(f, bytes("user.a")).join();
+        assertThat(getxattr("f")).isEqualTo(-Errno.ENODATA.number());
+    }
+
+    @Test
+    void xattrsSetHereAreThere() {
+        makeElsewhere("f");
+        assertThat(stat(memory.path("f")).mode() & 07777).isEqualTo(0644);
+        assertThat(getxattr("f")).isEqualTo(-Errno.ENODATA.number());
+        int before = xattrsAsked();
+        assertThat(Posix.setxattr(memory.path("f"), "user.a", bytes("value"), 0)).isZero();
+        assertThat(getxattr("f")).isEqualTo(5);
+        assertThat(listxattr("f")).isEqualTo("user.a".length() + 1);
+        assertThat(xattrsAsked()).isEqualTo(before + 2);
+    }
+
+    /** The layout is not among what was set. */
+    @Test
+    void virtualXattrsAreAskedFor() {
+        makeElsewhere("f");
+        assertThat(stat(memory.path("f")).mode() & 07777).isEqualTo(0644);
+        assertThat(Posix.getxattr(memory.path("f"), "cairn.layout", 100).result()).isNegative();
+        assertThat(client().calls("getxattr")).isEqualTo(1);
     }
 
     @Test

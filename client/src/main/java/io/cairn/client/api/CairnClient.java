@@ -58,7 +58,8 @@ public interface CairnClient extends AutoCloseable {
      * {@code attr_lease_micros} and {@code name_lease_micros}, and in the reply for a name that is
      * not there; 0 where there is none. It counts from when the operation was called, so that time
      * spent on the way is spent. Attributes that this client's own writes have changed, or are
-     * changing, come without.
+     * changing, come without; that an inode has no extended attributes then still lasts for {@code
+     * no_xattrs_lease_micros}.
      */
     default void holdLeases(LeaseHolder holder) {}
 

@@ -127,8 +127,8 @@ public final class InodeState implements DataTarget {
 
     /**
      * {@link #merged}, with the leases of a reply that was observed: of the attributes only if they
-     * are these, and nothing is being written. That the inode has its name stays true whatever was
-     * written.
+     * are these, and nothing is being written. That the inode has its name, and no extended
+     * attributes, stays true whatever was written.
      */
     synchronized Attr merged(Attr received) {
         Attr merged = merged();
@@ -136,16 +136,26 @@ public final class InodeState implements DataTarget {
         if (same && !own.unconfirmed() && order.idle()) {
             return received;
         }
-        return received.getNameLeaseMicros() == 0
+        int noXattrs = received.getNoXattrs() ? received.getAttrLeaseMicros() : 0;
+        return received.getNameLeaseMicros() == 0 && noXattrs == 0
                 ? merged
-                : merged.toBuilder().setNameLeaseMicros(received.getNameLeaseMicros()).build();
+                : merged.toBuilder()
+                        .setNameLeaseMicros(received.getNameLeaseMicros())
+                        .setNoXattrsLeaseMicros(noXattrs)
+                        .build();
     }
 
     /** What is kept is used when the lease of its reply may be over. */
     private static Attr withoutLease(Attr received) {
-        return received.getAttrLeaseMicros() == 0 && received.getNameLeaseMicros() == 0
+        return received.getAttrLeaseMicros() == 0
+                        && received.getNameLeaseMicros() == 0
+                        && !received.getNoXattrs()
                 ? received
-                : received.toBuilder().clearAttrLeaseMicros().clearNameLeaseMicros().build();
+                : received.toBuilder()
+                        .clearAttrLeaseMicros()
+                        .clearNameLeaseMicros()
+                        .clearNoXattrs()
+                        .build();
     }
 
     synchronized long size() {

@@ -330,6 +330,7 @@ public final class FakeMds implements AutoCloseable {
                 : attr.toBuilder()
                         .setAttrLeaseMicros(leaseMicros)
                         .setNameLeaseMicros(name ? leaseMicros : 0)
+                        .setNoXattrs(true)
                         .build();
     }
 

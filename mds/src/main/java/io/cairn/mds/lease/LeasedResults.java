@@ -52,6 +52,7 @@ public final class LeasedResults {
             Attr.Builder told = attr.toBuilder();
             if (!changedLater.contains(attr.getInode())) {
                 told.setAttrLeaseMicros(loan.attributes(attr.getInode()));
+                told.setNoXattrs(hasMade(mutation, result));
             }
             long directory = directory(mutation);
             if (directory != 0) {
@@ -66,6 +67,15 @@ public final class LeasedResults {
 
     private static boolean namesOrOpens(Mutation m) {
         return m.hasOpen() || directory(m) != 0;
+    }
+
+    /** Whether the inode did not exist before: then it has no extended attributes yet. */
+    private static boolean hasMade(Mutation m, MutationResult result) {
+        return switch (m.getOpCase()) {
+            case CREATE -> result.getCreated();
+            case MKDIR, SYMLINK, MKNOD -> true;
+            default -> false;
+        };
     }
 
     /** In which the mutation makes a name; 0: it makes none. */

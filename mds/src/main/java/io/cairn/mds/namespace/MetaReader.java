@@ -48,13 +48,13 @@ final class MetaReader {
         }
         if (name.equals(Names.DOT_DOT)) {
             try (MetaView view = store.view()) {
-                return require(view, directory(view, parent).parent).toAttr();
+                return require(view, directory(view, parent).parent).toAnswer();
             }
         }
         EntryKey key = new EntryKey(parent, name);
         Inode cached = store.cachedEntry(key);
         Inode found = cached != null ? cached : find(key);
-        return found == null ? null : found.toAttr();
+        return found == null ? null : found.toAnswer();
     }
 
     private @Nullable Inode find(EntryKey key) {
@@ -71,7 +71,7 @@ final class MetaReader {
     }
 
     Attr getAttr(long id) {
-        return inode(id).toAttr();
+        return inode(id).toAnswer();
     }
 
     ReadDirReply readDir(long id, long cursor, int maxBytes, boolean withAttributes) {

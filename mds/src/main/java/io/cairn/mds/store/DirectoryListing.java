@@ -104,7 +104,7 @@ public final class DirectoryListing {
                 throw new CorruptStateException(
                         "'" + name.toStringUtf8() + "' leads to no inode: " + dentry.inode());
             }
-            entry.setAttr(inode.toAttr());
+            entry.setAttr(inode.toAnswer());
         }
         return entry.build();
     }

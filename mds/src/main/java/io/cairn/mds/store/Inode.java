@@ -155,6 +155,18 @@ public final class Inode {
 
     /** As clients are told. */
     public Attr toAttr() {
+        return told().build();
+    }
+
+    /**
+     * The same in answers to queries. Those to mutations are kept in the replicated state, alike by
+     * members of all versions: there this would take a feature level.
+     */
+    public Attr toAnswer() {
+        return told().setNoXattrs(xattrListBytes == 0).build();
+    }
+
+    private Attr.Builder told() {
         Attr.Builder attr = common();
         if (isRegular()) {
             // They ask again and again for the sequence that chunks want, until the file has moved.
@@ -169,7 +181,7 @@ public final class Inode {
                 }
             }
         }
-        return attr.build();
+        return attr;
     }
 
     /** As the leader's own duties see it. */

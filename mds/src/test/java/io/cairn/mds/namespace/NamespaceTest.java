@@ -72,7 +72,9 @@ class NamespaceTest {
     void createdFileIsFoundWithItsAttributes() {
         Attr made = done(Ops.create(ROOT_INODE, "f", 0640, true, false));
         Attr found = rig.state.lookup(ROOT_INODE, name("f"));
-        assertThat(found).isEqualTo(made).isEqualTo(rig.state.getAttr(made.getInode()));
+        assertThat(found)
+                .isEqualTo(made.toBuilder().setNoXattrs(true).build())
+                .isEqualTo(rig.state.getAttr(made.getInode()));
         assertThat(found.getMode()).isEqualTo(Mode.REGULAR | 0640);
         assertThat(found.getNlink()).isEqualTo(1);
         assertThat(found.getUid()).isEqualTo(1000);
@@ -256,6 +258,33 @@ class NamespaceTest {
                 rig.entry()
                         .setTruncated(
                                 TruncatedEntry.newBuilder().setInode(inode).setSequence(sequence)));
+    }
+
+    /** Those to mutations say nothing of it: they are kept, and older members would keep others. */
+    @Test
+    void answersToQueriesSayWhetherThereAreXattrs() {
+        Attr made = done(Ops.create(ROOT_INODE, "f", 0640, true, false));
+        long f = made.getInode();
+        assertThat(made.getNoXattrs()).isFalse();
+        assertThat(saysNoXattrs(f)).containsOnly(true);
+        done(Ops.setXattr(f, "user.a", name("value"), 0));
+        done(Ops.setXattr(f, "user.b", name(""), 0));
+        assertThat(saysNoXattrs(f)).containsOnly(false);
+        done(Ops.removeXattr(f, "user.a"));
+        assertThat(saysNoXattrs(f)).containsOnly(false);
+        assertThat(done(Ops.removeXattr(f, "user.b")).getNoXattrs()).isFalse();
+        assertThat(saysNoXattrs(f)).containsOnly(true);
+    }
+
+    private List<Boolean> saysNoXattrs(long f) {
+        return List.of(
+                rig.state.getAttr(f).getNoXattrs(),
+                rig.state.lookup(ROOT_INODE, name("f")).getNoXattrs(),
+                rig.state
+                        .readDir(ROOT_INODE, 0, 1 << 20, true)
+                        .getEntries(0)
+                        .getAttr()
+                        .getNoXattrs());
     }
 
     @Test

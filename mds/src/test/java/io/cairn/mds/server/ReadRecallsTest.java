@@ -2,6 +2,7 @@ package io.cairn.mds.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.LookupReply;
@@ -9,6 +10,7 @@ import io.cairn.common.proto.LookupRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
+import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.ReadRecalledReply;
@@ -116,6 +118,46 @@ final class ReadRecallsTest {
             assertThat(repeated.getAttrLeaseMicros()).isZero();
             assertThat(repeated.getNameLeaseMicros()).isZero();
             assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    /** What another session may answer for itself: that there are none. */
+    @Test
+    void thatThereAreNoXattrsIsLentAndRecalledWhenOneIsSet() throws Exception {
+        try (TestGroup group = new TestGroup(directory, 1, LEASE)) {
+            group.awaitServing();
+            TestSession maker = new TestSession(group);
+            TestSession setter = new TestSession(group);
+            lookup(maker, "other").get();
+            List<ReadRecall> recalls = record(group);
+            MutationResult created = maker.mutate(TestSession.create("a", false));
+            Attr made = created.getAttr();
+            assertThat(made.getNoXattrs()).isTrue();
+            assertThat(made.getAttrLeaseMicros()).isEqualTo(900_000);
+            Attr directory = maker.mutate(TestSession.mkdir("d")).getAttr();
+            assertThat(directory.getNoXattrs()).isTrue();
+            assertThat(lookup(maker, "a").get().getAttr().getNoXattrs()).isTrue();
+
+            long asked = System.nanoTime();
+            assertThat(lookup(maker, "a").get().getAttr().getAttrLeaseMicros()).isPositive();
+            Mutation set =
+                    TestSession.setXattr(
+                            made.getInode(), "user.a", ByteString.copyFromUtf8("value"));
+            CompletableFuture<Answer<MutateReply>> setting =
+                    setter.send(1, setter.batch(setter.next++, set));
+            ReadRecall recall = first(recalls);
+            assertThat(recall.getSession()).isEqualTo(maker.id());
+            assertThat(recall.getInodesList()).containsExactly(made.getInode());
+            assertThat(setter.renew().status().ok()).isTrue();
+            boolean told = setting.isDone();
+            if (System.nanoTime() - asked < TOLD_NANOS) {
+                assertThat(told).as("before the maker has forgotten").isFalse();
+            }
+            acknowledge(group, recall);
+            assertThat(results(setting)).allMatch(r -> r.getErrno() == 0);
+            assertThat(lookup(maker, "a").get().getAttr().getNoXattrs()).isFalse();
+            MutationResult opened = maker.mutate(TestSession.open(made.getInode()));
+            assertThat(opened.getAttr().getNoXattrs()).isFalse();
         }
     }
 
