@@ -195,7 +195,7 @@ class MigrateTest {
         assertThat(dry.path("files_moved").asInt()).isGreaterThanOrEqualTo(STILL);
         assertThat(in("new", below)).isZero();
 
-        Process mover = begin(cluster, directory, "new", "1MiB");
+        Process mover = begin(cluster, directory, "new", "200KiB"); // slower than looking
         Awaitility.await("some have moved").atMost(PATIENCE).until(() -> in("new", below) >= 2);
         mover.destroyForcibly();
         mover.waitFor();
