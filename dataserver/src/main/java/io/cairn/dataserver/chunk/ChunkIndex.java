@@ -80,7 +80,7 @@ public final class ChunkIndex implements AutoCloseable {
         }
 
         public long truncateSequence() {
-            return head == null ? 0 : head.truncateSequence();
+            return ChunkHead.truncateSequence(head);
         }
 
         /** The group's state to look at; an empty one if there is none. */

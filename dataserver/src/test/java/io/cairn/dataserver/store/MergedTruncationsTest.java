@@ -86,6 +86,16 @@ class MergedTruncationsTest {
         store.unite(PARENT, CHILD);
     }
 
+    /** A chunk that has seen truncation 2, in a group whose own chunks have seen 5. */
+    private int takenIn() {
+        int chunk = chunk(true);
+        store.append(truncate(PARENT, 1, 1, 5));
+        write(CHILD, 1, chunk, 2);
+        merge(2, 2);
+        carryOut();
+        return chunk;
+    }
+
     private void isCutBy(SteppedStore where, int chunk, long truncation) {
         assertThat(where.truncateSequence(PARENT, INODE, chunk)).isEqualTo(truncation);
         assertThat(where.heads(PARENT, new Key(INODE, chunk - 1), 1))
@@ -102,11 +112,7 @@ class MergedTruncationsTest {
 
     @Test
     void aChunkThatWasTakenInKnowsWhatItHasSeenItself() throws Exception {
-        int chunk = chunk(true);
-        store.append(truncate(PARENT, 1, 1, 5));
-        write(CHILD, 1, chunk, 2);
-        merge(2, 2);
-        carryOut();
+        int chunk = takenIn();
         isCutBy(store, chunk, 2);
         assertThat(read(store, chunk)).isEqualTo(PAYLOAD);
         store.append(truncate(PARENT, 3, 3, 5));
@@ -116,11 +122,7 @@ class MergedTruncationsTest {
     /** As a learner's, whose copy said that it had been cut. */
     @Test
     void aCopySaysTheSame() throws Exception {
-        int chunk = chunk(true);
-        store.append(truncate(PARENT, 1, 1, 5));
-        write(CHILD, 1, chunk, 2);
-        merge(2, 2);
-        carryOut();
+        int chunk = takenIn();
         try (SteppedStore learner = store("learner")) {
             learner.reset(PARENT, new Reset(1, 2, 2, List.of()));
             learner.copyInode(PARENT, INODE, store.readInode(PARENT, INODE));
