@@ -13,7 +13,6 @@ import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.mds.map.PgPlanner;
-import io.cairn.mds.namespace.Features;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -112,9 +111,6 @@ final class ClusterSim implements AutoCloseable {
     private final int pgTarget;
     private final int pgMost;
 
-    /** Whether the pool may get fewer groups: as long as that is not offered, where asked for. */
-    private final boolean merges;
-
     /** As the administrator has set it last. */
     private int pgWanted;
 
@@ -136,12 +132,7 @@ final class ClusterSim implements AutoCloseable {
         pgBase = 1 + sim.random.nextInt(MAX_PGS);
         pgMost = pgBase + MAX_SPLITS;
         pgCount = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
-        merges =
-                Features.MERGES_OFFERED
-                        || fault.name().startsWith("MERGE_")
-                        || Boolean.getBoolean("cairn.test.merges");
-        int target = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
-        pgTarget = merges ? target : Math.max(pgCount, target);
+        pgTarget = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
         pgWanted = pgTarget;
         int count = REPLICAS + sim.random.nextInt(3);
         for (int i = 1; i <= count; i++) {
@@ -393,8 +384,7 @@ final class ClusterSim implements AutoCloseable {
     /** The pool is to have more groups, or fewer. */
     private void retarget() {
         @Nullable SimMdsMember leader = raft.leader();
-        int drawn = pgBase + sim.random.nextInt(pgMost - pgBase + 1);
-        int target = merges ? drawn : Math.max(pgWanted, drawn);
+        int target = pgBase + sim.random.nextInt(pgMost - pgBase + 1);
         if (leader != null) {
             pgWanted = target;
             leader.arrive(() -> leader.retarget(target));

@@ -332,7 +332,7 @@ final class SimDataServer extends SimMachine {
                         .setHost("host" + number)
                         .setRecovers(true)
                         .setSplits(true)
-                        .setMerges(true);
+                        .setUnites(true);
         for (SimDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder().setUuid(diskUuid(disk.id)).setCapacityBytes(1 << 30));

@@ -247,9 +247,9 @@ final class PoolCommand extends CommandGroup {
                 names = "--pgs",
                 paramLabel = "N|auto",
                 description = {
-                    "How many placement groups it is to have: they are split one by one, while clients go",
-                    "on. Not fewer than it has. auto: more whenever its disks have fewer than 50 replicas",
-                    "each."
+                    "How many placement groups it is to have: they are split or merged one by one, while",
+                    "clients go on. Not fewer than it was made with. auto: more whenever its disks have",
+                    "fewer than 50 replicas each, fewer where they have more than 400."
                 })
         private @Nullable String pgs;
 

@@ -20,13 +20,15 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A pool of few placement groups gets more of them, while two mounts write and append and a data
- * server is killed: every file is what it should be, and what was appended is there once.
+ * A pool of few placement groups gets more of them, and fewer again, while two mounts write and
+ * append and a data server is killed each time: every file is what it should be, and what was
+ * appended is there once.
  */
 class SplitTest {
     private static final int FILES = 12;
     private static final int BEFORE = 3;
     private static final int AFTER = 10;
+    private static final int FEWER = 5;
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private static Shell.Result ask(Cluster cluster, String... words) {
@@ -43,6 +45,12 @@ class SplitTest {
         Awaitility.await(least + " placement groups")
                 .atMost(PATIENCE)
                 .until(() -> pool(cluster).path("placed_pgs").asInt() >= least);
+    }
+
+    private static void awaitAtMost(Cluster cluster, int most) {
+        Awaitility.await("at most " + most + " placement groups")
+                .atMost(PATIENCE)
+                .until(() -> pool(cluster).path("pg_count").asInt() <= most);
     }
 
     /** Appends numbered lines until it is closed. One thread. */
@@ -92,7 +100,7 @@ class SplitTest {
     }
 
     @Test
-    void aPoolGetsMoreGroupsUnderLoadWhileAServerDies() throws Exception {
+    void aPoolGetsMoreGroupsAndFewerUnderLoadWhileServersDie() throws Exception {
         try (Cluster cluster = Cluster.temporary("--processes").layOut()) {
             cluster.configure("mds-1", c -> c.replace("[pool]", "[pool]\npg_count = " + BEFORE));
             cluster.up();
@@ -105,7 +113,7 @@ class SplitTest {
                     Appender a = new Appender("a", cluster.mnt().resolve("log"), stop);
                     Appender b = new Appender("b", second.mnt().resolve("log"), stop)) {
                 ask(cluster, "pool", "set", "default", "--pgs", "2")
-                        .saysOneLine(1, "they are split, and not merged");
+                        .saysOneLine(1, "it cannot have fewer");
                 ask(cluster, "pool", "set", "default", "--pgs", "" + AFTER).ok();
                 awaitGroups(cluster, BEFORE + 3);
                 writeAll(files);
@@ -113,6 +121,16 @@ class SplitTest {
                 writeAll(files);
                 cluster.start("data-2", "dataserver");
                 awaitGroups(cluster, AFTER);
+                checkAll(files);
+                writeAll(files);
+                Awaitility.await("all replicas are there").atMost(PATIENCE).until(cluster::isWhole);
+                ask(cluster, "pool", "set", "default", "--pgs", "" + FEWER).ok();
+                awaitAtMost(cluster, AFTER - 2);
+                writeAll(files);
+                Cluster.kill9(List.of(cluster.process("data-1").orElseThrow()));
+                writeAll(files);
+                cluster.start("data-1", "dataserver");
+                awaitAtMost(cluster, FEWER);
                 checkAll(files);
                 writeAll(files);
                 Awaitility.await("all replicas are there").atMost(PATIENCE).until(cluster::isWhole);
@@ -124,7 +142,7 @@ class SplitTest {
                 assertThat(Files.readAllLines(cluster.mnt().resolve("log"))).isEqualTo(lines);
             }
             checkAll(files);
-            assertThat(pool(cluster).path("pg_count").asInt()).isEqualTo(AFTER);
+            assertThat(pool(cluster).path("pg_count").asInt()).isEqualTo(FEWER);
             JsonNode scrub =
                     JsonMapper.shared()
                             .readTree(

@@ -124,7 +124,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setRack(config.rack())
                         .setRecovers(true)
                         .setSplits(true)
-                        .setMerges(true);
+                        .setUnites(true);
         for (LocalDisk disk : disks) {
             request.addDisks(
                     DiskReport.newBuilder()

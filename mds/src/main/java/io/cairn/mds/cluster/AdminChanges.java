@@ -25,7 +25,7 @@ final class AdminChanges {
             " once every metadata server has said that it knows that: start those that are down, and"
                     + " upgrade those of an older release ('cairn status' names both)";
     static final String MOVES_LATER = "placement groups move" + LATER;
-    private static final String KNOWN_LATER = "this can be done" + LATER;
+    static final String KNOWN_LATER = "this can be done" + LATER;
 
     private final Leadership leadership;
     private final MapChanges changes;
@@ -78,9 +78,9 @@ final class AdminChanges {
         return featureLevel.getAsInt() >= Features.GROWTH;
     }
 
-    /** Whether placement groups are merged, and all members know maps in which they are. */
+    /** Whether all members know maps in which placement groups are merged. */
     boolean isMerging() {
-        return Features.MERGES_OFFERED && featureLevel.getAsInt() >= Features.MERGING;
+        return featureLevel.getAsInt() >= Features.MERGING;
     }
 
     /** EAGAIN where they do not. */

@@ -100,8 +100,7 @@ public final class DataServers {
         Placement placement = new Placement(sets, absence, held);
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         BooleanSupplier isSplitting = () -> featureLevel.getAsInt() >= Features.GROWTH;
-        BooleanSupplier isMerging =
-                () -> Features.MERGES_OFFERED && featureLevel.getAsInt() >= Features.MERGING;
+        BooleanSupplier isMerging = () -> featureLevel.getAsInt() >= Features.MERGING;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
         Supplier<@Nullable FillLimits> limits =
@@ -217,7 +216,7 @@ public final class DataServers {
                         anew ? List.of() : disks(server.getId()), null, null, release(request)));
         if ((server.getRecovers() || !wanted.getRecovers())
                 && (server.getSplits() || !wanted.getSplits())
-                && (server.getMerges() || !wanted.getMerges())) {
+                && (server.getUnites() || !wanted.getUnites())) {
             described.add(server.getId());
         }
         LOG.info(
@@ -305,7 +304,7 @@ public final class DataServers {
         boolean isSaid =
                 (server.getRecovers() || level < Features.RECOVERY)
                         && (server.getSplits() || level < Features.GROWTH)
-                        && (server.getMerges() || level < Features.MERGING);
+                        && (server.getUnites() || level < Features.MERGING);
         return isSaid || !described.add(server.getId());
     }
 

@@ -75,7 +75,7 @@ public final class PgMerges {
     }
 
     private static boolean isKnownToAll(ClusterMap map) {
-        return map.servers().stream().allMatch(Server::getMerges);
+        return map.servers().stream().allMatch(Server::getUnites);
     }
 
     /**

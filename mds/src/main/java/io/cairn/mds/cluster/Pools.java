@@ -67,9 +67,10 @@ final class Pools {
 
     /**
      * The pool as it is to be. ENOENT if there is none of that name, EAGAIN where it is to have
-     * fewer PGs and not all data servers know merges; else as {@link #created}.
+     * fewer PGs and not all members of the group and data servers know merges; else as {@link
+     * #created}.
      *
-     * @param merges whether they are offered, and all members of the group know them
+     * @param merges whether all members of the group know them
      */
     static Pool changed(ClusterMap base, SetPoolRequest wanted, boolean merges) {
         Pool present = named(base, wanted.getName());
@@ -125,26 +126,24 @@ final class Pools {
         if (base.pg(PgHash.pg(pool.getId(), 0)) == null) {
             pool.setPgCount(count).clearPgBase().clearPgTarget(); // it has none yet
         } else {
-            if (count < pool.getPgCount()) {
-                requireMerges(base, pool, merges);
-            }
             if (count < ClusterMap.baseOf(pool.build())) {
                 refuse(
                         "pool %s was made with %d placement groups: it cannot have fewer"
                                 .formatted(pool.getName(), ClusterMap.baseOf(pool.build())));
             }
+            if (count < pool.getPgCount()) {
+                requireMerges(base, merges);
+            }
             target(pool, count);
         }
     }
 
-    private static void requireMerges(ClusterMap base, Pool.Builder pool, boolean merges) {
+    private static void requireMerges(ClusterMap base, boolean merges) {
         if (!merges) {
-            refuse(
-                    "pool %s has %d placement groups: they are split, and not merged; the least that can be set is %d"
-                            .formatted(pool.getName(), pool.getPgCount(), pool.getPgCount()));
+            throw new FsException(Errno.EAGAIN, AdminChanges.KNOWN_LATER);
         }
         for (Server server : base.servers()) {
-            if (!server.getMerges()) {
+            if (!server.getUnites()) {
                 throw new FsException(
                         Errno.EAGAIN,
                         "data server %d (%s) is of a release that does not merge placement groups: upgrade it"

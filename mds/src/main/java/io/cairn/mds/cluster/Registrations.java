@@ -34,14 +34,14 @@ public final class Registrations {
      * @param recoversInMap whether the map can say that a server recovers learners
      * @param classesInMap whether the map can say of which device class a disk is
      * @param splitsInMap whether the map can say that a server splits placement groups
-     * @param mergesInMap whether the map can say that a server merges placement groups
+     * @param unitesInMap whether the map can say that a server unites placement groups
      */
     public record Terms(
             int leaseMillis,
             boolean recoversInMap,
             boolean classesInMap,
             boolean splitsInMap,
-            boolean mergesInMap) {}
+            boolean unitesInMap) {}
 
     private final ClusterMap base;
     private final Terms terms;
@@ -147,7 +147,7 @@ public final class Registrations {
                                         : terms.leaseMillis)
                         .setRecovers(terms.recoversInMap && wanted.getRecovers())
                         .setSplits(terms.splitsInMap && wanted.getSplits())
-                        .setMerges(terms.mergesInMap && wanted.getMerges())
+                        .setUnites(terms.unitesInMap && wanted.getUnites())
                         .build();
         Map<Integer, Disk> changed = new LinkedHashMap<>();
         Set<Integer> begunAnew = new HashSet<>();

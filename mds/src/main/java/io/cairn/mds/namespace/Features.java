@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 7;
+    public static final int CURRENT = 8;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -64,13 +64,7 @@ public final class Features {
     public static final int SOUND_MOVES = 7;
 
     /** From this level on placement groups can be merged. */
-    public static final int MERGING = 7;
-
-    /**
-     * Whether merges are offered: not before a whole cluster has been seen to do them under load
-     * and faults. Until then no pool can be told to have fewer groups, and none is begun.
-     */
-    public static final boolean MERGES_OFFERED = false;
+    public static final int MERGING = 8;
 
     /**
      * From this level on clients tell of the bytes that failed writes have left beyond the size.
@@ -110,7 +104,8 @@ public final class Features {
                     Map.entry("cairn.Pool.pg_auto", GROWTH),
                     Map.entry("cairn.PlacementGroup.split_epoch", GROWTH),
                     Map.entry("cairn.Server.splits", GROWTH),
-                    Map.entry("cairn.Server.merges", MERGING),
+                    Map.entry("cairn.Server.merges", 7),
+                    Map.entry("cairn.Server.unites", MERGING),
                     Map.entry("cairn.Pool.merged_epoch", MERGING),
                     Map.entry("cairn.PlacementGroup.merge_epoch", MERGING),
                     Map.entry("cairn.PlacementGroup.merge_flushed", MERGING),

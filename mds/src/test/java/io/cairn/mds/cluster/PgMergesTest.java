@@ -68,7 +68,7 @@ class PgMergesTest {
                                     .setUp(true)
                                     .setRecovers(true)
                                     .setSplits(true)
-                                    .setMerges(true))
+                                    .setUnites(true))
                     .addDisks(
                             Disk.newBuilder()
                                     .setId(10 * id)
@@ -279,7 +279,8 @@ class PgMergesTest {
                 MapUpdate.newBuilder()
                         .addServers(
                                 Objects.requireNonNull(map.server(2)).toBuilder()
-                                        .setMerges(false)));
+                                        .setUnites(false)
+                                        .setMerges(true)));
         assertThat(merges.isAny(map, now)).isFalse();
     }
 

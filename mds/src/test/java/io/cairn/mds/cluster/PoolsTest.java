@@ -147,10 +147,10 @@ class PoolsTest {
                                 .setPg(PgHash.pg(update.getPools(0).getId(), 0)));
         SetPoolRequest three = SetPoolRequest.newBuilder().setName("default").setPgCount(3).build();
         assertThatThrownBy(() -> Pools.changed(map(), three, false))
-                .hasMessageContaining("they are split, and not merged");
+                .hasMessageContaining("every metadata server");
         assertThatThrownBy(() -> changed(three))
                 .hasMessageContaining("does not merge placement groups");
-        update.getServersBuilderList().forEach(s -> s.setMerges(true));
+        update.getServersBuilderList().forEach(s -> s.setUnites(true));
         assertThat(changed(three).getPgTarget()).isEqualTo(3);
         assertThatThrownBy(() -> changed(three.toBuilder().setPgCount(1).build()))
                 .hasMessageContaining("it cannot have fewer");

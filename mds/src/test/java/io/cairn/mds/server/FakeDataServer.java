@@ -62,7 +62,7 @@ final class FakeDataServer implements AutoCloseable {
 
     volatile boolean splits;
 
-    volatile boolean merges;
+    volatile boolean unites;
 
     /** Refuses everything while set. */
     volatile boolean broken;
@@ -126,7 +126,7 @@ final class FakeDataServer implements AutoCloseable {
                                         .setHost("host")
                                         .setRecovers(recovers)
                                         .setSplits(splits)
-                                        .setMerges(merges)
+                                        .setUnites(unites)
                                         .addDisks(
                                                 DiskReport.newBuilder()
                                                         .setUuid(diskUuid)

@@ -368,7 +368,7 @@ final class MdsServerTest {
                 FakeDataServer three = new FakeDataServer(group)) {
             two.recovers = true; // as a server of an older release it would be asked again
             two.splits = true;
-            two.merges = true;
+            two.unites = true;
             one.register();
             assertThat(group.status().getMap().getPgsList()).isEmpty();
             assertThat(group.status().getWarningsList())
