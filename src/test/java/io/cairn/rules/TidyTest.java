@@ -105,6 +105,16 @@ class TidyTest {
                 "random tests print their seed and take it back");
     }
 
+    /** Else it would be run by nothing but {@code make test PART=all}. */
+    @Test
+    void whatIsSlowIsInOnePart() {
+        Pattern slow = Pattern.compile("@Tag\\(\"slow\"\\)(?!\\s+@Tag\\(\"part-[1-4]\"\\))");
+        assertThat(java())
+                .filteredOn(p -> slow.matcher(SourceTree.read(p)).find())
+                .as("after the tag slow follows the one of its part, see CONTRIBUTING.md")
+                .isEmpty();
+    }
+
     @Test
     void packagesSayWhatIsInThem() {
         assertThat(java()).noneMatch(p -> VAGUE_PACKAGE.matcher(p.toString()).find());

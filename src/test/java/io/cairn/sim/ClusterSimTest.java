@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -24,6 +25,28 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class ClusterSimTest {
     private static final int SEEDS = Integer.getInteger("cairn.test.seeds", 300);
     private static final int STORE_SEEDS = Integer.getInteger("cairn.test.store.seeds", 4);
+
+    /**
+     * Where the search for a planted fault begins, if not at 1: with the seed that found it when it
+     * was last looked. After a change of what is simulated it may be another one, further on.
+     */
+    private static final Map<Fault, Integer> FOUND_BY =
+            Map.ofEntries(
+                    Map.entry(Fault.READ_UNCOMMITTED, 415),
+                    Map.entry(Fault.LEASE_UNDER_AN_OLD_MAP, 53),
+                    Map.entry(Fault.LEASE_WHILE_MARKED_DOWN, 37),
+                    Map.entry(Fault.COPY_OUT_OF_ORDER, 13),
+                    Map.entry(Fault.INCOMPLETE_FORGOTTEN, 37),
+                    Map.entry(Fault.SPLIT_FORGETS_ANSWERS, 53),
+                    Map.entry(Fault.SPLIT_UNCOMMITTED, 17),
+                    Map.entry(Fault.SPLIT_MEMBER_STAYS, 13),
+                    Map.entry(Fault.MERGE_FORGETS_ANSWERS, 136),
+                    Map.entry(Fault.MERGE_UNCOMMITTED, 66),
+                    Map.entry(Fault.MERGE_BEFORE_THE_END, 24),
+                    Map.entry(Fault.MERGE_UNNOTICED, 33),
+                    Map.entry(Fault.MERGE_NOT_AWAITED, 9),
+                    Map.entry(Fault.MERGE_MEMBER_STAYS, 14),
+                    Map.entry(Fault.MERGE_CUT_NOT_REPEATED, 44));
 
     @Test
     void everySeedKeepsThePromises() {
@@ -91,7 +114,8 @@ final class ClusterSimTest {
     @EnumSource(value = Fault.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
     void aBrokenRuleIsDetected(Fault fault) {
         int detected = 0;
-        for (long seed = 1; seed <= 3000 && detected == 0; seed++) {
+        int first = FOUND_BY.getOrDefault(fault, 1);
+        for (long seed = first; seed < first + 3000 && detected == 0; seed++) {
             try (ClusterSim sim = new ClusterSim(seed, fault)) {
                 sim.run();
             } catch (AssertionError e) {

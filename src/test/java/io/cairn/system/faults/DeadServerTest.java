@@ -13,7 +13,6 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
@@ -21,7 +20,6 @@ import org.junit.jupiter.api.TestInstance;
  * One data server of three dies, or is suspended: reads and writes go on without it, and what it
  * missed is brought to it when it is back.
  */
-@Tag("slow")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DeadServerTest {
     /** Enough that every server is the primary of some of them. */

@@ -3,7 +3,6 @@ package io.cairn.system.faults;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import java.util.SplittableRandom;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -12,7 +11,6 @@ import org.junit.jupiter.api.Test;
  * <p>{@code -Dcairn.test.kills=N} and {@code -Dcairn.test.kills.processes=N} set the number of
  * kills (embedded, separate processes), {@code -Dcairn.test.seed} repeats a run's choices.
  */
-@Tag("slow")
 class KillTest {
     private static final long SEED = TestSeed.of("KillTest");
 

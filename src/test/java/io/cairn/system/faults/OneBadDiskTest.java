@@ -26,6 +26,7 @@ import tools.jackson.databind.json.JsonMapper;
  * from another replica, and the status says what to do.
  */
 @Tag("slow")
+@Tag("part-3")
 @TestInstance(Lifecycle.PER_CLASS)
 class OneBadDiskTest {
     private final Cluster cluster =

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** Files that are removed while another mount reads them, and leaders that end. */
 @Tag("slow")
+@Tag("part-4")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class OpenReadersTest {
     private static final Duration LIMIT = Duration.ofSeconds(90);

@@ -30,6 +30,7 @@ import tools.jackson.databind.json.JsonMapper;
  * -Dcairn.test.powercuts.machines=N} rounds of cuts of servers with a disk each.
  */
 @Tag("slow")
+@Tag("part-2")
 class PowerTest {
     private static final long SEED = TestSeed.of("PowerTest");
     private static final int CUTS = Integer.getInteger("cairn.test.powercuts", 1);

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.TestInstance;
  * that were killed while they waited.
  */
 @Tag("slow")
+@Tag("part-1")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StuckServerTest {
     /**

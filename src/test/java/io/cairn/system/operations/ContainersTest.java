@@ -32,6 +32,7 @@ import tools.jackson.databind.JsonNode;
  * docker/run is tried.
  */
 @Tag("slow")
+@Tag("part-1")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ContainersTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.containers.rounds", 1);

@@ -40,6 +40,7 @@ class FileSystemTest {
 
     @Test
     @Tag("slow")
+    @Tag("part-4")
     void aTreeComesBackIdenticalAfterKill9() {
         Path source = Path.of(SCALE > 1 ? "/usr/include" : "/usr/include/linux");
         Path copy = cluster.mnt().resolve("include");
@@ -225,6 +226,7 @@ class FileSystemTest {
 
     @Test
     @Tag("slow")
+    @Tag("part-4")
     void manyFilesInOneDirectory() throws IOException {
         int count = 1_200 * SCALE;
         Path w = cluster.work("many");
