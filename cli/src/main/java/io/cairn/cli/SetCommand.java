@@ -46,10 +46,14 @@ final class SetCommand extends ClusterCommand {
                             "norecover",
                             "pause",
                             "moves.per_disk",
+                            "recovery.max_rate",
+                            "recovery.max_operations",
                             "noscrub",
                             "orphans.age",
                             "orphans.remove",
-                            "orphans.max_share")
+                            "orphans.max_share",
+                            "space.near_full",
+                            "space.full")
                     .iterator();
         }
     }

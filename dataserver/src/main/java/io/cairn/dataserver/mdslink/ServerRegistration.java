@@ -195,6 +195,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
     public void answered(HeartbeatReply reply) {
         scrubs.hold(reply.getNoScrub());
         parts.holds().said(reply.getClientsPaused(), reply.getRecoveryPaused());
+        parts.pace()
+                .limit(reply.getRecoveryBytesPerSecond(), reply.getRecoveryOperationsPerSecond());
     }
 
     @Override

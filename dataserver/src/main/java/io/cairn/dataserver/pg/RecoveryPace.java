@@ -9,7 +9,8 @@ import java.util.List;
  * How fast this server, as primary, copies content to replicas that lack it. Clients come first:
  * while their operations take longer on average than they should, the rate is halved every {@link
  * #WINDOW_NANOS}; else it grows again, by a quarter. So recovery takes what clients leave (as a
- * LEDBAT sender does by delay, RFC 6817), and all there is where there are no clients.
+ * LEDBAT sender does by delay, RFC 6817), and all there is where there are no clients; at most what
+ * an administrator allows, in bytes and in pieces of chunks.
  *
  * <p>Bytes are counted when they are sent: who may begin a chunk sends all of it, since operations
  * wait for the end, and what was too much is waited for before the next one. Any thread.
@@ -29,6 +30,12 @@ public final class RecoveryPace {
     private final NanoClock clock;
     private double bytesPerSecond;
     private double allowance;
+
+    /** As the metadata service says; 0: no limit. */
+    private long mostBytes;
+
+    private long mostOperations;
+    private double pieces;
     private long countedNanos;
     private long windowNanos;
     private long operations;
@@ -52,14 +59,39 @@ public final class RecoveryPace {
         if (now - windowNanos >= WINDOW_NANOS) {
             adapt(now);
         }
-        double more = bytesPerSecond * (now - countedNanos) / NANOS_PER_SECOND;
+        double elapsed = now - countedNanos;
+        double more = bytesPerSecond * elapsed / NANOS_PER_SECOND;
         countedNanos = now;
         allowance = Math.min(allowance + more, bytesPerSecond * BURST_SECONDS);
-        return allowance >= 0;
+        double morePieces = mostOperations * elapsed / NANOS_PER_SECOND;
+        pieces = Math.min(pieces + morePieces, mostOperations * BURST_SECONDS);
+        return allowance >= 0 && (mostOperations == 0 || pieces >= 0);
     }
 
+    /** A piece of a chunk. */
     synchronized void sent(int bytes) {
         allowance -= bytes;
+        pieces--;
+    }
+
+    /**
+     * Counts from now on, beside what is configured.
+     *
+     * @param bytesPerSecond of content; 0: no limit but the configured one
+     * @param operationsPerSecond pieces of chunks; 0: no limit
+     */
+    public synchronized void limit(long bytesPerSecond, long operationsPerSecond) {
+        if (operationsPerSecond != mostOperations) {
+            pieces = 0;
+        }
+        mostBytes = bytesPerSecond;
+        mostOperations = operationsPerSecond;
+        this.bytesPerSecond = Math.min(this.bytesPerSecond, maxRate());
+    }
+
+    private double maxRate() {
+        long configured = config.maxRate().bytes();
+        return mostBytes == 0 ? configured : Math.min(mostBytes, configured);
     }
 
     /** In bytes per second. */
@@ -80,6 +112,6 @@ public final class RecoveryPace {
         windowNanos = now;
         double wanted = bytesPerSecond * (slow && recent ? SLOWER : FASTER);
         bytesPerSecond =
-                Math.clamp(wanted, config.minRate().bytes(), (double) config.maxRate().bytes());
+                Math.clamp(wanted, Math.min(config.minRate().bytes(), maxRate()), maxRate());
     }
 }

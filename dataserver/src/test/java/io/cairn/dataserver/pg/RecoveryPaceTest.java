@@ -70,6 +70,31 @@ class RecoveryPaceTest {
         assertThat(pace.rate()).isEqualTo(100.0 * MIB);
     }
 
+    @Test
+    void anAdministratorLimitsBytesBelowWhatIsConfigured() {
+        pace.limit(5L * MIB, 0);
+        assertThat(pace.rate()).isEqualTo(5.0 * MIB);
+        assertThat(copied(10, 0)).isCloseTo(50L * MIB, within(2L * MIB));
+        assertThat(copied(10, 50))
+                .as("not less for clients")
+                .isCloseTo(50L * MIB, within(2L * MIB));
+        pace.limit(1000L * MIB, 0);
+        copied(3, 0);
+        assertThat(copied(10, 0)).isCloseTo(1000L * MIB, within(20L * MIB));
+        pace.limit(0, 0);
+        assertThat(copied(10, 0)).isCloseTo(1000L * MIB, within(20L * MIB));
+    }
+
+    @Test
+    void anAdministratorLimitsOperations() {
+        pace.limit(0, 7);
+        assertThat(copied(10, 0)).isCloseTo(70L * MIB, within(2L * MIB));
+        nanos += 100 * SECOND;
+        assertThat(copied(10, 0)).as("no credit").isCloseTo(70L * MIB, within(2L * MIB));
+        pace.limit(0, 0);
+        assertThat(copied(10, 0)).isCloseTo(1000L * MIB, within(20L * MIB));
+    }
+
     /** Time that nobody used is no credit for a burst. */
     @Test
     void aPauseIsNoCredit() {

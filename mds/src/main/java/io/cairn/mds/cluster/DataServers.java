@@ -24,6 +24,7 @@ import io.cairn.mds.leader.Held;
 import io.cairn.mds.leader.Leadership;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
+import io.cairn.mds.proto.ClusterSettings;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -61,6 +62,7 @@ public final class DataServers {
     /** By uuid, as of the registrations that are being answered. */
     private final Map<ByteString, Integer> diskIds = new HashMap<>();
 
+    private final ControlReader state;
     private final PlacementRequests placementRequests;
     private final PoolRequests poolRequests;
 
@@ -73,7 +75,7 @@ public final class DataServers {
      * @param slowAfter how long a disk is worse than others before it leaves in-sync sets
      * @param held what an administrator holds back
      * @param featureLevel of the group: by it, the map has what all members know
-     * @param state knows who names a pool
+     * @param state knows who names a pool, and what an administrator has set
      */
     public DataServers(
             Leadership leadership,
@@ -94,6 +96,7 @@ public final class DataServers {
         this.clock = clock;
         this.leaseMillis = (int) lease.toMillis();
         this.featureLevel = featureLevel;
+        this.state = state;
         this.held = held;
         this.servers = new ServerLeases(lease.toNanos());
         InSyncSets sets = new InSyncSets(servers, () -> held.get().noDown());
@@ -260,11 +263,14 @@ public final class DataServers {
             return;
         }
         @Nullable Server server = served(map.get(), beat);
+        ClusterSettings settings = state.settings();
         HeartbeatReply.Builder reply =
                 HeartbeatReply.newBuilder()
                         .setMapEpoch(map.get().epoch())
                         .setClientsPaused(held.get().pause())
                         .setRecoveryPaused(held.get().noRecover())
+                        .setRecoveryBytesPerSecond(settings.getRecoveryBytesPerSecond())
+                        .setRecoveryOperationsPerSecond(settings.getRecoveryOperationsPerSecond())
                         .setNoScrub(held.get().noScrub());
         boolean answered =
                 server != null

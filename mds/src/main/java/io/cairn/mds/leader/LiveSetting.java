@@ -1,5 +1,6 @@
 package io.cairn.mds.leader;
 
+import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Durations;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -40,6 +41,17 @@ enum LiveSetting {
             "moves.per_disk",
             "a whole number, 1 to " + LiveSetting.MAX_MOVES,
             "Placement groups that move to or from each disk at once."),
+    RECOVERY_RATE(
+            "recovery.max_rate",
+            "a size such as 64MiB, 64KiB to 1TiB, or none",
+            "Bytes per second, at most, that each data server copies to replicas that lack"
+                    + " something; none: what its configuration says, recovery.max_rate, which is"
+                    + " never exceeded."),
+    RECOVERY_OPERATIONS(
+            "recovery.max_operations",
+            "a whole number, 0 to " + LiveSetting.MAX_RECOVERY_OPERATIONS,
+            "Pieces of chunks per second, at most, that each data server copies to replicas that"
+                    + " lack something; 0: no limit."),
     NO_SCRUB(
             "noscrub",
             LiveSetting.ON_OR_OFF,
@@ -75,6 +87,10 @@ enum LiveSetting {
             "a whole number of percent, " + FillLimits.LEAST + " to " + FillLimits.MOST;
 
     private static final long MAX_REAPER_RATE = 1_000_000;
+    private static final int MAX_RECOVERY_OPERATIONS = 1_000_000;
+    private static final String NO_LIMIT = "none";
+    private static final long MIN_RECOVERY_RATE = 64L << 10;
+    private static final long MAX_RECOVERY_RATE = 1L << 40;
     private static final Duration MIN_AGE = Duration.ofSeconds(1);
     private static final Duration MAX_AGE = Duration.ofDays(3650);
     private static final Pattern SHARE = Pattern.compile("(?<whole>\\d{1,3})(\\.(?<tenth>\\d))?%");
@@ -134,6 +150,9 @@ enum LiveSetting {
             case NO_RECOVER -> change.setNoRecover(isOn(value)).build();
             case PAUSE -> change.setPause(isOn(value)).build();
             case MOVES_PER_DISK -> change.setMovesPerDisk(moves(value)).build();
+            case RECOVERY_RATE -> change.setRecoveryBytesPerSecond(bytes(value)).build();
+            case RECOVERY_OPERATIONS ->
+                    change.setRecoveryOperationsPerSecond(operations(value)).build();
             case NO_SCRUB -> change.setNoScrub(isOn(value)).build();
             case ORPHAN_AGE -> change.setOrphanAgeSeconds(seconds(value)).build();
             case ORPHAN_REMOVAL -> change.setOrphanRemoval(isOn(value)).build();
@@ -152,6 +171,8 @@ enum LiveSetting {
             case NO_RECOVER -> settings.hasNoRecover();
             case PAUSE -> settings.hasPause();
             case MOVES_PER_DISK -> settings.hasMovesPerDisk();
+            case RECOVERY_RATE -> settings.hasRecoveryBytesPerSecond();
+            case RECOVERY_OPERATIONS -> settings.hasRecoveryOperationsPerSecond();
             case NO_SCRUB -> settings.hasNoScrub();
             case ORPHAN_AGE -> settings.hasOrphanAgeSeconds();
             case ORPHAN_REMOVAL -> settings.hasOrphanRemoval();
@@ -176,6 +197,11 @@ enum LiveSetting {
             case NO_SCRUB -> onOrOff(settings.getNoScrub());
             case PAUSE -> onOrOff(settings.getPause());
             case MOVES_PER_DISK -> Integer.toString(Held.of(settings).movesPerDisk());
+            case RECOVERY_RATE ->
+                    settings.getRecoveryBytesPerSecond() == 0
+                            ? NO_LIMIT
+                            : new ByteSize(settings.getRecoveryBytesPerSecond()).toString();
+            case RECOVERY_OPERATIONS -> Integer.toString(settings.getRecoveryOperationsPerSecond());
             case ORPHAN_AGE ->
                     Durations.format(Duration.ofSeconds(OrphanPolicy.of(settings).ageSeconds()));
             case ORPHAN_REMOVAL -> onOrOff(settings.getOrphanRemoval());
@@ -191,6 +217,29 @@ enum LiveSetting {
                     Errno.EINVAL, title + " is " + allowed + " (files per second; 0: no limit)");
         }
         return Long.parseLong(value);
+    }
+
+    private long bytes(String value) {
+        if (value.equals(NO_LIMIT)) {
+            return 0;
+        }
+        try {
+            long bytes = ByteSize.parse(value).bytes();
+            if (bytes >= MIN_RECOVERY_RATE && bytes <= MAX_RECOVERY_RATE) {
+                return bytes;
+            }
+        } catch (IllegalArgumentException e) {
+            // said below
+        }
+        throw new FsException(Errno.EINVAL, title + " is " + allowed);
+    }
+
+    private int operations(String value) {
+        if (!value.matches("[0-9]{1,7}") || Integer.parseInt(value) > MAX_RECOVERY_OPERATIONS) {
+            throw new FsException(
+                    Errno.EINVAL, title + " is " + allowed + " (per second; 0: no limit)");
+        }
+        return Integer.parseInt(value);
     }
 
     private static String onOrOff(boolean on) {

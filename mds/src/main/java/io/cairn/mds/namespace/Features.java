@@ -66,6 +66,9 @@ public final class Features {
     /** From this level on placement groups can be merged. */
     public static final int MERGING = 8;
 
+    /** From this level on it can be set how fast replicas are brought up to date. */
+    public static final int RECOVERY_LIMITS = 8;
+
     /**
      * From this level on clients tell of the bytes that failed writes have left beyond the size.
      */
@@ -111,6 +114,10 @@ public final class Features {
                     Map.entry("cairn.PlacementGroup.merge_flushed", MERGING),
                     Map.entry("cairn.PlacementGroup.made_epoch", MERGING),
                     Map.entry("cairn.ClusterSettings.near_full_percent", GROWTH),
+                    Map.entry("cairn.ClusterSettings.recovery_bytes_per_second", RECOVERY_LIMITS),
+                    Map.entry(
+                            "cairn.ClusterSettings.recovery_operations_per_second",
+                            RECOVERY_LIMITS),
                     Map.entry("cairn.ClusterSettings.full_percent", GROWTH),
                     Map.entry("cairn.Mutation.move", GROWTH),
                     Map.entry("cairn.LogEntry.move_ended", GROWTH),

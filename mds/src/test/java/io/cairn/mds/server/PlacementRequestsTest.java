@@ -246,6 +246,8 @@ final class PlacementRequestsTest {
                             "norecover",
                             "pause",
                             "moves.per_disk",
+                            "recovery.max_rate",
+                            "recovery.max_operations",
                             "noscrub",
                             "orphans.age",
                             "orphans.remove",
@@ -256,7 +258,7 @@ final class PlacementRequestsTest {
             assertThat(before.get(1).getBuiltIn()).isTrue();
             assertThat(set(group, "noout", "on").getSettings(1).getValue()).isEqualTo("on");
             assertThat(set(group, "norebalance", "on").getSettings(2).getSet()).isTrue();
-            assertThat(set(group, "noscrub", "on").getSettings(7).getValue()).isEqualTo("on");
+            assertThat(set(group, "noscrub", "on").getSettings(9).getValue()).isEqualTo("on");
             group.stop(1);
             group.start(1);
             group.awaitServing();
@@ -282,6 +284,21 @@ final class PlacementRequestsTest {
         }
     }
 
+    private static void refuses(TestGroup group, String name, String... values) {
+        for (String value : values) {
+            RpcStatus refused =
+                    group.call(
+                                    Method.SETTINGS,
+                                    SettingsRequest.newBuilder()
+                                            .setName(name)
+                                            .setValue(value)
+                                            .build(),
+                                    SettingsReply.parser())
+                            .status();
+            assertThat(refused.errno()).as(name + " " + value).isEqualTo(Errno.EINVAL);
+        }
+    }
+
     private static int moves(TestGroup group, String number) {
         set(group, "moves.per_disk", number);
         return Integer.parseInt(set(group, "", "").getSettings(6).getValue());
@@ -304,6 +321,16 @@ final class PlacementRequestsTest {
             set(group, "pause", "off");
             assertThat(first.heartbeat(1).getClientsPaused()).isFalse();
 
+            assertThat(first.heartbeat(1).getRecoveryBytesPerSecond()).isZero();
+            set(group, "recovery.max_rate", "24MiB");
+            set(group, "recovery.max_operations", "50");
+            assertThat(first.heartbeat(1).getRecoveryBytesPerSecond()).isEqualTo(24 << 20);
+            assertThat(first.heartbeat(1).getRecoveryOperationsPerSecond()).isEqualTo(50);
+            assertThat(set(group, "", "").getSettings(7).getValue()).isEqualTo("24MiB");
+            assertThat(set(group, "recovery.max_rate", "none").getSettings(7).getValue())
+                    .isEqualTo("none");
+            assertThat(first.heartbeat(1).getRecoveryBytesPerSecond()).isZero();
+
             set(group, "nodown", "on");
             group.advance(1, Duration.ofMinutes(2).toNanos());
             assertThat(first.heartbeat(1).getRegisterAgain()).isFalse();
@@ -318,18 +345,9 @@ final class PlacementRequestsTest {
                                     == 1);
 
             assertThat(moves(group, "64")).isEqualTo(64);
-            for (String wrong : List.of("0", "65", "-1", "many")) {
-                RpcStatus refused =
-                        group.call(
-                                        Method.SETTINGS,
-                                        SettingsRequest.newBuilder()
-                                                .setName("moves.per_disk")
-                                                .setValue(wrong)
-                                                .build(),
-                                        SettingsReply.parser())
-                                .status();
-                assertThat(refused.errno()).as(wrong).isEqualTo(Errno.EINVAL);
-            }
+            refuses(group, "moves.per_disk", "0", "65", "-1", "many");
+            refuses(group, "recovery.max_rate", "0", "63KiB", "2TiB", "fast", "");
+            refuses(group, "recovery.max_operations", "1000001", "-1", "none", "");
         }
     }
 }
