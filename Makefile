@@ -27,7 +27,7 @@ help:
 	@echo 'make quick   it without the classes tagged slow, about a third of the time'
 	@echo 'make test    check + unit + it, as CI runs them: of the slow ones a quarter, by the commit; PART=all for all'
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
-	@echo 'make sim     SEEDS=n runs of a whole cluster in simulated time, STORE_SEEDS=n on real stores; SEED=n repeats one'
+	@echo 'make sim     SEEDS=n runs of a whole cluster in simulated time, STORE_SEEDS=n on real stores; SEED=n repeats one, or is the first of SEEDS'
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make bench-rocks  the RocksDB presets under the MDS, FILES=n names, ROUNDS=n'
@@ -73,7 +73,7 @@ crash: can-mount
 # The state machines of a whole cluster in simulated time; 300 seeds of it, and 4 on stores and logs, are part of `test`.
 sim:
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest=ClusterSimTest -Dsurefire.failIfNoSpecifiedTests=false \
-	    -Dcairn.test.seeds=$(SEEDS) -Dcairn.test.store.seeds=$(STORE_SEEDS) $(if $(SEED),-Dcairn.test.seed=$(SEED)) verify $(SHOW)
+	    -Dcairn.test.seeds=$(SEEDS) -Dcairn.test.store.seeds=$(STORE_SEEDS) $(if $(SEED),-Dcairn.test$(if $(filter command,$(origin SEEDS)),.first).seed=$(SEED)) verify $(SHOW)
 
 # Random work of several processes against a model; two minutes of it are part of `test`.
 soak: can-mount

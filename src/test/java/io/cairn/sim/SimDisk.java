@@ -740,6 +740,11 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 .noneMatch(l -> l.change instanceof Op op && op.entry == entry);
     }
 
+    /** Whether the log has it: else, if it was carried out, it is in the content only. */
+    boolean isLogged(int pg, long sequence) {
+        return sequence > look(pg).begin && sequence <= last(pg);
+    }
+
     /** Operations after the sequence; null if the log begins later. */
     @Nullable List<PgLogEntry> after(int pg, long sequence) {
         Group group = look(pg);

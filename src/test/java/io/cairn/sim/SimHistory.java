@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What clients were told and what replicas promised, judged while it happens and at the end: what
- * is committed is durable on every in-sync member and the same for ever; nothing acknowledged is
- * lost, nothing executed twice; each file is a linearizable register; a session whose eviction is
- * complete begins nothing any more.
+ * is committed is durable on every in-sync member and the same for ever; who becomes one has all
+ * that was committed before; nothing acknowledged is lost, nothing executed twice; each file is a
+ * linearizable register; a session whose eviction is complete begins nothing any more.
  */
 final class SimHistory {
     /** A write is behind all truncations that its sender knew, and before all others. */
@@ -181,10 +181,51 @@ final class SimHistory {
     }
 
     /** The map has changed. */
-    void mapChanged(ClusterMap map) {
+    void mapChanged(ClusterMap before, ClusterMap map) {
         for (PlacementGroup group : map.splitting().values()) {
             made.computeIfAbsent(group.getPg(), g -> new TreeSet<>()).add(group.getSplitEpoch());
         }
+        for (PlacementGroup group : map.pgs()) {
+            @Nullable PlacementGroup was = before.pg(group.getPg());
+            if (was != null && was != group) {
+                group.getInSyncList().stream()
+                        .filter(disk -> !was.getInSyncList().contains(disk))
+                        .forEach(disk -> checkJoined(group.getPg(), disk));
+            }
+        }
+    }
+
+    /** What was committed while the group was another one, or was not, is judged at the end. */
+    private void checkJoined(int pg, int disk) {
+        Set<String> seen = new HashSet<>();
+        Set<Long> deleted = new HashSet<>(cluster.raft.deletions()); // a copy may be without them
+        for (PgLogEntry e : history(life(pg, Long.MAX_VALUE)).descendingMap().values()) {
+            if (e.op().type() == DataOpType.DELETE_INODES) {
+                for (long inode : DeleteInodesFormat.decode(e.payload())) {
+                    deleted.add(inode);
+                }
+            } else if (e.op().session() != 0
+                    && isIn(pg, keyOf(e))
+                    && !deleted.contains(e.op().inode())
+                    && seen.add(register(e.op().inode(), e.op().chunk(), blockOf(e)))
+                    && !has(cluster.disk(disk), pg, e)) {
+                throw new AssertionError(
+                        "%x: disk %d is in sync now, and has not %s"
+                                .formatted(pg, disk, SimDisk.identity(e)));
+            }
+        }
+    }
+
+    private boolean has(SimDisk disk, int pg, PgLogEntry write) {
+        if (disk.isLogged(pg, write.sequence())) {
+            return disk.isDurable(pg, write.sequence(), SimDisk.identity(write));
+        }
+        @Nullable PgLogEntry found = disk.newestWrite(pg, keyOf(write), blockOf(write));
+        return isCut(write)
+                || (found != null
+                        && (found.epoch() > write.epoch()
+                                || (found.epoch() == write.epoch()
+                                        && found.sequence() >= write.sequence())));
     }
 
     private Life life(int pg, long epoch) {

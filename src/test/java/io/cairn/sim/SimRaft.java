@@ -245,7 +245,7 @@ final class SimRaft {
         ClusterMap before = map;
         map = map.with(update);
         cluster.checkLeases();
-        cluster.history.mapChanged(map);
+        cluster.history.mapChanged(before, map);
         update.getRefusedSessionsList().forEach(s -> evictions.put(s, map.epoch()));
         @Nullable SimMdsMember leader = leader();
         if (leader != null) {

@@ -11,6 +11,7 @@ import java.util.stream.LongStream;
 public final class TestSeed {
     private static final Long GIVEN = Long.getLong("cairn.test.seed");
     private static final long SEED = GIVEN != null ? GIVEN : System.nanoTime() & Integer.MAX_VALUE;
+    private static final Long FIRST = Long.getLong("cairn.test.first.seed");
 
     private TestSeed() {}
 
@@ -23,8 +24,14 @@ public final class TestSeed {
         return new Random(of(test));
     }
 
-    /** The seeds of a test that runs with several: the one that was given, else so many. */
+    /**
+     * The seeds of a test that runs with several: so many from the one that {@code
+     * -Dcairn.test.first.seed=} gives, else the one that was given, else so many from a random one.
+     */
     public static LongStream several(String test, int count) {
+        if (FIRST != null) {
+            return LongStream.range(FIRST, FIRST + count);
+        }
         return LongStream.range(of(test), SEED + (GIVEN != null ? 1 : count));
     }
 }
