@@ -12,8 +12,9 @@ it quick test crash sim soak: export CAIRN_NO_BUILD := 1
 
 MINUTES ?= 10
 SEEDS ?= 300
-# Which quarter of the slow system tests `test` has, 1 to 4 or all. By the commit, so that CI comes to each of them.
-PART ?= $(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % 4 + 1)))
+# Which part of the system tests `test` has beside those that it always has, or all. By the commit, so that CI comes to each.
+PARTS := 1 2 3 4 5 6 7 8
+PART ?= $(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % $(words $(PARTS)) + 1)))
 STORE_SEEDS ?= 4
 
 .PHONY: help setup fmt check unit it quick test crash sim soak bench bench-rocks docs package image clean
@@ -25,7 +26,7 @@ help:
 	@echo 'make unit    tests beside the code'
 	@echo 'make it      system tests: real mounts and processes (root, /dev/fuse)'
 	@echo 'make quick   it without the classes tagged slow, about a third of the time'
-	@echo 'make test    check + unit + it, as CI runs them: of the slow ones a quarter, by the commit; PART=all for all'
+	@echo 'make test    check + unit + it, as CI runs them: of most system tests an eighth, by the commit; PART=all for all'
 	@echo 'make crash   50 kills of everything and 10 power cuts under load'
 	@echo 'make sim     SEEDS=n runs of a whole cluster in simulated time, STORE_SEEDS=n on real stores; SEED=n repeats one, or is the first of SEEDS'
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
@@ -56,10 +57,10 @@ quick: can-mount
 # One Maven run, so that nothing is compiled twice: format, compile, unit tests, rules, packages, system tests. Two modules
 # side by side: tests of elections mostly wait. What fails is run again, with the same seed, and named: see CONTRIBUTING.md.
 test: can-mount
-	@part=$(PART); [ "$$part" = all ] || { [[ "$$part" == [1-4] ]] && other="-DexcludedGroups=slow&!part-$$part"; } \
-	    || { echo "PART=$$part: 1 to 4, or all" >&2; exit 2; }; \
-	echo "Slow system tests: part $$part of 1 to 4 (make test PART=all has them all)"; \
-	$(MVN) -T 2 -Dskip.system=false $${other:+"$$other"} -Dsurefire.rerunFailingTestsCount=1 -Dsurefire.failOnFlakeCount=3 spotless:check verify $(SHOW)
+	@part=$(PART); case " $(PARTS) all " in *" $$part "*) ;; *) echo "PART=$$part: one of $(PARTS), or all" >&2; exit 2 ;; esac; \
+	others=$$([ $$part = all ] || printf ',part-%s' $(PARTS) | sed "s/,part-$$part//"); \
+	echo "System tests: part $$part of $(PARTS) (make test PART=all has them all)"; \
+	$(MVN) -T 2 -Dskip.system=false -DexcludedGroups="$${others#,}" -Dsurefire.rerunFailingTestsCount=1 -Dsurefire.failOnFlakeCount=3 spotless:check verify $(SHOW)
 
 # These live for long: with everything the JVM has.
 crash soak: export CAIRN_JAVA_OPTS :=

@@ -198,15 +198,10 @@ final class SimHistory {
     /** What was committed while the group was another one, or was not, is judged at the end. */
     private void checkJoined(int pg, int disk) {
         Set<String> seen = new HashSet<>();
-        Set<Long> deleted = new HashSet<>(cluster.raft.deletions()); // a copy may be without them
         for (PgLogEntry e : history(life(pg, Long.MAX_VALUE)).descendingMap().values()) {
-            if (e.op().type() == DataOpType.DELETE_INODES) {
-                for (long inode : DeleteInodesFormat.decode(e.payload())) {
-                    deleted.add(inode);
-                }
-            } else if (e.op().session() != 0
+            if (e.op().session() != 0
                     && isIn(pg, keyOf(e))
-                    && !deleted.contains(e.op().inode())
+                    && !cluster.raft.isUnused(e.op().inode())
                     && seen.add(register(e.op().inode(), e.op().chunk(), blockOf(e)))
                     && !has(cluster.disk(disk), pg, e)) {
                 throw new AssertionError(

@@ -6,6 +6,7 @@ import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.mds.map.MapChecks;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -27,6 +28,7 @@ final class SimRaft {
     private final ClusterSim cluster;
     private final Map<Long, Long> evictions = new TreeMap<>();
     private final Set<Long> deletions = new TreeSet<>();
+    private final Set<Long> unused = new HashSet<>();
     private final SimFiles files = new SimFiles();
     private final List<Entry> pending = new ArrayList<>();
     private ClusterMap map;
@@ -60,12 +62,18 @@ final class SimRaft {
         return evictions;
     }
 
-    /** Inodes that nobody uses any more. */
+    /** Inodes that nobody uses any more, and of which there may be chunks. */
     Set<Long> deletions() {
         return deletions;
     }
 
+    /** Whether nobody uses the inode any more. */
+    boolean isUnused(long inode) {
+        return unused.contains(inode);
+    }
+
     void delete(long inode) {
+        unused.add(inode);
         deletions.add(inode);
     }
 

@@ -28,7 +28,7 @@ import tools.jackson.databind.json.JsonMapper;
  * -Dcairn.test.availability.seconds=300}. It prints the longest stall of each kind of failure.
  */
 @Tag("slow")
-@Tag("part-4")
+@Tag("part-2")
 class AvailabilityTest {
     private static final int SECONDS = Integer.getInteger("cairn.test.availability.seconds", 20);
 

@@ -30,6 +30,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -52,6 +53,7 @@ import org.junit.jupiter.api.Test;
  * An operation that failed may have been carried out. When something contradicts this, history and
  * logs are kept below {@code src/target}.
  */
+@Tag("slow")
 class ConsistencyTest {
     private static final int SECONDS = Integer.getInteger("cairn.test.consistency.seconds", 15);
     private static final Duration PATIENCE = Duration.ofMinutes(2);

@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * held is free again.
  */
 @Tag("slow")
-@Tag("part-2")
+@Tag("part-7")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class DeadClientTest {
     private static final int MIB = 1 << 20;

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * where the leader is cut off; skipped where those cannot be made.
  */
 @Tag("slow")
-@Tag("part-1")
+@Tag("part-2")
 class FailoverTest {
     private static final int ROUNDS = Integer.getInteger("cairn.test.failover.rounds", 2);
     private static final String MEMBERS = System.getProperty("cairn.test.failover.members", "3");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** Disks that fill up: ENOSPC before the acknowledgement, nothing lost, deleting makes space. */
 @Tag("slow")
-@Tag("part-1")
+@Tag("part-6")
 class FullDiskTest {
     @Test
     void fullDataServersRefuseWritesAndRecoverBySpaceFromDeletes() throws IOException {

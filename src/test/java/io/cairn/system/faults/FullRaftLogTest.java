@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
  * line; with room again everything acknowledged is there.
  */
 @Tag("slow")
-@Tag("part-3")
+@Tag("part-1")
 class FullRaftLogTest {
     private static final long MIB = 1 << 20;
 

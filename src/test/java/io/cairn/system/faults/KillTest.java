@@ -3,6 +3,7 @@ package io.cairn.system.faults;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.system.support.Cluster;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -11,6 +12,8 @@ import org.junit.jupiter.api.Test;
  * <p>{@code -Dcairn.test.kills=N} and {@code -Dcairn.test.kills.processes=N} set the number of
  * kills (embedded, separate processes), {@code -Dcairn.test.seed} repeats a run's choices.
  */
+@Tag("slow")
+@Tag("part-5")
 class KillTest {
     private static final long SEED = TestSeed.of("KillTest");
 

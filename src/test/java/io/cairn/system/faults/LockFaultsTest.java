@@ -27,7 +27,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Locks while mounts die or sleep, and while the metadata service gets another leader. */
 @Tag("slow")
-@Tag("part-4")
+@Tag("part-6")
 @Tag("native-binding")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class LockFaultsTest {

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** One metadata server of three has lost its directory. */
 @Tag("slow")
-@Tag("part-1")
+@Tag("part-8")
 class LostMdsTest {
     private static final int CONFIGURATION = 3;
 

@@ -12,11 +12,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Thresholds, which come long before a disk has no block left; low ones, so that it is quick. */
+@Tag("part-3")
 class NearFullTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
     private static final int FILE = 8 << 20;

@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -35,6 +36,7 @@ import tools.jackson.databind.json.JsonMapper;
  * Writes that come when their files are gone leave data that belongs to no file: scrubs find it and
  * nothing else, however busy the cluster is, and it goes when it is proven.
  */
+@Tag("part-8")
 class OrphanedDataTest {
     private static final int FAILURE = 1;
     private static final int FILES = 30;

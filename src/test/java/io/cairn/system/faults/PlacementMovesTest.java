@@ -25,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
  * drained and removed: the data moves by itself, under load, and every file stays what it is.
  */
 @Tag("slow")
-@Tag("part-3")
+@Tag("part-8")
 class PlacementMovesTest {
     private static final int FILES = 24;
     private static final Duration PATIENCE = Duration.ofMinutes(3);

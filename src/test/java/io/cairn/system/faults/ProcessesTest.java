@@ -27,7 +27,7 @@ import org.junit.jupiter.api.TestInstance;
 
 /** What needs the parts as separate processes: three MDS members, stopped and paused servers. */
 @Tag("slow")
-@Tag("part-2")
+@Tag("part-3")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ProcessesTest {
     private static final boolean ARM = System.getProperty("os.arch").equals("aarch64");

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
  * space comes back. {@code -Dcairn.test.files} sets how many files.
  */
 @Tag("slow")
-@Tag("part-2")
+@Tag("part-4")
 class ReaperTest {
     private static final int FILES = Integer.getInteger("cairn.test.files", 1_600);
     private static final int DIRECTORIES = 16;

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * -Dcairn.test.disks.faults=N} faults of disks that serve no more.
  */
 @Tag("slow")
-@Tag("part-4")
+@Tag("part-6")
 @TestInstance(Lifecycle.PER_CLASS)
 class ReplacedDiskTest {
     private static final long SEED = TestSeed.of("ReplacedDiskTest");

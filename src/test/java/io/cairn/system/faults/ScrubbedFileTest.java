@@ -19,6 +19,7 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -26,6 +27,7 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * A file that nobody reads rots on its disks while the cluster runs; {@code cairn scrub} sees it.
  */
+@Tag("part-1")
 class ScrubbedFileTest {
     private static final int PAGE = 4096;
     private static final int SIZE = 8 << 20;

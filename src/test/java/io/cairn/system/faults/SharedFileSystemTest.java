@@ -10,12 +10,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Three data servers whose data files lie on one file system of 500 MiB, and are together six times
  * as large: what is acknowledged is there, what does not fit gets ENOSPC, and nobody stops.
  */
+@Tag("part-8")
 class SharedFileSystemTest {
     private static final int WRITERS = 4;
 

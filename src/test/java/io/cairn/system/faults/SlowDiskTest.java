@@ -25,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
  * of, leaves the in-sync sets, and comes back when it has rested.
  */
 @Tag("slow")
-@Tag("part-4")
+@Tag("part-8")
 @TestInstance(Lifecycle.PER_CLASS)
 class SlowDiskTest {
     private final Cluster cluster = Cluster.temporary("--processes");

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * {@code make soak MINUTES=n}. What it does to files is in {@code soak.py}.
  */
 @Tag("slow")
-@Tag("part-3")
+@Tag("part-1")
 class SoakTest {
     private static final int SECONDS =
             (int) (60 * Double.parseDouble(System.getProperty("cairn.test.soak.minutes", "1")));

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -24,6 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
  * append and a data server is killed each time: every file is what it should be, and what was
  * appended is there once.
  */
+@Tag("part-7")
 class SplitTest {
     private static final int FILES = 12;
     private static final int BEFORE = 3;

@@ -17,10 +17,12 @@ import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /** What programs see while servers do not answer for a while: that it takes long, nothing else. */
+@Tag("part-6")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StallTest {
     private static final String BLOCK = "bs=4k count=1 conv=notrunc";

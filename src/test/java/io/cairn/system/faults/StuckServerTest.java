@@ -29,7 +29,7 @@ import org.junit.jupiter.api.TestInstance;
  * that were killed while they waited.
  */
 @Tag("slow")
-@Tag("part-1")
+@Tag("part-7")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StuckServerTest {
     /**

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
  * goes on: back again, it works on, but for what was lost.
  */
 @Tag("slow")
-@Tag("part-4")
+@Tag("part-6")
 class SuspendedMountTest {
     private static final String MDS = "mds-1";
     private static final Duration LIMIT = Duration.ofMinutes(2);

@@ -19,7 +19,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Pools are made, used, changed and removed while the cluster serves; one server has an SSD. */
 @Tag("slow")
-@Tag("part-4")
+@Tag("part-3")
 class DevicePoolsTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final int FILES = 20;

@@ -28,12 +28,14 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Garbage, half frames and oversized ones thrown at every port of a running cluster: it goes on
  * working, and the logs say who was sent away and why.
  */
+@Tag("part-1")
 class FramesTest {
     private static final List<String> SERVERS = List.of("mds-1", "data-1", "data-2", "data-3");
     private static final Charset US = StandardCharsets.US_ASCII;

@@ -25,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Every member of the metadata service is replaced while an application works. */
 @Tag("slow")
-@Tag("part-3")
+@Tag("part-7")
 class MdsMembersTest {
     private static final Pattern CLUSTER_ID = Pattern.compile("cluster_id = \"(.*)\"");
     private static final int FAILURE = 1;

@@ -34,12 +34,14 @@ import javax.management.remote.JMXConnector;
 import javax.management.remote.JMXConnectorFactory;
 import javax.management.remote.JMXServiceURL;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Each operation's count and latency in JMX, in Prometheus and by {@code cairn stats}. */
+@Tag("part-3")
 @ExtendWith(SharedCluster.class)
 class MetricsTest {
     private static final String COUNT = "count";

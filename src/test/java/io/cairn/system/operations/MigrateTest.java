@@ -29,7 +29,7 @@ import tools.jackson.databind.json.JsonMapper;
  * and delete them; the mover is killed once, a data server once.
  */
 @Tag("slow")
-@Tag("part-2")
+@Tag("part-5")
 class MigrateTest {
     private static final long SEED = TestSeed.of("MigrateTest");
     private static final int ROUNDS = Integer.getInteger("cairn.test.rounds", 1);

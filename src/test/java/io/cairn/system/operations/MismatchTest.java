@@ -17,10 +17,12 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** What does not belong together says so in one line and does not run. */
+@Tag("part-5")
 class MismatchTest {
     private static final int CONFIGURATION = 3;
 

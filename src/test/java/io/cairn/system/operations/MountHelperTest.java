@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.SharedCluster;
 import io.cairn.system.support.Shell;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * mount(8) and what it reads, with the helper linked as an administrator links it: in a mount
  * namespace of the test's own, whose /sbin has the links.
  */
+@Tag("part-5")
 @ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MountHelperTest {

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * use, and clients of NFS versions 3 and 4 over the wire.
  */
 @Tag("slow")
-@Tag("part-3")
+@Tag("part-5")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class NfsTest {
     private static final int ENTRIES = 10_000;

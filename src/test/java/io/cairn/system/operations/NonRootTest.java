@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Shell;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * A mount by somebody who is not root, through fusermount3, in a private mount namespace where
  * /dev/fuse may be opened by everyone.
  */
+@Tag("part-2")
 class NonRootTest {
     @Test
     void nobodyMountsThroughFusermount() {

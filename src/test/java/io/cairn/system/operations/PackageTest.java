@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
  * units and docs/operations.md expect it, in a mount namespace of each script's own.
  */
 @Tag("slow")
-@Tag("part-2")
+@Tag("part-6")
 class PackageTest {
     /** Package and links stand as an administrator makes them; b is for everything else. */
     private static final String FRAME =

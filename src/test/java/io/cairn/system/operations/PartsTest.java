@@ -12,10 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Parts started one by one as an administrator does, and a cluster in the foreground. */
+@Tag("part-2")
 class PartsTest {
     private static final Duration LIMIT = Duration.ofMinutes(2);
 

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** What people do on a file system, on one mounted embedded cluster. */
+@Tag("part-4")
 @ExtendWith(SharedCluster.class)
 class FileSystemTest {
     /** Multiplies the number of files and bytes; 10 is what a release is tried with. */
@@ -40,7 +41,6 @@ class FileSystemTest {
 
     @Test
     @Tag("slow")
-    @Tag("part-4")
     void aTreeComesBackIdenticalAfterKill9() {
         Path source = Path.of(SCALE > 1 ? "/usr/include" : "/usr/include/linux");
         Path copy = cluster.mnt().resolve("include");
@@ -226,7 +226,6 @@ class FileSystemTest {
 
     @Test
     @Tag("slow")
-    @Tag("part-4")
     void manyFilesInOneDirectory() throws IOException {
         int count = 1_200 * SCALE;
         Path w = cluster.work("many");

@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * What is done to them is in {@code holes.py}; {@code -Dcairn.test.holes.minutes=30} does it
  * longer.
  */
+@Tag("part-7")
 @ExtendWith(SharedCluster.class)
 class HolesTest {
     private static final double SECONDS =

@@ -25,6 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
  * there and in a directory of the local file system. {@code -Dcairn.test.steps} sets how many
  * random calls are compared.
  */
+@Tag("part-4")
 @ExtendWith(SharedCluster.class)
 @Tag("native-binding")
 class LocksTest {

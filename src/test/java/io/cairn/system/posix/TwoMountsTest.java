@@ -34,6 +34,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * Two clients of one cluster, each a mount: what one does is seen and respected by the other.
  * {@code -Dcairn.test.rounds} sets how often each interleaving is tried.
  */
+@Tag("part-8")
 @ExtendWith(SharedCluster.class)
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TwoMountsTest {
