@@ -43,9 +43,11 @@ import org.jspecify.annotations.Nullable;
  *   <li>A disk that its server reports as released, or does not report among its disks, leaves at
  *       once, as primary too: nothing on it is served or acknowledged any more.
  *   <li>A server that was started anew leaves the sets in which another member's process went on,
- *       as soon as that was heard of since. Where all were started anew, all stay, and for {@link
- *       #RESTART_WAIT_NANOS} nobody is taken out who is still missing: the longest history counts,
- *       and disks have been known to forget what they had called durable.
+ *       as soon as that was heard of since. As primary it first becomes a backup, and leaves once
+ *       its server has confirmed that: the new process serves reads by its lease as any other.
+ *       Where all were started anew, all stay, and for {@link #RESTART_WAIT_NANOS} nobody is taken
+ *       out who is still missing: the longest history counts, and disks have been known to forget
+ *       what they had called durable.
  *   <li>A learner joins when the primary asks for it and the learner surely serves. A request that
  *       is refused begins a new epoch too: so the primary knows that it will not be granted later.
  *   <li>Once all replicas of a group are in sync, its first replica becomes the primary, and then
@@ -236,6 +238,9 @@ public final class InSyncSets {
                 leave.put(primary, " (no primary any more: nobody answers it)");
             }
             if (leave.isEmpty()) {
+                startedAnew(base, group, stay, leave, nowNanos);
+            }
+            if (leave.isEmpty()) {
                 slow(base, group, stay, leave, nowNanos);
             }
             // No member is left if the child had others than its parent, which no map should say.
@@ -275,6 +280,31 @@ public final class InSyncSets {
     private boolean isToldOf(PlacementGroup group, int disk, long nowNanos) {
         @Nullable Told of = told.get(new Member(group.getPg(), disk));
         return of != null && of.pgEpoch == group.getEpoch() && nowNanos - of.nanos <= TOLD_NANOS;
+    }
+
+    /**
+     * @param stay in which order; a primary that was started anew gives way to who went on
+     * @param leave gets the primary, and why
+     */
+    private void startedAnew(
+            ClusterMap base,
+            PlacementGroup group,
+            List<Integer> stay,
+            Map<Integer, String> leave,
+            long nowNanos) {
+        int primary = stay.getFirst();
+        List<Integer> sure = sure(base, group, nowNanos);
+        if (isToLeaveSinceStart(base, group, primary, sure)) {
+            stay.remove(sure.getFirst());
+            stay.addFirst(sure.getFirst());
+            leave.put(primary, " (no primary any more: started anew)");
+        }
+    }
+
+    private boolean isToLeaveSinceStart(
+            ClusterMap base, PlacementGroup group, int disk, List<Integer> sure) {
+        @Nullable Long restart = restarts.get(new Member(group.getPg(), disk));
+        return restart != null && isHeardSince(base, sure, restart);
     }
 
     /**
@@ -332,10 +362,7 @@ public final class InSyncSets {
 
     /** Those that leave, and why. */
     private Map<Integer, String> leaving(ClusterMap base, PlacementGroup group, long nowNanos) {
-        List<Integer> sure =
-                group.getInSyncList().stream()
-                        .filter(d -> isSure(base, group, d, nowNanos))
-                        .toList();
+        List<Integer> sure = sure(base, group, nowNanos);
         Map<Integer, String> leave = new HashMap<>();
         if (sure.isEmpty() || sure.size() == group.getInSyncCount()) {
             return leave;
@@ -354,27 +381,32 @@ public final class InSyncSets {
     private @Nullable String why(
             ClusterMap base, PlacementGroup group, int disk, List<Integer> sure, long nowNanos) {
         @Nullable Server server = base.serverOfDisk(disk);
-        @Nullable Long restart = restart(group, disk);
         if (server == null || !server.getUp()) {
             return " (down)";
         }
         if (isReleased(base, disk)) {
             return " (out of service)";
         }
-        if (restart != null && isHeardSince(base, sure, restart)) {
+        boolean mayBePrimary =
+                disk == ClusterMap.primaryOf(group) || confirmedEpoch(server) < group.getEpoch();
+        if (mayBePrimary) {
+            return null;
+        }
+        if (isToLeaveSinceStart(base, group, disk, sure)) {
             return " (started anew)";
         }
-        boolean leaves =
-                !noDown.getAsBoolean()
-                        && disk != ClusterMap.primaryOf(group)
-                        && isSilent(server, nowNanos)
-                        && confirmedEpoch(server) >= group.getEpoch();
-        return leaves ? " (silent)" : null;
+        return !noDown.getAsBoolean() && isSilent(server, nowNanos) ? " (silent)" : null;
     }
 
-    /** Null if its process has gone on. */
-    private @Nullable Long restart(PlacementGroup group, int disk) {
-        return restarts.get(new Member(group.getPg(), disk));
+    private List<Integer> sure(ClusterMap base, PlacementGroup group, long nowNanos) {
+        return group.getInSyncList().stream()
+                .filter(d -> isSure(base, group, d, nowNanos))
+                .toList();
+    }
+
+    /** And is not known to stay, nor has left. */
+    private boolean wasStartedAnew(PlacementGroup group, int disk) {
+        return restarts.containsKey(new Member(group.getPg(), disk));
     }
 
     private boolean isHeardSince(ClusterMap base, List<Integer> disks, long nanos) {
@@ -389,7 +421,7 @@ public final class InSyncSets {
 
     /** Whether the disk serves, and is not about to leave the group since it was started anew. */
     boolean isSure(ClusterMap base, PlacementGroup group, int disk, long nowNanos) {
-        return serves(base, disk, nowNanos) && restart(group, disk) == null;
+        return serves(base, disk, nowNanos) && !wasStartedAnew(group, disk);
     }
 
     /** Whether this leader knows that the disk serves. */
@@ -496,6 +528,7 @@ public final class InSyncSets {
                     || base.isTied(group)
                     || !isAstray(group)
                     || isSlow(base, group.getReplicas(0))
+                    || wasStartedAnew(group, group.getReplicas(0))
                     || !group.getReplicasList().stream().allMatch(d -> serves(base, d, nowNanos))) {
                 continue;
             }

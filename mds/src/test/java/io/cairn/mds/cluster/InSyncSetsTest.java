@@ -247,12 +247,41 @@ class InSyncSetsTest {
     @Test
     void whoWasStartedAnewLeavesOnceAnotherMemberIsHeardOfSince() {
         later(1);
-        restart(1);
+        restart(3);
         assertThat(stay()).as("the others may be gone, too").isEqualTo(nobodyLeaves());
         later(1);
-        heard(1);
+        heard(3);
         assertThat(stay()).isEqualTo(nobodyLeaves());
         heard(2);
+        assertThat(stay()).containsExactly(10, 20);
+    }
+
+    /** Until it knows of its successor, the new process serves reads by its lease. */
+    @Test
+    void aPrimaryThatWasStartedAnewFirstBecomesABackup() {
+        later(1);
+        restart(1);
+        later(1);
+        heard(1, 2);
+        assertThat(stay()).containsExactly(20, 10, 30);
+        inSync(0, 20, 10, 30);
+        later(1);
+        heard(2, 3);
+        assertThat(sets.settling(map(), now)).as("nor is it made one again").isNull();
+        assertThat(stay()).as("it may hold itself for the primary").isEqualTo(nobodyLeaves());
+        heard(1);
+        assertThat(stay()).containsExactly(20, 30);
+    }
+
+    @Test
+    void aPrimaryThatWasStartedAnewAndDiedAgainLeavesWhenItsLeaseIsOver() {
+        later(1);
+        restart(1);
+        later(1);
+        heard(2);
+        inSync(0, 20, 10, 30);
+        assertThat(stay()).isEqualTo(nobodyLeaves());
+        down(1);
         assertThat(stay()).containsExactly(20, 30);
     }
 

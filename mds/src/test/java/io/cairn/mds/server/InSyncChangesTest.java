@@ -116,7 +116,7 @@ final class InSyncChangesTest {
                     map -> map.getPgsList().stream().allMatch(InSyncChangesTest::isAsPlaced));
 
             out.restart();
-            await(group, others, map -> !has(map, out));
+            await(group, all, map -> !has(map, out));
             assertThat(group.fatal).hasNullValue();
         }
     }
