@@ -41,7 +41,7 @@ final class ClusterSimTest {
                     Map.entry(Fault.SPLIT_UNCOMMITTED, 78),
                     Map.entry(Fault.SPLIT_MEMBER_STAYS, 17),
                     Map.entry(Fault.MERGE_FORGETS_ANSWERS, 136),
-                    Map.entry(Fault.MERGE_UNCOMMITTED, 66),
+                    Map.entry(Fault.MERGE_UNCOMMITTED, 1513),
                     Map.entry(Fault.MERGE_BEFORE_THE_END, 24),
                     Map.entry(Fault.MERGE_UNNOTICED, 33),
                     Map.entry(Fault.MERGE_NOT_AWAITED, 9),

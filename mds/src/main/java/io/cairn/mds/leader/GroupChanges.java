@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,6 +50,9 @@ public final class GroupChanges {
     private static final Duration TRANSFER = Duration.ofSeconds(2);
     private static final int FAREWELLS = 5;
     private static final long FAREWELL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** After which a new leader looks again whether a member was heard of. */
+    private static final long HEARD_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final Leadership leadership;
     private final LeaseKeeper keeper;
@@ -234,12 +238,41 @@ public final class GroupChanges {
         if (id == leadership.self()) {
             return CompletableFuture.completedFuture(null);
         }
+        if (!isUp(id) && leadership.isNew()) {
+            return transferOnceHeard(id);
+        }
         if (!isUp(id)) {
             throw new FsException(
                     Errno.EAGAIN, "member " + id + " does not answer, or does not vote yet");
         }
         requireNone(group, null);
         return transfer(id);
+    }
+
+    /** A new leader may only not have heard of the member yet. */
+    private CompletableFuture<Void> transferOnceHeard(int id) {
+        CompletableFuture<Void> asked = new CompletableFuture<>();
+        var _ =
+                control.after(
+                        HEARD_NANOS,
+                        () -> {
+                            try {
+                                var _ = transferTo(id).whenComplete(then(asked));
+                            } catch (RuntimeException e) { // it leads no more, or knows by now
+                                asked.completeExceptionally(e);
+                            }
+                        });
+        return asked;
+    }
+
+    private static BiConsumer<Void, Throwable> then(CompletableFuture<Void> other) {
+        return (_, failure) -> {
+            if (failure == null) {
+                other.complete(null);
+            } else {
+                other.completeExceptionally(failure);
+            }
+        };
     }
 
     private CompletableFuture<Void> transfer(int to) {
