@@ -111,9 +111,6 @@ final class ClusterSim implements AutoCloseable {
     private final int pgTarget;
     private final int pgMost;
 
-    /** As the administrator has set it last. */
-    private int pgWanted;
-
     private long lastSession;
     private long lastInode;
 
@@ -133,7 +130,6 @@ final class ClusterSim implements AutoCloseable {
         pgMost = pgBase + MAX_SPLITS;
         pgCount = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
         pgTarget = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
-        pgWanted = pgTarget;
         int count = REPLICAS + sim.random.nextInt(3);
         for (int i = 1; i <= count; i++) {
             SimDataServer server = new SimDataServer(this, i);
@@ -386,7 +382,6 @@ final class ClusterSim implements AutoCloseable {
         @Nullable SimMdsMember leader = raft.leader();
         int target = pgBase + sim.random.nextInt(pgMost - pgBase + 1);
         if (leader != null) {
-            pgWanted = target;
             leader.arrive(() -> leader.retarget(target));
         }
     }

@@ -293,12 +293,20 @@ public final class InSyncSets {
             Map<Integer, String> leave,
             long nowNanos) {
         int primary = stay.getFirst();
+        if (!wasStartedAnew(group, primary)) {
+            return;
+        }
         List<Integer> sure = sure(base, group, nowNanos);
         if (isToLeaveSinceStart(base, group, primary, sure)) {
-            stay.remove(sure.getFirst());
-            stay.addFirst(sure.getFirst());
+            leads(sure.getFirst(), stay);
             leave.put(primary, " (no primary any more: started anew)");
         }
+    }
+
+    /** The first of them is the primary. */
+    private static void leads(Integer disk, List<Integer> stay) {
+        stay.remove(disk);
+        stay.addFirst(disk);
     }
 
     private boolean isToLeaveSinceStart(
@@ -326,8 +334,7 @@ public final class InSyncSets {
                         .toList();
         int primary = stay.getFirst();
         if (isSlow(base, primary) && !well.isEmpty()) {
-            stay.remove(well.getFirst());
-            stay.addFirst(well.getFirst());
+            leads(well.getFirst(), stay);
             leave.put(primary, " (no primary any more: it is slow)");
         } else if (well.size() >= minSize(base, group)) {
             stay.stream()
@@ -388,7 +395,7 @@ public final class InSyncSets {
             return " (out of service)";
         }
         boolean mayBePrimary =
-                disk == ClusterMap.primaryOf(group) || confirmedEpoch(server) < group.getEpoch();
+                disk == ClusterMap.primaryOf(group) || !isConfirmed(base, group, disk);
         if (mayBePrimary) {
             return null;
         }

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -251,28 +250,9 @@ public final class GroupChanges {
 
     /** A new leader may only not have heard of the member yet. */
     private CompletableFuture<Void> transferOnceHeard(int id) {
-        CompletableFuture<Void> asked = new CompletableFuture<>();
-        var _ =
-                control.after(
-                        HEARD_NANOS,
-                        () -> {
-                            try {
-                                var _ = transferTo(id).whenComplete(then(asked));
-                            } catch (RuntimeException e) { // it leads no more, or knows by now
-                                asked.completeExceptionally(e);
-                            }
-                        });
-        return asked;
-    }
-
-    private static BiConsumer<Void, Throwable> then(CompletableFuture<Void> other) {
-        return (_, failure) -> {
-            if (failure == null) {
-                other.complete(null);
-            } else {
-                other.completeExceptionally(failure);
-            }
-        };
+        CompletableFuture<Void> pause = new CompletableFuture<>();
+        var _ = control.after(HEARD_NANOS, () -> pause.complete(null));
+        return pause.thenCompose(_ -> transferTo(id));
     }
 
     private CompletableFuture<Void> transfer(int to) {

@@ -86,7 +86,7 @@ enum LiveSetting {
     private static final String PERCENT =
             "a whole number of percent, " + FillLimits.LEAST + " to " + FillLimits.MOST;
 
-    private static final long MAX_REAPER_RATE = 1_000_000;
+    private static final int MAX_REAPER_RATE = 1_000_000;
     private static final int MAX_RECOVERY_OPERATIONS = 1_000_000;
     private static final String NO_LIMIT = "none";
     private static final long MIN_RECOVERY_RATE = 64L << 10;
@@ -143,7 +143,8 @@ enum LiveSetting {
     ClusterSettings change(String value) {
         ClusterSettings.Builder change = ClusterSettings.newBuilder();
         return switch (this) {
-            case REAPER_RATE -> change.setReaperInodesPerSecond(rate(value)).build();
+            case REAPER_RATE ->
+                    change.setReaperInodesPerSecond(rate(value, MAX_REAPER_RATE, "files ")).build();
             case NO_OUT -> change.setNoOut(isOn(value)).build();
             case NO_REBALANCE -> change.setNoRebalance(isOn(value)).build();
             case NO_DOWN -> change.setNoDown(isOn(value)).build();
@@ -152,7 +153,8 @@ enum LiveSetting {
             case MOVES_PER_DISK -> change.setMovesPerDisk(moves(value)).build();
             case RECOVERY_RATE -> change.setRecoveryBytesPerSecond(bytes(value)).build();
             case RECOVERY_OPERATIONS ->
-                    change.setRecoveryOperationsPerSecond(operations(value)).build();
+                    change.setRecoveryOperationsPerSecond(rate(value, MAX_RECOVERY_OPERATIONS, ""))
+                            .build();
             case NO_SCRUB -> change.setNoScrub(isOn(value)).build();
             case ORPHAN_AGE -> change.setOrphanAgeSeconds(seconds(value)).build();
             case ORPHAN_REMOVAL -> change.setOrphanRemoval(isOn(value)).build();
@@ -211,12 +213,13 @@ enum LiveSetting {
         };
     }
 
-    private long rate(String value) {
-        if (!value.matches("[0-9]{1,7}") || Long.parseLong(value) > MAX_REAPER_RATE) {
+    private int rate(String value, int most, String of) {
+        if (!value.matches("[0-9]{1,7}") || Integer.parseInt(value) > most) {
             throw new FsException(
-                    Errno.EINVAL, title + " is " + allowed + " (files per second; 0: no limit)");
+                    Errno.EINVAL,
+                    title + " is " + allowed + " (" + of + "per second; 0: no limit)");
         }
-        return Long.parseLong(value);
+        return Integer.parseInt(value);
     }
 
     private long bytes(String value) {
@@ -232,14 +235,6 @@ enum LiveSetting {
             // said below
         }
         throw new FsException(Errno.EINVAL, title + " is " + allowed);
-    }
-
-    private int operations(String value) {
-        if (!value.matches("[0-9]{1,7}") || Integer.parseInt(value) > MAX_RECOVERY_OPERATIONS) {
-            throw new FsException(
-                    Errno.EINVAL, title + " is " + allowed + " (per second; 0: no limit)");
-        }
-        return Integer.parseInt(value);
     }
 
     private static String onOrOff(boolean on) {

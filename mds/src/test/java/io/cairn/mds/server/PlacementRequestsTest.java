@@ -63,11 +63,15 @@ final class PlacementRequestsTest {
     }
 
     private static SettingsReply set(TestGroup group, String name, String value) {
+        return answer(group, name, value).get();
+    }
+
+    private static TestGroup.Answer<SettingsReply> answer(
+            TestGroup group, String name, String value) {
         return group.call(
-                        Method.SETTINGS,
-                        SettingsRequest.newBuilder().setName(name).setValue(value).build(),
-                        SettingsReply.parser())
-                .get();
+                Method.SETTINGS,
+                SettingsRequest.newBuilder().setName(name).setValue(value).build(),
+                SettingsReply.parser());
     }
 
     @Test
@@ -270,15 +274,7 @@ final class PlacementRequestsTest {
             assertThat(group.status().getWarningsList())
                     .noneMatch(w -> w.startsWith("noout is on"))
                     .anyMatch(w -> w.startsWith("norebalance is on"));
-            RpcStatus refused =
-                    group.call(
-                                    Method.SETTINGS,
-                                    SettingsRequest.newBuilder()
-                                            .setName("noout")
-                                            .setValue("yes")
-                                            .build(),
-                                    SettingsReply.parser())
-                            .status();
+            RpcStatus refused = answer(group, "noout", "yes").status();
             assertThat(refused.errno()).isEqualTo(Errno.EINVAL);
             assertThat(refused.detail()).isEqualTo("noout is on or off");
         }
@@ -286,15 +282,7 @@ final class PlacementRequestsTest {
 
     private static void refuses(TestGroup group, String name, String... values) {
         for (String value : values) {
-            RpcStatus refused =
-                    group.call(
-                                    Method.SETTINGS,
-                                    SettingsRequest.newBuilder()
-                                            .setName(name)
-                                            .setValue(value)
-                                            .build(),
-                                    SettingsReply.parser())
-                            .status();
+            RpcStatus refused = answer(group, name, value).status();
             assertThat(refused.errno()).as(name + " " + value).isEqualTo(Errno.EINVAL);
         }
     }
