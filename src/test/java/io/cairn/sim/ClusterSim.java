@@ -15,7 +15,10 @@ import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Random;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +60,16 @@ final class ClusterSim implements AutoCloseable {
         INCOMPLETE_FORGOTTEN,
         /** A learner takes all that it has for committed, and keeps what the others never had. */
         TAIL_TAKEN_FOR_COMMITTED,
+        /**
+         * A learner that begins anew takes what was copied before for all that there is by then.
+         */
+        COPIED_TAKEN_FOR_ALL,
+        /** A learner is told that a page was copied when it is compared. */
+        COPIED_TOLD_EARLY,
+        /** The map refuses evicted sessions for ever. */
+        SESSIONS_NOT_FORGOTTEN,
+        /** A damaged block is repaired with what another member has, of whatever version. */
+        REPAIR_OF_ANY_VERSION,
         /** A group that is made by a split does not know what the other one has answered. */
         SPLIT_FORGETS_ANSWERS,
         /** A split is carried out before it is committed. */
@@ -95,6 +108,11 @@ final class ClusterSim implements AutoCloseable {
     private static final int CLIENTS = 4;
     private static final int OPS_PER_CLIENT = 150;
     private static final long CHAOS = 15_000 * MILLI;
+    private static final long FLIP_INTERVAL = 1000 * MILLI;
+
+    /** Within so much of the end of trouble damage is repaired, if it can be. */
+    private static final long REPAIR = 10_000 * MILLI;
+
     private static final long LIMIT = 120_000 * MILLI;
 
     final Simulation sim;
@@ -103,6 +121,8 @@ final class ClusterSim implements AutoCloseable {
     final SimHistory history;
     final SimRaft raft;
     final List<SimMdsMember> mds = new ArrayList<>();
+    private final long seed;
+    private final int length;
     private final List<SimDataServer> servers = new ArrayList<>();
     private final List<SimDisk> disks = new ArrayList<>();
     private final List<SimClient> clients = new ArrayList<>();
@@ -115,14 +135,17 @@ final class ClusterSim implements AutoCloseable {
     private long lastInode;
 
     ClusterSim(long seed, Fault fault) {
-        this(seed, fault, id -> new SimDisk(id, fault));
+        this(seed, fault, id -> new SimDisk(id, fault), 1);
     }
 
     /**
      * @param maker of disks, by their ids
+     * @param length of the run: 1 is fifteen seconds of trouble
      */
-    ClusterSim(long seed, Fault fault, IntFunction<SimDisk> maker) {
+    ClusterSim(long seed, Fault fault, IntFunction<SimDisk> maker, int length) {
+        this.length = length;
         this.fault = fault;
+        this.seed = seed;
         sim = new Simulation(seed);
         network = new SimNetwork(sim);
         history = new SimHistory(this);
@@ -146,7 +169,7 @@ final class ClusterSim implements AutoCloseable {
             mds.add(new SimMdsMember(this, raft, i));
         }
         for (int i = 1; i <= CLIENTS; i++) {
-            clients.add(new SimClient(this, i, OPS_PER_CLIENT));
+            clients.add(new SimClient(this, i, length * OPS_PER_CLIENT));
         }
     }
 
@@ -245,13 +268,30 @@ final class ClusterSim implements AutoCloseable {
         machines().forEach(SimMachine::boot);
         raft.watch();
         trouble();
-        sim.after(CHAOS, this::heal);
+        if (disks.stream().anyMatch(SimDisk::hasBits)) {
+            flips(new Random(seed));
+        }
+        sim.after(length * CHAOS, this::heal);
         while (!isAtRest()) {
-            if (!sim.step() || sim.now() > LIMIT) {
+            if (!sim.step() || sim.now() > length * LIMIT) {
                 throw new AssertionError("not at rest: " + this);
             }
         }
         history.check();
+    }
+
+    /** What servers hold, told each second until trouble ends. */
+    void watch(Consumer<Map<String, Long>> told) {
+        sim.after(
+                1000 * MILLI,
+                () -> {
+                    if (sim.chaos()) {
+                        told.accept(
+                                Retained.by(
+                                        Stream.concat(mds.stream(), servers.stream()).toList()));
+                        watch(told);
+                    }
+                });
     }
 
     @Override
@@ -266,10 +306,34 @@ final class ClusterSim implements AutoCloseable {
     private void heal() {
         sim.endChaos();
         machines().forEach(SimMachine::boot);
+        sim.after(REPAIR, () -> disks.forEach(SimDisk::flipBack));
+    }
+
+    /**
+     * Bits change on one disk at a time, which has nothing that no other has. Where others leave
+     * the in-sync set before the block is repaired, nobody may have it: then the bit changes back.
+     */
+    private void flips(Random chance) {
+        sim.after(
+                FLIP_INTERVAL / 2 + chance.nextLong(FLIP_INTERVAL),
+                () -> {
+                    SimDisk disk = disks.get(chance.nextInt(disks.size()));
+                    boolean others =
+                            raft.map().pgs().stream()
+                                    .filter(g -> g.getInSyncList().contains(disk.id))
+                                    .allMatch(g -> g.getInSyncCount() == REPLICAS);
+                    if (sim.chaos() && others && disks.stream().noneMatch(SimDisk::hasFlipped)) {
+                        disk.flip(chance);
+                    }
+                    if (sim.chaos()) {
+                        flips(chance);
+                    }
+                });
     }
 
     private boolean isAtRest() {
         return !sim.chaos()
+                && disks.stream().noneMatch(SimDisk::hasFlipped)
                 && clients.stream().allMatch(SimClient::isFinished)
                 && raft.evictions().isEmpty()
                 && raft.deletions().isEmpty()

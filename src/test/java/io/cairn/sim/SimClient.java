@@ -92,20 +92,27 @@ final class SimClient extends SimMachine {
 
     private void askMap() {
         SimMdsMember member = cluster.mds.get(sim.random.nextInt(cluster.mds.size()));
+        long asking = session;
         cluster.network.send(
                 this,
                 member,
                 () ->
-                        member.askMap(
-                                update -> cluster.network.send(member, this, () -> onMap(update))));
+                        member.askMap(update -> {
+                            boolean over = cluster.raft.isOver(asking);
+                            cluster.network.send(
+                                    member, this, () -> onMap(update, over ? asking : 0));
+                        }));
     }
 
-    private void onMap(MapUpdate update) {
+    /**
+     * @param over a session that is over; who has it gets no newer map for it
+     */
+    private void onMap(MapUpdate update, long over) {
         @Nullable ClusterMap newer = map.apply(update);
         if (newer != null) {
             map = newer;
         }
-        if (map.refused(session)) {
+        if (map.refused(session) || session == over) {
             newSession();
         }
     }

@@ -42,6 +42,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimDataServer extends SimMachine {
     private static final long HEARTBEAT = 500 * MILLI;
+    private static final long SCRUB_INTERVAL = 300 * MILLI;
     private static final int LOOPS = 2;
 
     final int number;
@@ -77,7 +78,7 @@ final class SimDataServer extends SimMachine {
             busyUntil = Math.max(busyUntil, sim.now()) + nanos;
         }
 
-        private void onMap(ClusterMap newer) {
+        private void onMap(ClusterMap newer, List<Long> forgotten) {
             if (newer.epoch() <= applied.epoch()) {
                 return;
             }
@@ -85,6 +86,9 @@ final class SimDataServer extends SimMachine {
             waiting.clear();
             List.copyOf(replicas.values()).stream().filter(this::isGone).forEach(this::letGo);
             gate.advance(newer.epoch(), newer::refused);
+            for (long session : forgotten) {
+                replicas.values().forEach(r -> r.replica.forgetSession(session));
+            }
             for (PlacementGroup group : newer.pgs()) {
                 if (loopOf(group.getPg()) == this) {
                     place(group);
@@ -245,6 +249,9 @@ final class SimDataServer extends SimMachine {
         register();
         heartbeat();
         tick();
+        if (disks.stream().anyMatch(SimDisk::hasBits)) {
+            scrub();
+        }
     }
 
     @Override
@@ -315,6 +322,24 @@ final class SimDataServer extends SimMachine {
             }
         }
         after(MILLI * (10 + sim.random.nextInt(20)), this::tick);
+    }
+
+    /** What is damaged is repaired from others, as far as they have it now. */
+    private void scrub() {
+        for (SimDisk disk : disks) {
+            if (disk.hasFlipped()) {
+                for (SimDisk.BadBlock block : disk.scrub()) {
+                    SimLoop loop = loopOf(block.pg());
+                    loop.execute(() -> {
+                        @Nullable SimReplica replica = loop.replica(block.pg(), disk.id);
+                        if (replica != null) {
+                            replica.repair(block);
+                        }
+                    });
+                }
+            }
+        }
+        after(SCRUB_INTERVAL, this::scrub);
     }
 
     // ---- metadata service ---------------------------------------------------------------------
@@ -496,7 +521,7 @@ final class SimDataServer extends SimMachine {
         newer.disks().forEach(d -> ledger.place(d.getId(), d.getServer()));
         for (SimLoop loop : loops) {
             loop.execute(() -> {
-                loop.onMap(newer);
+                loop.onMap(newer, update.getForgottenSessionsList());
                 lease.applied(confirmedEpoch());
             });
         }
@@ -558,6 +583,10 @@ final class SimDataServer extends SimMachine {
         }
         if (loop.applied.refused(op.session())) {
             answer.fail(RpcStatus.fail(Errno.EIO, Advice.FENCED, "evicted"));
+            return null;
+        }
+        if (op.session() != 0 && op.mapEpoch() < loop.applied.sessionFloor()) {
+            answer.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_MAP, "an old map"));
             return null;
         }
         boolean elsewhere =

@@ -18,7 +18,9 @@ import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.DiskStore.VersionedBlock;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.dataserver.wal.Completeness;
 import io.cairn.sim.ClusterSim.Fault;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -71,6 +73,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     private record Completed(long after) implements Change {}
 
+    /** What is up to the key was copied. */
+    private record CopiedTo(long after, Key key) implements Change {}
+
     /** A split was carried out, which makes a group unless that is there already. */
     private record Divided(Pending split, boolean makes) implements Change {}
 
@@ -92,7 +97,11 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     private record Pending(Split split, long sequence, Beginning made) {}
 
     private record Beginning(
-            long epoch, long sequence, long complete, Content content, List<Answered> answered) {}
+            long epoch,
+            long sequence,
+            Completeness complete,
+            Content content,
+            List<Answered> answered) {}
 
     /** A record, and what is to happen once it is durable. */
     private record Logged(int pg, Change change, Runnable durable) {}
@@ -100,6 +109,11 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     /** What was read of a chunk, or of an inode, to be copied. */
     static class CopyRead {
         final @Nullable Chunk chunk;
+
+        /** Whether it cannot be read. */
+        boolean isDamaged() {
+            return false;
+        }
 
         /** Newest truncation of the inode as a whole. */
         final long truncated;
@@ -195,7 +209,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         boolean ended;
         List<Answered> answered = List.of();
         long begin;
-        long complete = PgLogState.COMPLETE;
+        Completeness complete = Completeness.ALL;
 
         long last() {
             return begin + entries.size();
@@ -211,7 +225,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 case Dropped dropped -> throw new IllegalStateException("not by replay " + dropped);
                 case Begun begun -> begin(begun.reset);
                 case Copied copied -> copy(copied);
-                case Completed completed -> complete = PgLogState.COMPLETE;
+                case Completed completed -> complete = Completeness.ALL;
+                case CopiedTo to -> complete = complete.copiedTo(to.key.inode(), to.key.chunk());
                 case Divided divided -> {}
                 case United united -> unite(united);
                 case Ended e -> {}
@@ -221,7 +236,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
         private void unite(United united) {
             if (!united.whole) {
-                complete = Math.min(complete, united.sequence - 1);
+                complete = Completeness.upTo(Math.min(complete.sequence(), united.sequence - 1));
             }
             Content taken = new Content(united.content);
             taken.chunks.replaceAll((key, chunk) -> chunk.as(united.sequence));
@@ -239,7 +254,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         static Group ended(long lastEpoch) {
             Group group = new Group();
             group.floor = lastEpoch + 1;
-            group.complete = 0;
+            group.complete = Completeness.NOTHING;
             group.ended = true;
             return group;
         }
@@ -249,7 +264,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             Content taken = new Content(content);
             taken.chunks.keySet().removeIf(k -> !split.takes(k.inode(), k.chunk()));
             content.chunks.keySet().removeAll(taken.chunks.keySet());
-            long known = complete == PgLogState.COMPLETE ? complete : 0;
+            Completeness known = complete.isAll() ? complete : Completeness.NOTHING;
             List<Answered> before = SimDisk.answered(this);
             return new Pending(
                     split, sequence, new Beginning(split.epoch(), sequence, known, taken, before));
@@ -282,7 +297,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
 
         private void begin(Reset reset) {
-            complete = Math.min(complete, last());
+            complete = complete.lackingAfter(last());
             begin = reset.sequence();
             entries.clear();
             starts.clear();
@@ -343,6 +358,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     void copied(int pg, Copy copy, CopyRead read, Runnable durable) {
         log(pg, new Copied(last(pg), new Key(copy.inode(), copy.chunk()), read), durable);
+    }
+
+    void copiedTo(int pg, Key key) {
+        log(pg, new CopiedTo(last(pg), key), () -> {});
     }
 
     void completed(int pg, Runnable durable) {
@@ -509,16 +528,21 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 && group.last() > 0
                 && committed(pg) == group.last()
                 && group.lastEpoch() >= epoch
-                && group.complete == PgLogState.COMPLETE;
+                && group.complete.isAll();
     }
 
     /** Carries out what is due of the group, and released. */
-    void mergeSome(int pg) {
+    final void mergeSome(int pg) {
         for (Uniting m : mergesDue(pg)) {
-            if (released.contains(m.merge.child())) {
+            if (released.contains(m.merge.child()) && mayUnite(pg, m.merge.child())) {
                 unite(pg, m);
             }
         }
+    }
+
+    /** Whether nothing that the merge needs is damaged. */
+    boolean mayUnite(int pg, int child) {
+        return true;
     }
 
     /** Durable at once, and all before it with it. */
@@ -531,7 +555,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                     "disk %d: %x ends at %d, which it has not: %d"
                             .formatted(id, child, m.merge.childSequence(), from.last()));
         }
-        boolean whole = from.complete == PgLogState.COMPLETE;
+        boolean whole = from.complete.isAll();
         if (!whole && !early) {
             throw new AssertionError("disk %d: %x ends, and lacks content".formatted(id, child));
         }
@@ -697,12 +721,58 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             case Begun begun -> begun.reset.sequence();
             case Copied copied -> copied.after;
             case Completed completed -> completed.after;
+            case CopiedTo to -> to.after;
             case Divided divided -> divided.split.sequence;
             case United united -> united.sequence;
             case Ended ended -> 0;
             case BegunAnew begun -> 0;
         };
     }
+
+    // ---- damage -------------------------------------------------------------------------------
+
+    /** A block of a chunk that cannot be read here. */
+    record BadBlock(int pg, Key key, int block) {}
+
+    /** Whether it stores bits: a model has none. */
+    boolean hasBits() {
+        return false;
+    }
+
+    /** One bit of what was stored changes. */
+    void flip(Random chance) {}
+
+    /** Whether a bit has changed, and what it was in may not have been repaired. */
+    boolean hasFlipped() {
+        return false;
+    }
+
+    /** Reads all there is, and gives what is damaged. */
+    List<BadBlock> scrub() {
+        return List.of();
+    }
+
+    /** Whether the block was damaged when it was read last. */
+    boolean isDamaged(BadBlock block) {
+        return false;
+    }
+
+    /** For another replica; null if it is damaged here too. */
+    @Nullable VersionedBlock readBlock(BadBlock block) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** The same, as if it were of the version that the chunk has here. */
+    VersionedBlock asOwn(BadBlock block, VersionedBlock other) {
+        throw new UnsupportedOperationException();
+    }
+
+    void repair(BadBlock block, VersionedBlock right) {
+        throw new UnsupportedOperationException();
+    }
+
+    /** The bit is what it was again, if nothing else was written over it. */
+    void flipBack() {}
 
     // ---- questions ----------------------------------------------------------------------------
 
@@ -715,7 +785,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     }
 
     boolean isComplete(int pg) {
-        return look(pg).complete == PgLogState.COMPLETE;
+        return look(pg).complete.isAll();
     }
 
     /** Of an operation that was not overtaken by a new beginning. */
@@ -806,7 +876,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 group.starts,
                 answeredWithMerges(group),
                 List.of(),
-                fault == Fault.INCOMPLETE_FORGOTTEN ? PgLogState.COMPLETE : group.complete,
+                fault == Fault.INCOMPLETE_FORGOTTEN ? Completeness.ALL : group.complete,
                 0);
     }
 

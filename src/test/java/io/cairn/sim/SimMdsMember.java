@@ -304,6 +304,10 @@ final class SimMdsMember extends SimMachine {
                     raft.release(this, leading.term, eviction.getKey());
                 }
             }
+            boolean forgets = cluster.fault != ClusterSim.Fault.SESSIONS_NOT_FORGOTTEN;
+            if (forgets && raft.forgetting(raft.map()) != null) {
+                leading.change(raft::forgetting, () -> {});
+            }
             List.copyOf(raft.deletions()).forEach(inode -> delete(leading, inode));
             raft.files().pending().forEach(inode -> cut(leading, inode));
         }

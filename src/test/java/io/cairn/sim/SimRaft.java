@@ -24,9 +24,12 @@ final class SimRaft {
     private static final long COMMIT = 30 * MILLI;
     private static final long SLOW_COMMIT = 1500 * MILLI;
     private static final long ELECTION = 800 * MILLI;
+    private static final long FORGOTTEN_AFTER = 2000 * MILLI;
 
     private final ClusterSim cluster;
     private final Map<Long, Long> evictions = new TreeMap<>();
+    private final Map<Long, Gone> gone = new TreeMap<>();
+    private final Set<Long> everRefused = new HashSet<>();
     private final Set<Long> deletions = new TreeSet<>();
     private final Set<Long> unused = new HashSet<>();
     private final SimFiles files = new SimFiles();
@@ -35,6 +38,9 @@ final class SimRaft {
     private long term;
     private long lastElection;
     private long slowUntil;
+
+    /** A session that is gone for good, which the map refuses since the epoch. */
+    private record Gone(long epoch, long since) {}
 
     /** In a leader's log, and not committed. */
     private static final class Entry {
@@ -60,6 +66,23 @@ final class SimRaft {
     /** Sessions that are being evicted, with the map epoch that refuses them. */
     Map<Long, Long> evictions() {
         return evictions;
+    }
+
+    /** Whether the session was evicted, long ago perhaps. */
+    boolean isOver(long session) {
+        return everRefused.contains(session);
+    }
+
+    /** The sessions that have been gone for a while are refused by the map no more. */
+    MapUpdate.@Nullable Builder forgetting(ClusterMap base) {
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        gone.forEach((session, g) -> {
+            if (base.refused(session) && cluster.sim.now() - g.since > FORGOTTEN_AFTER) {
+                update.addForgottenSessions(session)
+                        .setSessionFloor(Math.max(update.getSessionFloor(), g.epoch + 1));
+            }
+        });
+        return update.getForgottenSessionsCount() == 0 ? null : update;
     }
 
     /** Inodes that nobody uses any more, and of which there may be chunks. */
@@ -213,7 +236,9 @@ final class SimRaft {
                 by,
                 inTerm,
                 () -> {
-                    if (evictions.remove(session) != null) {
+                    @Nullable Long epoch = evictions.remove(session);
+                    if (epoch != null) {
+                        gone.put(session, new Gone(epoch, cluster.sim.now()));
                         cluster.history.released(session);
                     }
                     return () -> {};
@@ -255,6 +280,8 @@ final class SimRaft {
         cluster.checkLeases();
         cluster.history.mapChanged(before, map);
         update.getRefusedSessionsList().forEach(s -> evictions.put(s, map.epoch()));
+        everRefused.addAll(update.getRefusedSessionsList());
+        update.getForgottenSessionsList().forEach(gone::remove);
         @Nullable SimMdsMember leader = leader();
         if (leader != null) {
             leader.mapChanged(before, map);

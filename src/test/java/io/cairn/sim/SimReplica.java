@@ -7,6 +7,7 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.Merge;
 import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.layout.PgHash;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcStatus;
@@ -27,8 +28,11 @@ import io.cairn.dataserver.replication.ReadMask;
 import io.cairn.dataserver.replication.RecoveryOutputs;
 import io.cairn.dataserver.replication.SpaceLedger;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.DiskStore.VersionedBlock;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.dataserver.wal.Completeness;
 import io.cairn.sim.ClusterSim.Fault;
+import io.cairn.sim.SimDisk.BadBlock;
 import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.function.BiConsumer;
@@ -79,12 +83,13 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         server.after(
                 sim.upTo(3 * MILLI),
                 () -> {
-                    @Nullable PgLogEntry newest =
-                            disk.newestWrite(pg, key, op.offset() / SimClient.BLOCK);
-                    boolean shown = ReadMask.visibleBytes(op, truncated, op.length()) > 0;
-                    answer.seen(
-                            new SimHistory.Seen(
-                                    shown ? newest : null, disk.truncateSequence(pg, key)));
+                    int block = op.offset() / SimClient.BLOCK;
+                    @Nullable PgLogEntry newest = disk.newestWrite(pg, key, block);
+                    if (disk.isDamaged(new BadBlock(pg, key, block))) {
+                        loop.execute(() -> readElsewhere(op, truncated, admitted, answer));
+                        return;
+                    }
+                    show(op, newest, truncated, answer);
                     loop.execute(() -> {
                         if (cluster.fault == Fault.READ_UNCOMMITTED) {
                             answer.done();
@@ -93,6 +98,94 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                         }
                     });
                 });
+    }
+
+    private void show(
+            DataOp op,
+            @Nullable PgLogEntry newest,
+            long truncated,
+            SimDataServer.ReadAnswer answer) {
+        boolean shown = ReadMask.visibleBytes(op, truncated, op.length()) > 0;
+        Key key = new Key(op.inode(), op.chunk());
+        answer.seen(new SimHistory.Seen(shown ? newest : null, disk.truncateSequence(pg, key)));
+    }
+
+    /** A backup has it, as {@code CorruptReads} asks for it. */
+    private void readElsewhere(
+            DataOp op, long truncated, long admitted, SimDataServer.ReadAnswer answer) {
+        BadBlock block =
+                new BadBlock(pg, new Key(op.inode(), op.chunk()), op.offset() / SimClient.BLOCK);
+        @Nullable Integer to = anyOther();
+        if (to == null) {
+            answer.fail(RpcStatus.fail(Errno.EIO, Advice.RETRY, "damaged everywhere"));
+            return;
+        }
+        long epoch = replica.epoch();
+        call(
+                to,
+                epoch,
+                (other, reply) -> {
+                    if (other.replica.admitFetch(epoch) != null) {
+                        return;
+                    }
+                    @Nullable PgLogEntry newest =
+                            other.disk.newestWrite(pg, block.key(), block.block());
+                    if (!other.disk.isDamaged(block)) {
+                        reply.accept(me -> {
+                            show(op, newest, truncated, answer);
+                            me.onReadDone(admitted, op, answer);
+                        });
+                    }
+                });
+    }
+
+    // ---- repair -------------------------------------------------------------------------------
+
+    /** Of the block as another member has it, as {@code Repairs} does it. */
+    void repair(BadBlock block) {
+        @Nullable Integer to = anyOther();
+        if (to == null) {
+            return;
+        }
+        long epoch = replica.epoch();
+        call(
+                to,
+                epoch,
+                (other, reply) -> {
+                    if (other.replica.admitMemberRead(epoch) == null) {
+                        @Nullable VersionedBlock right = other.disk.readBlock(other.held(block));
+                        if (right != null) {
+                            reply.accept(me -> {
+                                disk.repair(
+                                        block,
+                                        cluster.fault == Fault.REPAIR_OF_ANY_VERSION
+                                                ? disk.asOwn(block, right)
+                                                : right);
+                                syncSoon();
+                            });
+                        }
+                    }
+                });
+    }
+
+    /** Where a split was carried out, the block may be another group's by now. */
+    private BadBlock held(BadBlock block) {
+        Key key = block.key();
+        if (loop.applied.isIn(pg, key.inode(), key.chunk())) {
+            return block;
+        }
+        int now = loop.applied.pgOf(PgHash.poolOf(pg), key.inode(), key.chunk());
+        return disk.has(now) ? new BadBlock(now, key, block.block()) : block;
+    }
+
+    /** Another member in sync, by the map here. */
+    private @Nullable Integer anyOther() {
+        @Nullable PlacementGroup group = loop.applied.pg(pg);
+        List<Integer> others =
+                group == null
+                        ? List.of()
+                        : group.getInSyncList().stream().filter(d -> d != disk.id).toList();
+        return others.isEmpty() ? null : others.get(sim.random.nextInt(others.size()));
     }
 
     // ---- own disk -----------------------------------------------------------------------------
@@ -461,14 +554,16 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     private PgHistory told(PgHistory history) {
-        return cluster.fault == Fault.TAIL_TAKEN_FOR_COMMITTED
-                ? new PgHistory(
-                        history.lastEpoch(),
-                        history.lastSequence(),
-                        history.lastSequence(),
-                        history.epochStarts(),
-                        history.completeSequence())
-                : history;
+        Completeness content = history.content();
+        boolean all = cluster.fault == Fault.COPIED_TAKEN_FOR_ALL && content.hasCopied();
+        return new PgHistory(
+                history.lastEpoch(),
+                history.lastSequence(),
+                cluster.fault == Fault.TAIL_TAKEN_FOR_COMMITTED
+                        ? history.lastSequence()
+                        : history.committedSequence(),
+                history.epochStarts(),
+                all ? content.copiedTo(content.copiedInode(), content.copiedChunk()) : content);
     }
 
     @Override
@@ -494,11 +589,14 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 to,
                 epoch,
                 (other, reply) -> {
-                    if (other.replica.admitListContent(epoch) == null) {
-                        ContentPage page =
-                                cluster.fault == Fault.DELETED_CHUNK_KEPT
-                                        ? new ContentPage(number, List.of(), true)
-                                        : other.disk.list(pg, number, after);
+                    ContentPage page =
+                            cluster.fault == Fault.DELETED_CHUNK_KEPT
+                                    ? new ContentPage(number, List.of(), true)
+                                    : other.disk.list(pg, number, after);
+                    boolean early =
+                            cluster.fault == Fault.COPIED_TOLD_EARLY && !page.heads().isEmpty();
+                    Key copied = early ? page.heads().getLast().key() : after;
+                    if (other.replica.onListContent(epoch, number, copied) == null) {
                         reply.accept(me -> me.onPeerContent(to, epoch, page));
                     }
                 });
@@ -515,6 +613,11 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 sim.upTo(20 * MILLI),
                 () -> {
                     SimDisk.CopyRead read = disk.readCopy(pg, copy, base);
+                    if (read.isDamaged()) {
+                        loop.execute(
+                                () -> step.failed(RpcStatus.fail(Errno.EIO, "a damaged block")));
+                        return;
+                    }
                     step(to, epoch, (other, s) -> other.copied(epoch, copy, read, s), step);
                 });
     }
@@ -549,6 +652,12 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     @Override
     public void reset(Reset reset, Step step) {
         disk.begin(pg, reset, () -> loop.execute(step::done));
+        syncSoon();
+    }
+
+    @Override
+    public void copiedTo(Key key) {
+        disk.copiedTo(pg, key);
         syncSoon();
     }
 

@@ -1,25 +1,33 @@
 package io.cairn.sim;
 
 import io.cairn.common.data.Split;
+import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.RecoveryOutputs.Base;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
+import io.cairn.dataserver.store.BlockRepair;
 import io.cairn.dataserver.store.ChunkCopy;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.CorruptBlockException;
+import io.cairn.dataserver.store.DiskStore.VersionedBlock;
 import io.cairn.dataserver.store.LearnerStore.Rest;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.dataserver.store.RepairOutcome;
 import io.cairn.dataserver.store.SteppedStore;
+import io.cairn.dataserver.store.SteppedStore.Flip;
 import io.cairn.dataserver.store.SteppedStore.InodeCopy;
 import io.cairn.sim.ClusterSim.Fault;
 import io.netty.buffer.ByteBufUtil;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +35,15 @@ import org.jspecify.annotations.Nullable;
  * the model beside it must give the same ones, and knows what no replica may ask.
  */
 final class StoreDisk extends SimDisk {
+    private static final int MOST = 10_000;
+
     private final SteppedStore store;
+    private final Set<BadBlock> damaged = new HashSet<>();
+
+    /** What the flusher has told of, perhaps in chunks that a split has given away. */
+    private final Set<BadBlock> told = new HashSet<>();
+
+    private @Nullable Flip flip;
 
     StoreDisk(int id, SteppedStore store) {
         super(id, Fault.NONE);
@@ -47,6 +63,12 @@ final class StoreDisk extends SimDisk {
     void begin(int pg, Reset reset, Runnable durable) {
         super.begin(pg, reset, durable);
         store.reset(pg, reset);
+    }
+
+    @Override
+    void copiedTo(int pg, Key key) {
+        super.copiedTo(pg, key);
+        store.copiedTo(pg, key);
     }
 
     @Override
@@ -104,13 +126,19 @@ final class StoreDisk extends SimDisk {
         return begins;
     }
 
-    /** Where the model is done, the store must be too. */
     @Override
-    void mergeSome(int pg) {
-        List<Integer> before = groups().stream().filter(g -> !isEnded(g)).toList();
-        super.mergeSome(pg);
-        before.stream().filter(this::isEnded).forEach(child -> store.unite(pg, child));
+    boolean mayUnite(int pg, int child) {
+        boolean united = store.unite(pg, child);
+        if (!united && flip == null) {
+            throw new AssertionError("disk %d: %x is not merged into %x".formatted(id, child, pg));
+        }
         noteSplits();
+        return united;
+    }
+
+    @Override
+    boolean isFlushedWhole(int pg, long epoch) {
+        return super.isFlushedWhole(pg, epoch) && store.isFlushedWhole(pg, epoch);
     }
 
     @Override
@@ -118,6 +146,97 @@ final class StoreDisk extends SimDisk {
         super.end(pg);
         store.end(pg);
         noteSplits();
+    }
+
+    // ---- damage -------------------------------------------------------------------------------
+
+    @Override
+    boolean hasBits() {
+        return true;
+    }
+
+    @Override
+    void flip(Random chance) {
+        flip = store.flip(chance);
+    }
+
+    @Override
+    boolean hasFlipped() {
+        return flip != null;
+    }
+
+    @Override
+    List<BadBlock> scrub() {
+        damaged.clear();
+        for (int pg : groups()) {
+            List<ContentHead> heads = isEnded(pg) ? List.of() : store.heads(pg, Key.FIRST, MOST);
+            for (ContentHead head : heads) {
+                for (int block = 0; block * SimClient.BLOCK < head.lengthBytes(); block++) {
+                    BadBlock b = new BadBlock(pg, head.key(), block);
+                    if (readBlock(b) == null) {
+                        damaged.add(b);
+                    }
+                }
+            }
+        }
+        if (store.waitsForRepair()) {
+            store.flushAll();
+            noteSplits();
+        }
+        store.foundDamage()
+                .forEach(d ->
+                        told.add(new BadBlock(d.pg(), new Key(d.inode(), d.chunk()), d.block())));
+        told.removeIf(b -> !has(b.pg()) || readBlock(b) != null);
+        damaged.addAll(told);
+        if (damaged.isEmpty() && !store.waitsForRepair()) {
+            flip = null;
+        }
+        return List.copyOf(damaged);
+    }
+
+    @Override
+    boolean isDamaged(BadBlock block) {
+        return damaged.contains(block);
+    }
+
+    @Override
+    @Nullable VersionedBlock readBlock(BadBlock b) {
+        return store.readBlock(b.pg(), b.key().inode(), b.key().chunk(), b.block());
+    }
+
+    @Override
+    VersionedBlock asOwn(BadBlock b, VersionedBlock other) {
+        ChunkVersion own = found(b.pg(), b.key()).map(ContentHead::version).orElse(other.version());
+        return new VersionedBlock(own, other.content());
+    }
+
+    private Optional<ContentHead> found(int pg, Key key) {
+        return store.heads(pg, new Key(key.inode(), key.chunk() - 1), 1).stream()
+                .filter(h -> h.key().equals(key))
+                .findFirst();
+    }
+
+    /** Void if the chunk has changed since the right one was read. */
+    @Override
+    void repair(BadBlock b, VersionedBlock right) {
+        BlockRepair repair =
+                new BlockRepair(
+                        b.key().inode(),
+                        b.key().chunk(),
+                        b.block(),
+                        right.version(),
+                        right.content());
+        RepairOutcome outcome = store.repair(b.pg(), repair);
+        if (outcome != RepairOutcome.LOGGED && outcome != RepairOutcome.CHANGED) {
+            throw new AssertionError("disk %d: repair of %s: %s".formatted(id, b, outcome));
+        }
+    }
+
+    @Override
+    void flipBack() {
+        if (flip != null) {
+            store.flipBack(flip);
+        }
     }
 
     @Override
@@ -171,8 +290,8 @@ final class StoreDisk extends SimDisk {
         if (state.lastSequence() == 0) {
             return "at the beginning";
         }
-        return "at (%d, %d), complete to %d"
-                .formatted(state.lastEpoch(), state.lastSequence(), state.completeSequence());
+        return "at (%d, %d), with %s"
+                .formatted(state.lastEpoch(), state.lastSequence(), state.content());
     }
 
     @Override
@@ -214,11 +333,7 @@ final class StoreDisk extends SimDisk {
     @Override
     @Nullable Chunk chunk(int pg, Key key) {
         @Nullable Chunk expected = super.chunk(pg, key);
-        @Nullable ContentHead found =
-                store.heads(pg, new Key(key.inode(), key.chunk() - 1), 1).stream()
-                        .filter(h -> h.key().equals(key))
-                        .findFirst()
-                        .orElse(null);
+        @Nullable ContentHead found = found(pg, key).orElse(null);
         String there = found == null ? "nothing" : found.lengthBytes() + " bytes";
         String wanted = expected == null ? "nothing" : expected.lengthBytes() + " bytes";
         if (isComplete(pg) && !there.equals(wanted)) {
@@ -259,8 +374,13 @@ final class StoreDisk extends SimDisk {
                             block * SimClient.BLOCK,
                             SimClient.WRITE_BYTES);
         } catch (CorruptBlockException e) {
-            throw new AssertionError("disk %d, %x".formatted(id, pg), e);
+            if (flip == null) {
+                throw new AssertionError("disk %d, %x".formatted(id, pg), e);
+            }
+            damaged.add(new BadBlock(pg, key, block));
+            return expected;
         }
+        damaged.remove(new BadBlock(pg, key, block));
         if (isComplete(pg)
                 && !isTaken(pg, key)
                 && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
@@ -294,6 +414,11 @@ final class StoreDisk extends SimDisk {
             super(read.chunk, read.truncated, read.removed);
             this.whole = whole;
             this.piece = piece;
+        }
+
+        @Override
+        boolean isDamaged() {
+            return whole == null && piece == null;
         }
     }
 

@@ -93,6 +93,7 @@ public sealed class LoggedOp permits LoggedReset {
             case CopyInode i -> i.clears() ? ChunkVersion.NONE : null;
             case LearnerStep.Reset _ -> null;
             case LearnerStep.Completed _ -> null;
+            case LearnerStep.CopiedTo _ -> null;
         };
     }
 

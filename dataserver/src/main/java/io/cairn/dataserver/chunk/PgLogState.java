@@ -1,5 +1,6 @@
 package io.cairn.dataserver.chunk;
 
+import io.cairn.dataserver.wal.Completeness;
 import java.util.List;
 
 /**
@@ -14,9 +15,7 @@ import java.util.List;
  * @param answered (session, number) already executed, for exactly-once
  * @param deferred operations up to the flushed one that are not in the chunk index, because a block
  *     that they need is damaged; as epoch and sequence, steps of a learner as 0 and number
- * @param completeSequence the content is that of the history up to here, but for chunks that were
- *     copied since, and has all operations after the last reset; {@link #COMPLETE} if it is what
- *     the position says
+ * @param content how much there is of it
  * @param steps number of the newest step of a learner in the chunk index; 0 outside of it
  */
 public record PgLogState(
@@ -28,11 +27,8 @@ public record PgLogState(
         List<EpochStart> epochStarts,
         List<Answered> answered,
         List<ChunkVersion> deferred,
-        long completeSequence,
+        Completeness content,
         long steps) {
-
-    /** Nothing is missing. */
-    public static final long COMPLETE = Long.MAX_VALUE;
 
     /** Complete, with nothing deferred. */
     public PgLogState(
@@ -52,7 +48,7 @@ public record PgLogState(
                 epochStarts,
                 answered,
                 List.of(),
-                COMPLETE,
+                Completeness.ALL,
                 0);
     }
 
@@ -63,7 +59,7 @@ public record PgLogState(
 
     /** Whether the content is what the position says. */
     public boolean isComplete() {
-        return completeSequence == COMPLETE;
+        return content.isAll();
     }
 
     public PgLogState withAnswered(List<Answered> newAnswered) {
@@ -76,7 +72,7 @@ public record PgLogState(
                 epochStarts,
                 newAnswered,
                 deferred,
-                completeSequence,
+                content,
                 steps);
     }
 

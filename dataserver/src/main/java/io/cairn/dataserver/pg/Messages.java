@@ -3,6 +3,7 @@ package io.cairn.dataserver.pg;
 import com.google.protobuf.ByteString;
 import io.cairn.common.data.DataOpFormat;
 import io.cairn.common.proto.FetchedOp;
+import io.cairn.common.proto.PgCopied;
 import io.cairn.common.proto.PgEpochStart;
 import io.cairn.common.proto.PgFetchOpsReply;
 import io.cairn.common.proto.PgPeerQueryReply;
@@ -10,6 +11,7 @@ import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.replication.DiskSpace;
 import io.cairn.dataserver.replication.PgHistory;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.dataserver.wal.Completeness;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -30,7 +32,15 @@ public final class Messages {
                         .setAdmissibleBytes(space.admissibleBytes())
                         .setGrowing(space.growing())
                         .setIncomplete(!history.isComplete())
-                        .setCompleteSequence(history.isComplete() ? 0 : history.completeSequence());
+                        .setCompleteSequence(
+                                history.isComplete() ? 0 : history.content().sequence());
+        if (history.content().hasCopied()) {
+            reply.setCopied(
+                    PgCopied.newBuilder()
+                            .setInode(history.content().copiedInode())
+                            .setChunk(history.content().copiedChunk())
+                            .setSequence(history.content().copiedSequence()));
+        }
         for (EpochStart start : history.epochStarts()) {
             reply.addEpochStarts(
                     PgEpochStart.newBuilder()
@@ -54,7 +64,21 @@ public final class Messages {
                 reply.getLastSequence(),
                 reply.getCommittedSequence(),
                 starts,
-                reply.getIncomplete() ? reply.getCompleteSequence() : PgHistory.COMPLETE);
+                content(reply));
+    }
+
+    private static Completeness content(PgPeerQueryReply reply) {
+        if (!reply.getIncomplete()) {
+            return Completeness.ALL;
+        }
+        PgCopied copied = reply.getCopied();
+        return reply.hasCopied()
+                ? new Completeness(
+                        reply.getCompleteSequence(),
+                        copied.getInode(),
+                        copied.getChunk(),
+                        copied.getSequence())
+                : Completeness.upTo(reply.getCompleteSequence());
     }
 
     /** As many of the entries as fit, at least one; releases all payloads. */

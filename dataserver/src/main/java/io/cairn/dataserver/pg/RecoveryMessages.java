@@ -31,8 +31,11 @@ import java.util.List;
  * of replication. What another server sent is checked: FsException EPROTO or EBADMSG. Stateless.
  */
 public final class RecoveryMessages {
-    /** Heads of content in one page, about 30 bytes each. */
-    public static final int PAGE_HEADS = 1024;
+    /**
+     * Heads of content in one page, about 30 bytes each. Behind each page a learner notes how far
+     * it has come: what is copied of a page is copied again if that is cut off.
+     */
+    public static final int PAGE_HEADS = 256;
 
     private RecoveryMessages() {}
 

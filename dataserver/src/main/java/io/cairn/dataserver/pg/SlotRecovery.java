@@ -192,6 +192,7 @@ final class SlotRecovery implements RecoveryOutputs {
                         .setPgEpoch(pgEpoch)
                         .setAfterInode(after.inode())
                         .setAfterChunk(after.chunk())
+                        .setNumber(number)
                         .build(),
                 Heads.reply(
                         PgListContentReply.parser(),
@@ -292,6 +293,11 @@ final class SlotRecovery implements RecoveryOutputs {
                         reset.sequence(),
                         reset.answered(),
                         () -> owner.execute(step::done));
+    }
+
+    @Override
+    public void copiedTo(Key key) {
+        disk.store().copiedTo(pg, key);
     }
 
     @Override

@@ -159,7 +159,7 @@ final class StrayReplicas {
         }
 
         private void discard() {
-            if (store().logState(pg).completeSequence() == 0) {
+            if (store().logState(pg).content().isNothing()) {
                 list();
             } else {
                 LOG.info(

@@ -123,7 +123,7 @@ final class Backup {
     }
 
     void tailDropped(long kept) {
-        log.dropped(kept, out.logState().completeSequence());
+        log.dropped(kept, out.logState().content());
         verified = Math.min(verified, kept);
         answerQuery();
     }

@@ -3,6 +3,7 @@ package io.cairn.dataserver.replication;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.wal.Completeness;
 import java.util.List;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -20,11 +21,11 @@ final class ContentComparison {
     /**
      * @param own of the primary
      * @param theirs of the learner, behind the same place
-     * @param completeSequence of the learner
+     * @param learner how much the learner has
      * @param distrusted whether the learner may differ in what was changed before, too
      */
     ContentComparison(
-            ContentPage own, ContentPage theirs, long completeSequence, boolean distrusted) {
+            ContentPage own, ContentPage theirs, Completeness learner, boolean distrusted) {
         Key ownEnd = end(own);
         Key theirEnd = end(theirs);
         boolean theirsIsFirst =
@@ -39,7 +40,7 @@ final class ContentComparison {
                         here.key().chunk() == Key.INODE
                                 ? theirHead != null
                                         && theirHead.truncateSequence() == here.truncateSequence()
-                                : here.version().sequence() <= completeSequence
+                                : here.version().sequence() <= upTo(learner, here.key())
                                         && (!distrusted || here.equals(theirHead));
                 if (!same) {
                     different.put(here.key(), theirHead == null ? none(here.key()) : theirHead);
@@ -47,6 +48,11 @@ final class ContentComparison {
             }
         }
         different.putAll(there);
+    }
+
+    /** Sequence up to which the learner has what there is of the key. */
+    static long upTo(Completeness learner, Key key) {
+        return learner.of(key.inode(), key.chunk());
     }
 
     private static ContentHead none(Key key) {

@@ -6,6 +6,8 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
+import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.wal.Completeness;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A merge that it does not know to be committed it drops, and gets what that takes in as
  * content: what is here of the other group is as it was when it left, which nobody sees to any
  * more.
+ *
+ * <p>What it has been brought it knows by a key, up to which everything was copied: another primary
+ * begins behind that.
  *
  * <p>A copy has everything of its chunk up to a position, all of it committed. It is taken only
  * after the operations up to there, and before any later one on that chunk: so the chunk is, after
@@ -131,7 +136,7 @@ final class Learner {
                 copy.number() > lastStep
                         ? copy.piece() == 0
                         : copy.number() == lastStep && copy.piece() == lastPiece + 1;
-        boolean lacks = log.completeSequence() != PgHistory.COMPLETE;
+        boolean lacks = !log.content().isAll();
         if (!follows() || !lacks || !next || copy.position() > log.lastSequence()) {
             return later("the copy does not fit what is here");
         }
@@ -141,6 +146,24 @@ final class Learner {
         lastStep = copy.number();
         lastPiece = copy.piece();
         return null;
+    }
+
+    /**
+     * The primary asks for what follows the key: what is up to there it has copied, all of it.
+     *
+     * @param number of the step; 0, of older releases, says nothing
+     */
+    void copiedTo(long number, Key key) {
+        if (!follows() || number <= lastStep || log.content().isAll()) {
+            return;
+        }
+        lastStep = number;
+        lastPiece = NO_MORE;
+        Completeness before = log.content();
+        log.copiedTo(key);
+        if (!log.content().equals(before)) {
+            out.copiedTo(key);
+        }
     }
 
     void completed(long number, Step step) {

@@ -10,6 +10,7 @@ import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
+import io.cairn.dataserver.wal.Completeness;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -78,8 +79,8 @@ final class Learners {
         long askedNanos;
         boolean reading;
 
-        /** Content of chunks changed up to here is there. */
-        long completeSequence;
+        /** What is there of the content, but for what is copied in this epoch. */
+        Completeness content = Completeness.NOTHING;
 
         private Key after = Key.FIRST;
         private @Nullable ContentPage own;
@@ -145,10 +146,12 @@ final class Learners {
             }
             awaited = NOTHING;
             peer.history = history;
-            completeSequence = history.completeSequence();
+            boolean distrusts = distrusted.contains(peer.disk);
+            content =
+                    distrusts ? Completeness.upTo(history.content().sequence()) : history.content();
             peer.durable = history.lastSequence();
             peer.next = peer.durable + 1;
-            if (log.lastSequence() - peer.durable > MAX_LOG_OPS || distrusted.contains(peer.disk)) {
+            if (log.lastSequence() - peer.durable > MAX_LOG_OPS || distrusts) {
                 reset();
             } else {
                 follows();
@@ -156,7 +159,7 @@ final class Learners {
         }
 
         private void follows() {
-            stage = completeSequence == PgHistory.COMPLETE ? Stage.FOLLOWS : Stage.COPIED;
+            stage = content.isAll() ? Stage.FOLLOWS : Stage.COPIED;
             peer.lost = false;
             peer.progressNanos = primary.nowNanos();
             after = Key.FIRST;
@@ -179,7 +182,7 @@ final class Learners {
                             log.epochAt(log.committed()),
                             log.committed(),
                             primary.answeredUpTo(log.committed()));
-            completeSequence = Math.min(completeSequence, peer.durable);
+            content = content.lackingAfter(peer.durable);
             out.recovery()
                     .sendReset(
                             peer.disk,
@@ -308,8 +311,7 @@ final class Learners {
                 return;
             }
             ContentComparison comparison =
-                    new ContentComparison(
-                            here, there, completeSequence, distrusted.contains(peer.disk));
+                    new ContentComparison(here, there, content, distrusted.contains(peer.disk));
             todo.addAll(comparison.different());
             Key end = comparison.end();
             listed = end == null;
@@ -379,7 +381,7 @@ final class Learners {
         /** Who lacks what it must have has nothing that a copy could leave out. */
         private long baseSequence(ContentHead there) {
             boolean lacks = there.lengthBytes() == 0 || distrusted.contains(peer.disk);
-            return lacks ? 0 : completeSequence;
+            return lacks ? 0 : ContentComparison.upTo(content, there.key());
         }
 
         private void complete() {
@@ -390,7 +392,7 @@ final class Learners {
                             ++steps,
                             step(
                                     () -> {
-                                        completeSequence = PgHistory.COMPLETE;
+                                        content = Completeness.ALL;
                                         completedAt = log.lastSequence();
                                         distrusted.remove(peer.disk);
                                         stage = Stage.FOLLOWS;

@@ -1,7 +1,7 @@
 package io.cairn.dataserver.replication;
 
-import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.wal.Completeness;
 import java.util.List;
 
 /**
@@ -10,17 +10,14 @@ import java.util.List;
  *
  * @param epochStarts where epochs began, oldest first; covers everything after committedSequence,
  *     and some of what is before it
- * @param completeSequence see {@link PgLogState#completeSequence}
+ * @param content how much the member has of what the history says
  */
 public record PgHistory(
         long lastEpoch,
         long lastSequence,
         long committedSequence,
         List<EpochStart> epochStarts,
-        long completeSequence) {
-
-    /** See {@link PgLogState#COMPLETE}. */
-    public static final long COMPLETE = PgLogState.COMPLETE;
+        Completeness content) {
 
     /** Answer of {@link #commonSequence} when the histories cannot belong to one PG. */
     public static final long NONE = -1;
@@ -32,12 +29,12 @@ public record PgHistory(
     /** Of a member that has all content. */
     public PgHistory(
             long lastEpoch, long lastSequence, long committedSequence, List<EpochStart> starts) {
-        this(lastEpoch, lastSequence, committedSequence, starts, COMPLETE);
+        this(lastEpoch, lastSequence, committedSequence, starts, Completeness.ALL);
     }
 
     /** Whether the member has all content that its history says. */
     public boolean isComplete() {
-        return completeSequence == COMPLETE;
+        return content.isAll();
     }
 
     /** True if this history goes on after the other one ends: it wins peering. */

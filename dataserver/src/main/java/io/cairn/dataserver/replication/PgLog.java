@@ -2,6 +2,8 @@ package io.cairn.dataserver.replication;
 
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
+import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.wal.Completeness;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -21,7 +23,7 @@ final class PgLog {
     private long lastSequence;
     private long durable;
     private long committed;
-    private long completeSequence;
+    private Completeness content;
     private boolean dropping;
 
     PgLog(PgLogState state) {
@@ -30,7 +32,7 @@ final class PgLog {
         lastSequence = state.lastSequence();
         durable = lastSequence;
         committed = state.committedSequence();
-        completeSequence = state.completeSequence();
+        content = state.content();
         if (starts.isEmpty() && lastSequence > 0) {
             starts.add(new EpochStart(lastEpoch, lastSequence));
         }
@@ -95,12 +97,12 @@ final class PgLog {
     }
 
     /**
-     * @param complete see {@link PgLogState#completeSequence}: what was copied after an operation
-     *     that is dropped is gone with it
+     * @param left what there is of the content: what was copied after an operation that is dropped
+     *     is gone with it
      */
-    void dropped(long kept, long complete) {
+    void dropped(long kept, Completeness left) {
         dropping = false;
-        completeSequence = complete;
+        content = left;
         if (kept < committed) {
             throw new IllegalStateException(
                     "operations after " + kept + " are committed up to " + committed);
@@ -116,7 +118,7 @@ final class PgLog {
      * they changed with them.
      */
     void reset(long epoch, long sequence) {
-        completeSequence = Math.min(completeSequence, lastSequence);
+        content = content.lackingAfter(lastSequence);
         lastEpoch = epoch;
         lastSequence = sequence;
         durable = sequence;
@@ -127,12 +129,16 @@ final class PgLog {
 
     /** The content is what the history says. */
     void complete() {
-        completeSequence = PgLogState.COMPLETE;
+        content = Completeness.ALL;
     }
 
-    /** See {@link PgLogState#completeSequence}. */
-    long completeSequence() {
-        return completeSequence;
+    /** What is up to the key is what the history says. */
+    void copiedTo(Key key) {
+        content = content.copiedTo(key.inode(), key.chunk());
+    }
+
+    Completeness content() {
+        return content;
     }
 
     long epochAt(long sequence) {
@@ -153,6 +159,6 @@ final class PgLog {
     }
 
     PgHistory history() {
-        return new PgHistory(lastEpoch, lastSequence, committed, starts, completeSequence);
+        return new PgHistory(lastEpoch, lastSequence, committed, starts, content);
     }
 }

@@ -7,6 +7,7 @@ import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.RecoveryOutputs.Copy;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
+import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import io.netty.buffer.ByteBuf;
 import io.netty.util.ReferenceCountUtil;
@@ -211,7 +212,7 @@ public final class PgReplica {
                 learner.begin();
             }
         } else {
-            log.dropped(kept, out.logState().completeSequence());
+            log.dropped(kept, out.logState().content());
         }
     }
 
@@ -300,8 +301,12 @@ public final class PgReplica {
     }
 
     /** Null if the primary of this epoch may have the list of what is here. */
-    public @Nullable RpcStatus admitListContent(long pgEpoch) {
-        return learnerRefusal(pgEpoch);
+    public @Nullable RpcStatus onListContent(long pgEpoch, long number, Key after) {
+        RpcStatus refusal = learnerRefusal(pgEpoch);
+        if (refusal == null && learner != null) {
+            learner.copiedTo(number, after);
+        }
+        return refusal;
     }
 
     /** Null if a piece of a copy may be logged now. */

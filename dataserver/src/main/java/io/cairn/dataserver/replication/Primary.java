@@ -410,7 +410,7 @@ final class Primary {
         if (ring.size() == 0) {
             ring.restart(kept + 1);
         }
-        log.dropped(kept, out.logState().completeSequence());
+        log.dropped(kept, out.logState().content());
         windows.restore(out.logState().answered());
         failReads(status);
         peering.tailDropped();

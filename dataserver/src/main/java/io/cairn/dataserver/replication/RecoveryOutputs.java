@@ -81,7 +81,10 @@ public interface RecoveryOutputs {
      */
     void listContent(long pgEpoch, long number, Key after);
 
-    /** {@link PgReplica#onPeerContent} follows, or nothing. */
+    /**
+     * {@link PgReplica#onPeerContent} follows, or nothing. What is up to the key has been compared,
+     * and copied.
+     */
     void sendListContent(int disk, long pgEpoch, long number, Key after);
 
     /**
@@ -123,6 +126,9 @@ public interface RecoveryOutputs {
 
     /** See {@link io.cairn.dataserver.store.DiskStore}: durable when the step is done. */
     void reset(Reset reset, Step step);
+
+    /** What is up to the key is what the history says; nobody waits for it to be durable. */
+    void copiedTo(Key key);
 
     /** The content is what the history says, from now on. */
     void completed(Step step);

@@ -98,7 +98,8 @@ final class LearnerService {
                 r.getPg(),
                 r.getDisk(),
                 slot -> {
-                    RpcStatus refusal = slot.replica().admitListContent(r.getPgEpoch());
+                    RpcStatus refusal =
+                            slot.replica().onListContent(r.getPgEpoch(), r.getNumber(), after);
                     if (refusal != null) {
                         request.fail(refusal);
                         return;

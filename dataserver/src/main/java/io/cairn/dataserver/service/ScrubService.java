@@ -29,6 +29,9 @@ import org.slf4j.LoggerFactory;
 final class ScrubService {
     private static final Logger LOG = LoggerFactory.getLogger(ScrubService.class);
 
+    /** Heads in one page, about 30 bytes each. */
+    private static final int MAX_HEADS = 1024;
+
     private final MemberSlots slots;
     private final Scrubs scrubs;
 
@@ -41,7 +44,7 @@ final class ScrubService {
     void list(RpcRequest request) {
         PgScrubListRequest r = Heads.parse(PgScrubListRequest.parser(), request.head());
         Key after = new Key(r.getAfterInode(), r.getAfterChunk());
-        int max = Math.clamp(r.getMaxHeads(), 1, RecoveryMessages.PAGE_HEADS);
+        int max = Math.clamp(r.getMaxHeads(), 1, MAX_HEADS);
         member(
                 request,
                 r.getPg(),

@@ -20,6 +20,7 @@ import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.disk.Superblock;
 import io.cairn.dataserver.wal.LearnerStep.Completed;
+import io.cairn.dataserver.wal.LearnerStep.CopiedTo;
 import io.cairn.dataserver.wal.LearnerStep.Copy;
 import io.cairn.dataserver.wal.LearnerStep.CopyInode;
 import io.cairn.dataserver.wal.LearnerStep.Reset;
@@ -233,6 +234,7 @@ final class DiskRecovery {
                                 new InodeChange.Copied(
                                         op.inode(), op.truncateSequence(), c.clears()));
                 case Copy _ -> pg.recovered(record, null);
+                case CopiedTo _ -> pg.recovered(record, null);
                 case Completed _ -> pg.recovered(record, null);
                 case null -> pg.recovered(record, change(record));
             }

@@ -2,6 +2,7 @@ package io.cairn.dataserver.store;
 
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.wal.Completeness;
 import io.cairn.dataserver.wal.LearnerStep;
 import java.util.Collection;
 
@@ -13,28 +14,22 @@ import java.util.Collection;
  * order: so a recovery, which has only these, comes to the same.
  */
 final class LearnerState {
-    private long completeInIndex;
+    private Completeness contentInIndex;
     private long newestInIndex;
-    private long complete;
+    private Completeness content;
     private long newestLogged;
     private long newestGiven;
 
     LearnerState(PgLogState index) {
-        completeInIndex = index.completeSequence();
+        contentInIndex = index.content();
         newestInIndex = index.steps();
-        complete = completeInIndex;
+        content = contentInIndex;
         newestLogged = newestInIndex;
         newestGiven = newestInIndex;
     }
 
-    /** See {@link PgLogState#completeSequence}. */
-    long completeSequence() {
-        return complete;
-    }
-
-    /** What is complete once the history, now at the sequence, goes on elsewhere. */
-    long completeAfterReset(long lastSequence) {
-        return complete == PgLogState.COMPLETE ? lastSequence : complete;
+    Completeness content() {
+        return content;
     }
 
     long nextNumber() {
@@ -52,8 +47,8 @@ final class LearnerState {
      * @param logged what is in the log, from that operation on
      */
     void lacks(long sequence, Collection<LoggedOp> logged) {
-        completeInIndex = Math.min(completeInIndex, sequence - 1);
-        complete = completeAfter(logged);
+        contentInIndex = Completeness.upTo(Math.min(contentInIndex.sequence(), sequence - 1));
+        content = contentAfter(logged);
     }
 
     /** Recovery met the step: its number is not given again, whatever becomes of it. */
@@ -72,19 +67,19 @@ final class LearnerState {
 
     /** It follows all that is logged. */
     void logged(LoggedOp o) {
-        complete = after(complete, o);
+        content = after(content, o);
         newestLogged = newest(newestLogged, o);
     }
 
     /** Only these are left in the log. */
     void dropped(Collection<LoggedOp> left) {
-        complete = completeAfter(left);
+        content = contentAfter(left);
         newestLogged = newestAfter(left);
     }
 
     /** What the index says once it has them. */
-    long completeAfter(Collection<LoggedOp> ops) {
-        long then = completeInIndex;
+    Completeness contentAfter(Collection<LoggedOp> ops) {
+        Completeness then = contentInIndex;
         for (LoggedOp o : ops) {
             then = after(then, o);
         }
@@ -102,7 +97,7 @@ final class LearnerState {
 
     /** The index has them. */
     void flushed(Collection<LoggedOp> ops) {
-        completeInIndex = completeAfter(ops);
+        contentInIndex = contentAfter(ops);
         newestInIndex = newestAfter(ops);
     }
 
@@ -111,10 +106,11 @@ final class LearnerState {
         return step == null ? before : step.number();
     }
 
-    private static long after(long before, LoggedOp o) {
+    private static Completeness after(Completeness before, LoggedOp o) {
         return switch (o.step()) {
-            case LearnerStep.Reset r -> r.completeSequence();
-            case LearnerStep.Completed _ -> PgLogState.COMPLETE;
+            case LearnerStep.Reset r -> r.content();
+            case LearnerStep.Completed _ -> Completeness.ALL;
+            case LearnerStep.CopiedTo to -> before.copiedTo(to.inode(), to.chunk());
             case null -> before;
             case LearnerStep.Copy _ -> before;
             case LearnerStep.CopyInode _ -> before;

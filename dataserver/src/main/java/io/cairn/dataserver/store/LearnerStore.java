@@ -43,6 +43,14 @@ public interface LearnerStore {
     }
 
     /**
+     * The content of what is up to the key is what the position says, from now on. Void as copies
+     * are.
+     */
+    default void copiedTo(int pg, ContentHead.Key key) {
+        throw new UnsupportedOperationException();
+    }
+
+    /**
      * The content is what the position says, from now on. Void, as copies are, if the operation
      * that it follows is dropped: so that one must be committed before the replica counts.
      *

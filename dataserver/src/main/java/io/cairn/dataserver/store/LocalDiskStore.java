@@ -308,6 +308,11 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
+    public void copiedTo(int pg, ContentHead.Key key) {
+        pg(pg).copiedTo(wal, key);
+    }
+
+    @Override
     public void completed(int pg, Runnable done) {
         pg(pg).completed(wal, done);
     }

@@ -28,6 +28,7 @@ import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.HeldOps.Held;
+import io.cairn.dataserver.wal.Completeness;
 import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
@@ -134,7 +135,7 @@ final class PgStore {
 
     /** No other state is of an epoch, and of no operation. */
     static boolean isEnded(PgLogState state) {
-        return state.lastEpoch() > 0 && state.lastSequence() == 0 && state.completeSequence() == 0;
+        return state.lastEpoch() > 0 && state.lastSequence() == 0 && state.content().isNothing();
     }
 
     static PgLogState empty(int pg) {
@@ -245,8 +246,8 @@ final class PgStore {
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
         ended = false;
-        long complete = learner.completeAfterReset(lastSequence);
-        log(wal, drafts(epoch, sequence).reset(complete, answered), done);
+        Completeness left = learner.content().lackingAfter(lastSequence);
+        log(wal, drafts(epoch, sequence).reset(left, answered), done);
         goOn(epoch, sequence);
     }
 
@@ -257,8 +258,14 @@ final class PgStore {
                     "PG %d: %d, committed up to %d: is not discarded"
                             .formatted(pg, lastSequence, committed));
         }
-        log(wal, drafts(lastEpoch, lastSequence).reset(0, List.of()), done);
+        log(wal, drafts(lastEpoch, lastSequence).reset(Completeness.NOTHING, List.of()), done);
         goOn(lastEpoch, lastSequence);
+    }
+
+    /** See {@link LearnerStore#copiedTo}. */
+    synchronized void copiedTo(Wal wal, ContentHead.Key key) {
+        checkIncomplete();
+        log(wal, drafts(lastEpoch, lastSequence).copiedTo(key), () -> {});
     }
 
     /** See {@link LearnerStore#completed}. */
@@ -281,7 +288,7 @@ final class PgStore {
 
     /** A piece that comes late would be laid over what is right. */
     private void checkIncomplete() {
-        if (learner.completeSequence() == PgLogState.COMPLETE) {
+        if (isComplete()) {
             throw new IllegalArgumentException("PG " + pg + " is complete: nothing is copied");
         }
     }
@@ -471,7 +478,7 @@ final class PgStore {
                             List.copyOf(epochStarts),
                             List.of(),
                             List.of(),
-                            learner.completeSequence(),
+                            learner.content(),
                             0);
         }
         // Looked at last: what was flushed since then is in both.
@@ -693,7 +700,7 @@ final class PgStore {
         synchronized (flushedAnswers) {
             answered = flushedAnswers.toList();
         }
-        boolean complete = learner.completeAfter(List.of()) == PgLogState.COMPLETE;
+        boolean complete = learner.contentAfter(List.of()).isAll();
         return new PgLogState(
                 split.child(),
                 split.epoch(),
@@ -703,7 +710,7 @@ final class PgStore {
                 List.of(new EpochStart(split.epoch(), op.sequence())),
                 answered,
                 List.of(),
-                complete ? PgLogState.COMPLETE : 0,
+                complete ? Completeness.ALL : Completeness.NOTHING,
                 steps);
     }
 
@@ -752,7 +759,7 @@ final class PgStore {
     }
 
     synchronized boolean isComplete() {
-        return learner.completeSequence() == PgLogState.COMPLETE;
+        return learner.content().isAll();
     }
 
     /** From now on nothing is logged. */
@@ -788,7 +795,7 @@ final class PgStore {
                 List.of(),
                 List.of(),
                 List.of(),
-                0,
+                Completeness.NOTHING,
                 learner.newestGiven());
     }
 
@@ -849,7 +856,7 @@ final class PgStore {
                     starts,
                     answered,
                     DeferredOps.versions(out),
-                    learner.completeAfter(share.next()),
+                    learner.contentAfter(share.next()),
                     learner.newestAfter(share.next()));
         }
     }

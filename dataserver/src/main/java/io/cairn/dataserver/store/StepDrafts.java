@@ -6,6 +6,7 @@ import io.cairn.dataserver.chunk.InodeChange;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.LoggedReset;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
+import io.cairn.dataserver.wal.Completeness;
 import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.WalRecord;
 import io.netty.buffer.ByteBuf;
@@ -31,23 +32,30 @@ record StepDrafts(int pg, LearnerState learner, long epoch, long sequence, long 
     /**
      * The history goes on from here.
      *
-     * @param completeSequence up to where the PG has everything
+     * @param content how much the PG has from then on
      * @throws IllegalArgumentException if the answered numbers do not fit into a record
      */
-    Draft reset(long completeSequence, List<Answered> answered) {
+    Draft reset(Completeness content, List<Answered> answered) {
         ByteBuf table = Unpooled.wrappedBuffer(AnsweredFormat.encode(answered));
         if (table.readableBytes() > AnsweredFormat.MAX_BYTES) {
             throw new IllegalArgumentException(
                     "answered numbers of " + answered.size() + " sessions are too many");
         }
-        LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), completeSequence);
+        LearnerStep step = new LearnerStep.Reset(learner.nextNumber(), content);
         HeldPayload payload = new HeldPayload(table);
         WalRecord record = record(LearnerStep.none(pg), step, payload, table.readableBytes());
         return new Draft(new LoggedReset(record, order, answered), payload);
     }
 
+    Draft copiedTo(ContentHead.Key key) {
+        return draft(new LearnerStep.CopiedTo(learner.nextNumber(), key.inode(), key.chunk()));
+    }
+
     Draft completed() {
-        LearnerStep step = new LearnerStep.Completed(learner.nextNumber());
+        return draft(new LearnerStep.Completed(learner.nextNumber()));
+    }
+
+    private Draft draft(LearnerStep step) {
         return draft(LearnerStep.none(pg), step, null, Unpooled.EMPTY_BUFFER, order);
     }
 

@@ -23,9 +23,9 @@ public sealed interface LearnerStep {
     /**
      * The history goes on from the record's position. The payload has the answered numbers.
      *
-     * @param completeSequence up to where the PG has everything
+     * @param content how much the PG has from then on, never all
      */
-    record Reset(long number, long completeSequence) implements LearnerStep {
+    record Reset(long number, Completeness content) implements LearnerStep {
         @Override
         public boolean urgent(int payloadBytes) {
             return true;
@@ -34,6 +34,9 @@ public sealed interface LearnerStep {
 
     /** The PG has everything up to the record's position. */
     record Completed(long number) implements LearnerStep {}
+
+    /** The PG has everything of what is up to the key in the order of heads. */
+    record CopiedTo(long number, long inode, int chunk) implements LearnerStep {}
 
     /**
      * Bytes of a chunk as another replica has them, or none.

@@ -4,6 +4,7 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.DataOp;
 import io.cairn.common.layout.FileLayouts;
 import io.cairn.dataserver.wal.LearnerStep.Completed;
+import io.cairn.dataserver.wal.LearnerStep.CopiedTo;
 import io.cairn.dataserver.wal.LearnerStep.Copy;
 import io.cairn.dataserver.wal.LearnerStep.CopyEnd;
 import io.cairn.dataserver.wal.LearnerStep.CopyInode;
@@ -17,15 +18,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  0 u8  version, 2
- *  1 u8  kind: 1 RESET, 2 COMPLETED, 3 COPY, 4 COPY_INODE
- *  2 u8  flags: COPY: 1 the chunk begins anew, 2 it ends; COPY_INODE: 4 all chunks are removed
+ *  1 u8  kind: 1 RESET, 2 COMPLETED, 3 COPY, 4 COPY_INODE, 5 COPIED_TO
+ *  2 u8  flags: COPY: 1 the chunk begins anew, 2 it ends; COPY_INODE: 4 all chunks are removed;
+ *        RESET: 8 something had been copied
  *  3 u8  0
- *  4 u32 chunk (COPY)
+ *  4 i32 chunk (COPY); of the key (COPIED_TO, RESET with flag 8)
  *  8 u64 number of the step
- * 16 u64 inode (COPY, COPY_INODE)
+ * 16 u64 inode (COPY, COPY_INODE); of the key (COPIED_TO, RESET with flag 8)
  * 24 u64 truncate sequence (COPY that ends, COPY_INODE); RESET: the complete sequence
  * 32 u64 epoch of the chunk's last operation (COPY that ends)
- * 40 u64 its sequence
+ * 40 u64 its sequence; RESET with flag 8: the complete sequence of what is up to the key
  * 48 u32 length of the chunk (COPY that ends)
  * 52 u32 offset of the bytes within the chunk (COPY)
  * 56 u32 number of checksums (COPY)
@@ -48,9 +50,11 @@ final class LearnerStepFormat {
     private static final int COMPLETED = 2;
     private static final int COPY = 3;
     private static final int COPY_INODE = 4;
+    private static final int COPIED_TO = 5;
     private static final int BEGINS = 1;
     private static final int ENDS = 2;
     private static final int CLEARS = 4;
+    private static final int SOME_COPIED = 8;
 
     private static final int VERSION_OFFSET = 0;
     private static final int KIND_OFFSET = 1;
@@ -89,8 +93,10 @@ final class LearnerStepFormat {
         b.put(KIND_OFFSET, (byte) kind(step));
         b.putLong(NUMBER_OFFSET, step.number());
         switch (step) {
-            case Reset r -> b.putLong(TRUNCATE_SEQUENCE_OFFSET, r.completeSequence());
+            case Reset r -> encode(r.content(), b);
             case Completed _ -> {}
+            case CopiedTo to ->
+                    b.putLong(INODE_OFFSET, to.inode()).putInt(CHUNK_OFFSET, to.chunk());
             case Copy c -> encode(c, op, b);
             case CopyInode i -> {
                 b.put(FLAGS_OFFSET, (byte) (i.clears() ? CLEARS : 0));
@@ -104,9 +110,20 @@ final class LearnerStepFormat {
         return switch (step) {
             case Reset _ -> RESET;
             case Completed _ -> COMPLETED;
+            case CopiedTo _ -> COPIED_TO;
             case Copy _ -> COPY;
             case CopyInode _ -> COPY_INODE;
         };
+    }
+
+    private static void encode(Completeness content, ByteBuffer b) {
+        b.putLong(TRUNCATE_SEQUENCE_OFFSET, content.sequence());
+        if (content.hasCopied()) {
+            b.put(FLAGS_OFFSET, (byte) SOME_COPIED);
+            b.putLong(INODE_OFFSET, content.copiedInode());
+            b.putInt(CHUNK_OFFSET, content.copiedChunk());
+            b.putLong(COPIED_SEQUENCE_OFFSET, content.copiedSequence());
+        }
     }
 
     private static void encode(Copy c, DataOp op, ByteBuffer b) {
@@ -153,14 +170,30 @@ final class LearnerStepFormat {
         long value = b.getLong(TRUNCATE_SEQUENCE_OFFSET);
         return switch (b.get(KIND_OFFSET)) {
             case RESET ->
-                    flags == 0 && crcs == 0 && value >= 0
+                    (flags & ~SOME_COPIED) == 0
+                                    && crcs == 0
+                                    && value >= 0
+                                    && b.getLong(COPIED_SEQUENCE_OFFSET) >= 0
                             ? new Decoded(
-                                    new Reset(number, fixed == FIXED_BYTES ? value : 0),
+                                    new Reset(
+                                            number,
+                                            fixed == FIXED_BYTES
+                                                    ? content(b, value)
+                                                    : Completeness.NOTHING),
                                     LearnerStep.none(pg))
                             : null;
             case COMPLETED ->
                     flags == 0 && crcs == 0 && payloadLength == 0
                             ? new Decoded(new Completed(number), LearnerStep.none(pg))
+                            : null;
+            case COPIED_TO ->
+                    flags == 0 && crcs == 0 && payloadLength == 0
+                            ? new Decoded(
+                                    new CopiedTo(
+                                            number,
+                                            b.getLong(INODE_OFFSET),
+                                            b.getInt(CHUNK_OFFSET)),
+                                    LearnerStep.none(pg))
                             : null;
             case COPY -> copy(b, pg, payloadLength, number, flags, cutTo);
             case COPY_INODE ->
@@ -204,6 +237,16 @@ final class LearnerStepFormat {
                 LearnerStep.copied(
                         pg, b.getLong(INODE_OFFSET), chunk, offset, payloadLength, end, crcs);
         return possible ? new Decoded(new Copy(number, begins, cutTo, end), op) : null;
+    }
+
+    private static Completeness content(ByteBuffer b, long sequence) {
+        return (b.get(FLAGS_OFFSET) & SOME_COPIED) == 0
+                ? Completeness.upTo(sequence)
+                : new Completeness(
+                        sequence,
+                        b.getLong(INODE_OFFSET),
+                        b.getInt(CHUNK_OFFSET),
+                        b.getLong(COPIED_SEQUENCE_OFFSET));
     }
 
     private static CopyEnd end(ByteBuffer b) {

@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.DiskStateFormat.DiskState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.chunk.PgLogState.EpochStart;
 import io.cairn.dataserver.chunk.SummaryFormat.Summary;
+import io.cairn.dataserver.wal.Completeness;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collections;
@@ -250,7 +251,7 @@ class ChunkFormatsTest {
                         List.of(new EpochStart(1, 1), new EpochStart(2, 6)),
                         List.of(new Answered(0xabc, 4, new long[] {4, 6})),
                         List.of(new ChunkVersion(1, 5), new ChunkVersion(2, 8)),
-                        PgLogState.COMPLETE,
+                        Completeness.ALL,
                         0);
         byte[] bytes = PgStateFormat.encode(state);
         assertHex(
@@ -277,7 +278,7 @@ class ChunkFormatsTest {
                         List.of(new EpochStart(2, 9)),
                         List.of(new Answered(0xabc, 4, new long[] {4})),
                         List.of(new ChunkVersion(0, 3)),
-                        6,
+                        Completeness.upTo(6),
                         4);
         byte[] bytes = PgStateFormat.encode(state);
         assertHex(
@@ -292,6 +293,31 @@ class ChunkFormatsTest {
         assertRefused(bytes, b -> PgStateFormat.decode(5, b));
     }
 
+    @Test
+    void pgStateOfALearnerToWhichSomeWasCopied() {
+        PgLogState state =
+                new PgLogState(
+                        5,
+                        2,
+                        9,
+                        9,
+                        9,
+                        List.of(new EpochStart(2, 9)),
+                        List.of(),
+                        List.of(),
+                        new Completeness(6, 0x1234, 7, 8),
+                        4);
+        byte[] bytes = PgStateFormat.encode(state);
+        assertHex(
+                bytes,
+                "0500000001000000000000000000000002000000000000000900000000000000"
+                        + "0200000000000000090000000000000006000000000000000400000000000000"
+                        + "34120000000000000700000008000000000000003b983830");
+        PgLogState back = PgStateFormat.decode(5, bytes);
+        assertThat(back).usingRecursiveComparison().isEqualTo(state);
+        assertRefused(bytes, b -> PgStateFormat.decode(5, b));
+    }
+
     /** What it had when a copy was cut off may be gone. */
     @Test
     void pgStateOfALearnerThatKeptNothing() {
@@ -301,7 +327,7 @@ class ChunkFormatsTest {
                         + "0100000004000000000000000000000000000000030000000000000006000000"
                         + "0000000004000000000000009fdaa22b";
         PgLogState back = PgStateFormat.decode(5, HexFormat.of().parseHex(old));
-        assertThat(back.completeSequence()).isZero();
+        assertThat(back.content()).isEqualTo(Completeness.NOTHING);
         assertThat(back.steps()).isEqualTo(4);
     }
 

@@ -289,6 +289,39 @@ public final class FaultDevices implements DeviceFiles {
         }
     }
 
+    /**
+     * Inverts one bit that was written, in a page other than the first; what is synced stays what
+     * it is.
+     *
+     * @return the bit; negative if nothing was written
+     */
+    public synchronized long flipWrittenBit(Path path, Random chance) {
+        Memory m = memory(path);
+        List<Integer> written = new ArrayList<>();
+        for (int page = 1; page < m.current.length / PAGE; page++) {
+            if (!Arrays.equals(m.page(page), new byte[PAGE])) {
+                written.add(page);
+            }
+        }
+        if (written.isEmpty()) {
+            return -1;
+        }
+        long page = written.get(chance.nextInt(written.size()));
+        long bit = page * PAGE * 8 + chance.nextInt(PAGE * 8);
+        m.flip(bit);
+        return bit;
+    }
+
+    /** The page that has the bit. */
+    public synchronized byte[] pageOf(Path path, long bit) {
+        return memory(path).page((int) (bit / 8 / PAGE));
+    }
+
+    /** Inverts it again. */
+    public synchronized void flipBack(Path path, long bit) {
+        memory(path).flip(bit);
+    }
+
     @Override
     public synchronized DeviceFile open(Path path) throws IOException {
         Memory m = devices.get(path.toAbsolutePath());
@@ -437,6 +470,16 @@ public final class FaultDevices implements DeviceFiles {
             this.path = path;
             current = new byte[size];
             synced = new byte[size];
+        }
+
+        byte[] page(int page) {
+            return Arrays.copyOfRange(current, page * PAGE, (page + 1) * PAGE);
+        }
+
+        void flip(long bit) {
+            byte mask = (byte) (1 << (bit % 8));
+            current[(int) (bit / 8)] ^= mask;
+            synced[(int) (bit / 8)] ^= mask;
         }
 
         void write(ByteBuffer source, long position) throws IOException {

@@ -8,6 +8,7 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.replication.Ops.Answer;
 import io.cairn.dataserver.store.ContentHead;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.wal.Completeness;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.lang.reflect.Proxy;
@@ -54,7 +55,8 @@ class LearnersTest {
         assertThat(replica.state()).isEqualTo(PgState.ACTIVE);
         replica.tick(1_000_000_000L);
         long asked = (long) wanted("sendAsk")[2];
-        replica.onLearnerHistory(2, 3, asked, new PgHistory(0, 0, 0, List.of(), 0));
+        replica.onLearnerHistory(
+                2, 3, asked, new PgHistory(0, 0, 0, List.of(), Completeness.NOTHING));
         wanted("readEntriesFor");
         replica.onEntriesFor(2, 3, 0, List.of(out.store.get(1)));
         replica.onPrepareReply(2, 3, 1, Ops.space(1 << 20));

@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.ChunkId;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.LearnerStore.Rest;
+import io.cairn.dataserver.wal.Completeness;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -63,7 +64,7 @@ final class LearnerPair implements AutoCloseable {
     private volatile boolean durableCompleted;
 
     /** Up to here the learner had all when it was reset. */
-    private long complete;
+    private Completeness content = Completeness.NOTHING;
 
     LearnerPair(Path directory, long seed) throws IOException {
         random = new Random(seed);
@@ -119,7 +120,7 @@ final class LearnerPair implements AutoCloseable {
             return false;
         }
         store().commit(PG, state().lastSequence());
-        complete = before.isComplete() ? state().lastSequence() : before.completeSequence();
+        content = state().content().lackingAfter(state().lastSequence());
         PgLogEntry last = model().history().getLast().entry();
         durableReset = 0;
         durableCompleted = false;
@@ -134,10 +135,10 @@ final class LearnerPair implements AutoCloseable {
         if (random.nextBoolean()) {
             flushSome();
         }
-        assertThat(state().completeSequence()).isEqualTo(complete);
+        assertThat(state().content()).isEqualTo(content);
         assertThat(state().lastSequence()).isEqualTo(last.sequence());
         assertThat(state().committedSequence()).isEqualTo(last.sequence());
-        changedSince(complete);
+        changed();
         return await(() -> durableReset == last.sequence());
     }
 
@@ -153,7 +154,7 @@ final class LearnerPair implements AutoCloseable {
         store().commit(PG, state().lastSequence());
         AtomicBoolean done = new AtomicBoolean();
         store().discard(PG, () -> done.set(true));
-        assertThat(state().completeSequence()).isZero();
+        assertThat(state().content().sequence()).isZero();
         if (!await(done::get)) {
             return false;
         }
@@ -194,7 +195,8 @@ final class LearnerPair implements AutoCloseable {
         return await(done::get);
     }
 
-    private void changedSince(long sequence) {
+    /** What the learner has to get. */
+    private void changed() {
         inodes.clear();
         chunks.clear();
         copiedInodes.clear();
@@ -203,14 +205,16 @@ final class LearnerPair implements AutoCloseable {
         for (ContentHead h : heads(store())) {
             lengths.put(new ChunkId(h.key().inode(), h.key().chunk()), h.lengthBytes());
         }
-        for (ModelPg.Op op : model().history().subList((int) sequence, (int) model().last())) {
+        for (ModelPg.Op op : model().history().subList(0, (int) model().last())) {
             DataOp head = op.entry().op();
             switch (head.type()) {
-                case WRITE -> chunks.add(new ChunkId(op.inode(), op.chunk()));
+                case WRITE -> changed(op, op.chunk());
                 case TRUNCATE_INODE, DELETE_INODES -> {
-                    inodes.add(op.inode());
+                    if (isLacked(op, Key.INODE)) {
+                        inodes.add(op.inode());
+                    }
                     for (int c = 0; c < StoreHarness.CHUNKS; c++) {
-                        chunks.add(new ChunkId(op.inode(), c));
+                        changed(op, c);
                     }
                 }
                 case NOOP, SPLIT, MERGE, READ -> {}
@@ -218,9 +222,39 @@ final class LearnerPair implements AutoCloseable {
         }
     }
 
+    private void changed(ModelPg.Op op, int chunk) {
+        if (isLacked(op, chunk)) {
+            chunks.add(new ChunkId(op.inode(), chunk));
+        }
+    }
+
+    private boolean isLacked(ModelPg.Op op, int chunk) {
+        return op.entry().sequence() > content.of(op.inode(), chunk);
+    }
+
+    /** All that comes before what is left was copied. */
+    private void tellCopied() {
+        Key first = new Key(StoreHarness.INODES + 1, Key.INODE);
+        for (long inode : inodes) {
+            first = earlier(first, new Key(inode, Key.INODE));
+        }
+        for (ChunkId id : chunks) {
+            first = earlier(first, new Key(id.inode(), id.chunk()));
+        }
+        store().copiedTo(PG, new Key(first.inode(), first.chunk() - 1));
+    }
+
+    private static Key earlier(Key a, Key b) {
+        return a.compareTo(b) < 0 ? a : b;
+    }
+
     /** Copies everything while the source goes on; false if the learner's power was cut. */
     boolean copyAll() throws Exception {
+        boolean inOrder = random.nextBoolean();
         while (!learner.devices.isCut() && !(inodes.isEmpty() && chunks.isEmpty())) {
+            if (inOrder && random.nextInt(3) == 0) {
+                tellCopied();
+            }
             int what = random.nextInt(10);
             if (what < 4) {
                 source.work(1 + random.nextInt(6));
@@ -229,23 +263,26 @@ final class LearnerPair implements AutoCloseable {
             }
             follow();
             if (!inodes.isEmpty()) {
-                copyInode(pick(inodes, Comparator.naturalOrder()));
+                copyInode(pick(inodes, Comparator.naturalOrder(), inOrder));
             } else if (!chunks.isEmpty()) {
                 copyChunk(
                         pick(
                                 chunks,
                                 Comparator.comparingLong(ChunkId::inode)
-                                        .thenComparingInt(ChunkId::chunk)));
+                                        .thenComparingInt(ChunkId::chunk),
+                                inOrder));
             }
             relieve();
         }
         return !learner.devices.isCut();
     }
 
-    private <T> T pick(Set<T> some, Comparator<T> order) {
+    private <T> T pick(Set<T> some, Comparator<T> order, boolean first) {
         List<T> all = new ArrayList<>(some);
         all.sort(order); // the seed decides, not the set
-        Collections.shuffle(all, random);
+        if (!first) {
+            Collections.shuffle(all, random);
+        }
         return all.getFirst();
     }
 
@@ -284,7 +321,7 @@ final class LearnerPair implements AutoCloseable {
     private void copyChunk(ChunkId id) throws Exception {
         chunks.remove(id);
         int maxBytes = 4096 * (1 + random.nextInt(8));
-        long since = random.nextInt(4) == 0 ? 0 : complete;
+        long since = random.nextInt(4) == 0 ? 0 : content.of(id.inode(), id.chunk());
         Rest rest = new Rest(0, since, lengths.getOrDefault(id, 0));
         boolean last = false;
         while (!last) {
@@ -352,7 +389,7 @@ final class LearnerPair implements AutoCloseable {
         if (durableCompleted) {
             assertThat(found.isComplete()).as("complete").isTrue();
         } else if (durableReset > 0 && !found.isComplete()) {
-            assertThat(found.completeSequence()).isEqualTo(complete);
+            assertThat(found.content().sequence()).isEqualTo(content.sequence());
         }
         adopt(found);
     }
@@ -377,11 +414,11 @@ final class LearnerPair implements AutoCloseable {
         if (random.nextBoolean()) {
             return reset();
         }
-        complete = state().completeSequence();
         follow();
         settleSource();
         follow();
-        changedSince(complete);
+        content = state().content();
+        changed();
         return !learner.devices.isCut();
     }
 

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -126,7 +127,10 @@ class MergedTruncationsTest {
         try (SteppedStore learner = store("learner")) {
             learner.reset(PARENT, new Reset(1, 2, 2, List.of()));
             learner.copyInode(PARENT, INODE, store.readInode(PARENT, INODE));
-            learner.copyChunk(PARENT, store.readChunk(PARENT, INODE, chunk, new Rest(0, 0, 0)));
+            learner.copyChunk(
+                    PARENT,
+                    Objects.requireNonNull(
+                            store.readChunk(PARENT, INODE, chunk, new Rest(0, 0, 0))));
             learner.completed(PARENT);
             isCutBy(learner, chunk, 2);
             assertThat(read(learner, chunk)).isEqualTo(PAYLOAD);

@@ -10,15 +10,19 @@ import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.cairn.dataserver.store.DiskStore.VersionedBlock;
 import io.cairn.dataserver.store.LearnerStore.Rest;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -42,6 +46,7 @@ public final class SteppedStore implements AutoCloseable {
     private final FaultDevices devices;
     private final DiskConfig config;
     private final IndexDatabases databases;
+    private final List<Damage> damage = new CopyOnWriteArrayList<>();
     private @Nullable String fatal;
     private @Nullable LocalDiskStore store;
 
@@ -73,6 +78,8 @@ public final class SteppedStore implements AutoCloseable {
         try {
             DiskRuntime runtime = new DiskRuntime(databases, devices, this::failed, false);
             store = LocalDiskStore.open(config, CLUSTER, runtime);
+            store.onDamage(
+                    (pg, inode, chunk, block) -> damage.add(new Damage(pg, inode, chunk, block)));
         } catch (DiskOpenException e) {
             throw new AssertionError(config.data() + " does not open", e);
         }
@@ -120,6 +127,54 @@ public final class SteppedStore implements AutoCloseable {
         store().abandon();
     }
 
+    // ---- bits ---------------------------------------------------------------------------------
+
+    /** A bit of the data file that is not what it was, with its page as it is since. */
+    public record Flip(long bit, byte[] page) {}
+
+    /** One bit changes of what was written to the data file; null if nothing was. */
+    public @Nullable Flip flip(Random random) {
+        long bit = devices.flipWrittenBit(config.data(), random);
+        return bit < 0 ? null : new Flip(bit, devices.pageOf(config.data(), bit));
+    }
+
+    /** Changes it back, unless something else was written over it. */
+    public void flipBack(Flip flip) {
+        if (Arrays.equals(flip.page, devices.pageOf(config.data(), flip.bit))) {
+            devices.flipBack(config.data(), flip.bit);
+        }
+    }
+
+    /** A block into which something could not be flushed. */
+    public record Damage(int pg, long inode, int chunk, int block) {}
+
+    /** What the flusher has met since this was asked last. */
+    public List<Damage> foundDamage() {
+        List<Damage> found = List.copyOf(damage);
+        damage.clear();
+        return found;
+    }
+
+    /** Null if it is damaged. */
+    public @Nullable VersionedBlock readBlock(int pg, long inode, int chunk, int block) {
+        CompletableFuture<Optional<VersionedBlock>> read = new CompletableFuture<>();
+        store().readBlock(
+                        pg,
+                        inode,
+                        chunk,
+                        block,
+                        (found, failure) -> read.complete(Optional.ofNullable(found)));
+        return get(read).map(b -> new VersionedBlock(b.version(), heap(b.content()))).orElse(null);
+    }
+
+    public RepairOutcome repair(int pg, BlockRepair repair) {
+        CompletableFuture<RepairOutcome> outcome = new CompletableFuture<>();
+        store().repair(pg, repair, outcome::complete);
+        RepairOutcome result = get(outcome);
+        relieve();
+        return result;
+    }
+
     // ---- logging ------------------------------------------------------------------------------
 
     public void append(PgLogEntry entry) {
@@ -140,17 +195,33 @@ public final class SteppedStore implements AutoCloseable {
         return store().begin(pg, parent, parentIsHere);
     }
 
-    /** The merge of the child, which is committed, is carried out now. */
-    public void unite(int parent, int child) {
+    /**
+     * The merge of the child, which is committed, is carried out now; false if it waits, for a
+     * repair.
+     */
+    public boolean unite(int parent, int child) {
         for (int i = 0; i < MOST_ROUNDS && store().pgs().contains(child); i++) {
             flushing(() -> {
                 store().toRelease().forEach(store()::release);
                 store().flushThread().flushAll();
             });
         }
-        if (store().pgs().contains(child) || store().firstMerge(parent) > 0) {
+        boolean united = !store().pgs().contains(child);
+        if (united && store().firstMerge(parent) > 0) {
             throw new AssertionError("%x is not merged into %x".formatted(child, parent));
         }
+        return united;
+    }
+
+    /** Whether all of the group is in the index, once all that can be is. */
+    public boolean isFlushedWhole(int pg, long epoch) {
+        flushAll();
+        return store().isFlushedWhole(pg, epoch);
+    }
+
+    /** Operations and steps that wait for the repair of a block. */
+    public boolean waitsForRepair() {
+        return store().waitingForRepair() > 0;
     }
 
     /** What there is of the group is removed, and its history. */
@@ -159,7 +230,7 @@ public final class SteppedStore implements AutoCloseable {
         if (store().logState(pg).lastSequence() > committed) {
             dropTail(pg, committed);
         }
-        if (store().logState(pg).completeSequence() != 0) {
+        if (!store().logState(pg).content().isNothing()) {
             await(done -> store().discard(pg, done));
         }
         for (List<ContentHead> heads = heads(pg, Key.FIRST, PART);
@@ -191,6 +262,10 @@ public final class SteppedStore implements AutoCloseable {
 
     public void reset(int pg, Reset reset) {
         await(done -> store().reset(pg, reset.epoch(), reset.sequence(), reset.answered(), done));
+    }
+
+    public void copiedTo(int pg, Key key) {
+        store().copiedTo(pg, key);
     }
 
     public void completed(int pg) {
@@ -313,24 +388,20 @@ public final class SteppedStore implements AutoCloseable {
         });
     }
 
-    /** The only piece of a chunk's copy. */
-    public ChunkCopy readChunk(int pg, long inode, int chunk, Rest rest) {
-        CompletableFuture<ChunkCopy> read = new CompletableFuture<>();
+    /** The only piece of a chunk's copy; null if one of its blocks is damaged. */
+    public @Nullable ChunkCopy readChunk(int pg, long inode, int chunk, Rest rest) {
+        CompletableFuture<Optional<ChunkCopy>> read = new CompletableFuture<>();
         store().readCopy(
                         pg,
                         inode,
                         chunk,
                         rest,
                         PIECE_BYTES,
-                        (piece, failure) -> {
-                            if (piece == null) {
-                                read.completeExceptionally(
-                                        failure == null ? new IllegalStateException() : failure);
-                            } else {
-                                read.complete(piece);
-                            }
-                        });
-        ChunkCopy piece = get(read);
+                        (piece, failure) -> read.complete(Optional.ofNullable(piece)));
+        ChunkCopy piece = get(read).orElse(null);
+        if (piece == null) {
+            return null;
+        }
         return new ChunkCopy(
                 piece.inode(),
                 piece.chunk(),

@@ -62,7 +62,7 @@ class StoreCopyTest {
                 assertThat(state.lastEpoch()).isEqualTo(4);
                 assertThat(state.lastSequence()).isEqualTo(100);
                 assertThat(state.committedSequence()).isEqualTo(100);
-                assertThat(state.completeSequence()).isEqualTo(2);
+                assertThat(state.content().sequence()).isEqualTo(2);
                 assertThat(state.answered())
                         .usingRecursiveComparison()
                         .isEqualTo(List.of(new Answered(9, 3, new long[] {3, 5})));
@@ -80,7 +80,9 @@ class StoreCopyTest {
             append(h, 4, 101, 2 * PAGE, bytes(10));
             commit(h, 101);
             reset(h, 5, 200, List.of());
-            assertThat(h.store().logState(PG).completeSequence()).as("the older one").isEqualTo(2);
+            assertThat(h.store().logState(PG).content().sequence())
+                    .as("the older one")
+                    .isEqualTo(2);
             completed(h);
             assertThat(h.store().logState(PG).isComplete()).isTrue();
             h.crash(true);
@@ -126,7 +128,7 @@ class StoreCopyTest {
             h.store().dropTail(PG, 10, done::countDown);
             assertThat(done.await(30, TimeUnit.SECONDS)).isTrue();
             for (int again = 0; again < 3; again++) {
-                assertThat(h.store().logState(PG).completeSequence()).isEqualTo(1);
+                assertThat(h.store().logState(PG).content().sequence()).isEqualTo(1);
                 assertThat(h.store().logState(PG).lastSequence()).isEqualTo(10);
                 assertThat(read(h, 0)).isEqualTo(old);
                 if (again == 1) {

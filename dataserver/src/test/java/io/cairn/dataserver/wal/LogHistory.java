@@ -108,16 +108,28 @@ final class LogHistory {
 
     private Logged step() {
         long number = last() + 1;
-        return switch (random.nextInt(4)) {
-            case 0 -> step(new LearnerStep.Reset(number, last()), LearnerStep.none(pg()), 20);
+        return switch (random.nextInt(5)) {
+            case 0 -> step(new LearnerStep.Reset(number, content()), LearnerStep.none(pg()), 20);
             case 1 -> step(new LearnerStep.Completed(number), LearnerStep.none(pg()), 0);
             case 2 ->
                     step(
                             new LearnerStep.CopyInode(number, random.nextBoolean()),
                             LearnerStep.copiedInode(pg(), number, last()),
                             0);
+            case 3 ->
+                    step(
+                            new LearnerStep.CopiedTo(number, last(), random.nextInt(9) - 1),
+                            LearnerStep.none(pg()),
+                            0);
             default -> copy(number, random.nextInt(3) * BLOCK);
         };
+    }
+
+    private Completeness content() {
+        Completeness content = Completeness.upTo(last());
+        return random.nextBoolean()
+                ? content
+                : content.copiedTo(last(), random.nextInt(9) - 1).lackingAfter(last());
     }
 
     private Logged copy(long number, int length) {

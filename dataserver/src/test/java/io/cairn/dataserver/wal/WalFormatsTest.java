@@ -111,11 +111,31 @@ class WalFormatsTest {
     @Test
     void reset() {
         assertStep(
-                new LearnerStep.Reset(7, 0x1122),
+                new LearnerStep.Reset(7, Completeness.upTo(0x1122)),
                 LearnerStep.none(5),
                 20,
                 "02010000000000000700000000000000000000000000000022110000000000000000"
                         + "000000000000000000000000000000000000000000000000000000000000");
+    }
+
+    @Test
+    void resetOfWhatSomeWasCopiedTo() {
+        assertStep(
+                new LearnerStep.Reset(7, new Completeness(0x1122, 0x3344, -1, 0x5566)),
+                LearnerStep.none(5),
+                20,
+                "02010800ffffffff070000000000000044330000000000002211000000000000"
+                        + "0000000000000000665500000000000000000000000000000000000000000000");
+    }
+
+    @Test
+    void copiedTo() {
+        assertStep(
+                new LearnerStep.CopiedTo(8, 0x3344, 5),
+                LearnerStep.none(5),
+                0,
+                "0205000005000000080000000000000044330000000000000000000000000000"
+                        + "0000000000000000000000000000000000000000000000000000000000000000");
     }
 
     @Test
@@ -167,7 +187,7 @@ class WalFormatsTest {
                 Objects.requireNonNull(
                         LearnerStepFormat.decode(
                                 ByteBuffer.wrap(HexFormat.of().parseHex(reset)), 5, 20));
-        assertThat(back.step()).isEqualTo(new LearnerStep.Reset(7, 0));
+        assertThat(back.step()).isEqualTo(new LearnerStep.Reset(7, Completeness.NOTHING));
     }
 
     @Test
