@@ -9,6 +9,7 @@ import io.cairn.dataserver.ground.DataServerConfig;
 import java.nio.file.Path;
 import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -29,10 +30,11 @@ final class DataServerCommand implements Callable<ExitCode> {
 
     @Override
     public ExitCode call() throws Exception {
-        DataServerConfig server =
-                Config.load(Objects.requireNonNull(config), DataServerConfig.class);
+        Path file = Objects.requireNonNull(config);
+        Supplier<DataServerConfig> source = () -> Config.load(file, DataServerConfig.class);
+        DataServerConfig server = source.get();
         try (ServerProcess process = new ServerProcess()) {
-            new PartStarter(process).dataServer("data", server);
+            new PartStarter(process).dataServer("data", server, source);
             process.awaitStop();
         }
         return ExitCode.SUCCESS;

@@ -14,6 +14,7 @@ import picocli.CommandLine.Option;
         description = "The disks of data servers: what they have, and out of placement with them.",
         subcommands = {
             DiskCommand.Ls.class,
+            DiskAddCommand.class,
             DiskCommand.Drain.class,
             DiskCommand.Restore.class,
             DiskCommand.CanStop.class,

@@ -31,6 +31,7 @@ import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.mdslink.MdsLink;
 import io.cairn.dataserver.mdslink.ServerIdentity;
 import io.cairn.dataserver.mdslink.ServerRegistration;
+import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.Holds;
 import io.cairn.dataserver.pg.Lease;
 import io.cairn.dataserver.pg.LocalDisk;
@@ -47,10 +48,12 @@ import io.cairn.dataserver.service.Repairs;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,6 +84,7 @@ public final class DataServer implements AutoCloseable {
     private final MapFollower maps;
     private final ServerRegistration registration;
     private final MdsLink mds;
+    private final ServerGauges gauges;
     private volatile boolean closed;
 
     private DataServer(
@@ -88,6 +92,7 @@ public final class DataServer implements AutoCloseable {
             IdentityDirectory state,
             Disks disks,
             Meters meters,
+            Supplier<DataServerConfig> source,
             FatalHandler fatal)
             throws DataServerException {
         this.state = state;
@@ -131,6 +136,7 @@ public final class DataServer implements AutoCloseable {
                         new DatabaseService(() -> databases(disks.opened())),
                         scrubs,
                         repairs,
+                        new DiskAdditions(source, disks, more())::answer,
                         recorded);
         disks.opened().forEach(service::repairDamageOf);
         try {
@@ -166,7 +172,8 @@ public final class DataServer implements AutoCloseable {
                         registration);
         mdsClient.onPush(Method.MAP_PUSH_VALUE, (from, head) -> maps.pushed(head));
         mdsClient.onPush(Method.MAP_PART_VALUE, (from, head) -> maps.partPushed(head));
-        new ServerGauges(meters, disks.all(), pgLoops, parts, maps, scrubs).register();
+        gauges = new ServerGauges(meters, disks.all(), pgLoops, parts, maps, scrubs);
+        gauges.register();
     }
 
     /**
@@ -177,7 +184,22 @@ public final class DataServer implements AutoCloseable {
      */
     public static DataServer start(DataServerConfig config, DiskOpener opener, Meters meters)
             throws DataServerException {
-        return start(config, opener, meters, FatalHandler.halt());
+        return start(config, () -> config, opener, meters);
+    }
+
+    /**
+     * As {@link #start(DataServerConfig, DiskOpener, Meters)}.
+     *
+     * @param source reads the configuration again: a disk that it has got since is added when an
+     *     administrator wants it
+     */
+    public static DataServer start(
+            DataServerConfig config,
+            Supplier<DataServerConfig> source,
+            DiskOpener opener,
+            Meters meters)
+            throws DataServerException {
+        return start(config, source, opener, meters, FatalHandler.halt());
     }
 
     /**
@@ -186,7 +208,11 @@ public final class DataServer implements AutoCloseable {
      * @param fatal told when no disk is left, or an invariant does not hold: ends the process
      */
     static DataServer start(
-            DataServerConfig config, DiskOpener opener, Meters meters, FatalHandler fatal)
+            DataServerConfig config,
+            Supplier<DataServerConfig> source,
+            DiskOpener opener,
+            Meters meters,
+            FatalHandler fatal)
             throws DataServerException {
         if (config.mds().isEmpty()) {
             throw new DataServerException("no metadata server is configured: set 'mds'");
@@ -196,7 +222,7 @@ public final class DataServer implements AutoCloseable {
             UUID cluster = ClusterIdentity.find(config, state);
             Disks disks = Disks.open(config, cluster, opener, meters, fatal);
             try {
-                DataServer server = new DataServer(config, state, disks, meters, fatal);
+                DataServer server = new DataServer(config, state, disks, meters, source, fatal);
                 server.begin();
                 return server;
             } catch (DataServerException | RuntimeException e) {
@@ -219,13 +245,12 @@ public final class DataServer implements AutoCloseable {
 
     private void begin() {
         pgLoops.start();
-        List<LocalDisk> opened = disks.opened();
         loops.owned()
                 .getFirst()
                 .every(
                         DISK_TICK_NANOS,
                         "The measurement of disks",
-                        () -> opened.forEach(LocalDisk::measure));
+                        () -> disks.opened().forEach(LocalDisk::measure));
         loops.owned()
                 .getFirst()
                 .every(
@@ -238,7 +263,7 @@ public final class DataServer implements AutoCloseable {
         LOG.info(
                 "Data server listens on {} with {} of {} disks",
                 address(),
-                opened.size(),
+                disks.opened().size(),
                 disks.all().size());
     }
 
@@ -289,6 +314,25 @@ public final class DataServer implements AutoCloseable {
 
     private void needMap() {
         mds.needMap();
+    }
+
+    /** What has to know of a disk that is added. */
+    private DiskAdditions.Host more() {
+        return new DiskAdditions.Host() {
+            @Override
+            public void opened(ConfiguredDisk disk, DataServerConfig.DiskTable table) {
+                LocalDisk local = Objects.requireNonNull(disk.disk());
+                service.repairDamageOf(local);
+                scrubs.add(local);
+                gauges.add(disk);
+                registration.add(local, table);
+            }
+
+            @Override
+            public CompletableFuture<Void> register() {
+                return mds.registerAgain().thenRun(maps::disksAdded);
+            }
+        };
     }
 
     private Membership membership() {

@@ -14,6 +14,7 @@ import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.store.DiskStore;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -24,6 +25,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -46,13 +48,26 @@ final class Disks implements AutoCloseable {
             "take it out of the configuration, or delete its files (data, wal and index) to have it"
                     + " formatted and registered as a new disk, and restart this data server";
 
-    private final List<ConfiguredDisk> all = new ArrayList<>();
+    private final UUID cluster;
+    private final DiskOpener opener;
+    private final Meters meters;
+    private final KnownDisks known;
+    private final List<ConfiguredDisk> all = new CopyOnWriteArrayList<>();
     private final Set<UUID> opened = new HashSet<>();
     private final FatalHandler nothingLeft;
     private final HangWatch watch = new HangWatch();
     private volatile @Nullable Consumer<LocalDisk> listener;
 
-    private Disks(FatalHandler nothingLeft) {
+    private Disks(
+            UUID cluster,
+            DiskOpener opener,
+            Meters meters,
+            KnownDisks known,
+            FatalHandler nothingLeft) {
+        this.cluster = cluster;
+        this.opener = opener;
+        this.meters = meters;
+        this.known = known;
         this.nothingLeft = nothingLeft;
     }
 
@@ -70,23 +85,15 @@ final class Disks implements AutoCloseable {
             Meters meters,
             FatalHandler nothingLeft)
             throws DataServerException {
-        Disks disks = new Disks(nothingLeft);
+        Disks disks = new Disks(cluster, opener, meters, known(config), nothingLeft);
         Deque<Opening> openings = new ArrayDeque<>();
         try {
-            KnownDisks known = KnownDisks.in(config.stateDir());
-            for (DataServerConfig.DiskTable table : config.disk()) {
-                String tag = Integer.toString(disks.all.size());
-                disks.all.add(
-                        new ConfiguredDisk(
-                                table.data(),
-                                known.at(table.data()),
-                                new DiskCalls(meters, tag, NanoClock.MONOTONIC)));
-            }
-            disks.beginToOpen(config, cluster, opener, openings);
+            config.disk().forEach(table -> disks.all.add(disks.configured(table)));
+            disks.beginToOpen(config.disk(), openings);
             @Nullable DataServerException first = null;
             for (Opening o = openings.poll(); o != null; o = openings.poll()) {
                 try {
-                    disks.opened(o, known);
+                    disks.opened(o);
                 } catch (DataServerException e) {
                     first = first == null ? e : first;
                     disks.didNotOpen(o.disk(), e);
@@ -97,15 +104,58 @@ final class Disks implements AutoCloseable {
             }
             disks.watch.start();
             return disks;
-        } catch (DiskOpenException e) {
-            disks.close();
-            openings.forEach(Opening::discard);
-            throw new DataServerException(String.valueOf(e.getMessage()), e);
         } catch (DataServerException | RuntimeException e) {
             disks.close();
             openings.forEach(Opening::discard);
             throw e;
         }
+    }
+
+    private static KnownDisks known(DataServerConfig config) throws DataServerException {
+        try {
+            return KnownDisks.in(config.stateDir());
+        } catch (DiskOpenException e) {
+            throw new DataServerException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private ConfiguredDisk configured(DataServerConfig.DiskTable table) {
+        return new ConfiguredDisk(
+                table.data(),
+                known.at(table.data()),
+                new DiskCalls(meters, Integer.toString(all.size()), NanoClock.MONOTONIC));
+    }
+
+    /** Whether the disk with this data file is one of these, opened or not. */
+    boolean isConfigured(Path data) {
+        return all.stream().anyMatch(d -> d.data().equals(data));
+    }
+
+    /**
+     * Opens one more, or makes it; blocks. One thread.
+     *
+     * @throws DataServerException when it does not open: it is none of these then
+     */
+    ConfiguredDisk add(DataServerConfig.DiskTable table) throws DataServerException {
+        ConfiguredDisk disk = configured(table);
+        Opening opening = opening(disk, table);
+        DiskOpener.Wanted wanted = wanted(opening, table);
+        Thread.ofPlatform()
+                .name("disk-open-" + all.size())
+                .daemon()
+                .start(() -> open(wanted, opening.store()));
+        try {
+            opened(opening);
+        } catch (DataServerException e) {
+            @Nullable LocalDisk local = disk.disk();
+            if (local != null) {
+                opened.remove(local.store().uuid());
+                local.close();
+            }
+            throw e;
+        }
+        all.add(disk);
+        return disk;
     }
 
     /** The store of a disk, or why there is none, when it has been opened. */
@@ -153,18 +203,14 @@ final class Disks implements AutoCloseable {
      * and index takes long, and each has its own device. Then new disks are made, one after the
      * other: two paths to the same file would make it twice.
      */
-    private void beginToOpen(
-            DataServerConfig config, UUID cluster, DiskOpener opener, Deque<Opening> openings) {
+    private void beginToOpen(List<DataServerConfig.DiskTable> tables, Deque<Opening> openings) {
         List<Runnable> later = new ArrayList<>();
         for (int i = 0; i < all.size(); i++) {
             ConfiguredDisk disk = all.get(i);
-            FatalHandler failed = (what, cause) -> failed(disk, what, cause);
-            DiskOpener.Wanted wanted =
-                    new DiskOpener.Wanted(
-                            config.disk().get(i), cluster, disk.known(), disk.calls(), failed);
-            CompletableFuture<DiskStore> store = new CompletableFuture<>();
-            openings.add(new Opening(disk, failed, store, config.disk().get(i).hungAfter()));
-            Runnable open = () -> open(opener, wanted, store);
+            Opening opening = opening(disk, tables.get(i));
+            openings.add(opening);
+            DiskOpener.Wanted wanted = wanted(opening, tables.get(i));
+            Runnable open = () -> open(wanted, opening.store());
             if (disk.known() == null) {
                 later.add(open);
             } else {
@@ -174,8 +220,20 @@ final class Disks implements AutoCloseable {
         later.forEach(Runnable::run);
     }
 
-    private static void open(
-            DiskOpener opener, DiskOpener.Wanted wanted, CompletableFuture<DiskStore> store) {
+    private Opening opening(ConfiguredDisk disk, DataServerConfig.DiskTable table) {
+        return new Opening(
+                disk,
+                (what, cause) -> failed(disk, what, cause),
+                new CompletableFuture<>(),
+                table.hungAfter());
+    }
+
+    private DiskOpener.Wanted wanted(Opening opening, DataServerConfig.DiskTable table) {
+        ConfiguredDisk disk = opening.disk();
+        return new DiskOpener.Wanted(table, cluster, disk.known(), disk.calls(), opening.failed());
+    }
+
+    private void open(DiskOpener.Wanted wanted, CompletableFuture<DiskStore> store) {
         try {
             store.complete(opener.open(wanted));
         } catch (Throwable e) { // an Error too: who waits for the disk must hear of it
@@ -184,8 +242,7 @@ final class Disks implements AutoCloseable {
     }
 
     /** Waits for the disk. */
-    private void opened(Opening opening, KnownDisks known)
-            throws DataServerException, DiskOpenException {
+    private void opened(Opening opening) throws DataServerException {
         ConfiguredDisk disk = opening.disk();
         LocalDisk local = local(opening);
         UUID uuid = local.store().uuid();
@@ -199,7 +256,11 @@ final class Disks implements AutoCloseable {
             local.markOut();
         }
         watch.add(local, disk.calls(), opening.hungAfter());
-        known.opened(disk.data(), uuid);
+        try {
+            known.opened(disk.data(), uuid);
+        } catch (DiskOpenException e) {
+            throw new DataServerException(String.valueOf(e.getMessage()), e);
+        }
     }
 
     private static LocalDisk local(Opening opening) throws DataServerException {

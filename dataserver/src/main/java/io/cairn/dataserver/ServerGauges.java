@@ -41,6 +41,11 @@ record ServerGauges(
         }
     }
 
+    /** Those of a disk that is the newest one. */
+    void add(ConfiguredDisk configured) {
+        disk(configured, Integer.toString(disks.indexOf(configured)));
+    }
+
     private void disk(ConfiguredDisk configured, String tag) {
         for (DiskPhase phase : DiskPhase.values()) {
             meters.gauge(

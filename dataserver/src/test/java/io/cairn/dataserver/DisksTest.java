@@ -98,6 +98,36 @@ class DisksTest {
         devices.values().forEach(d -> d.open().close()); // refused while one is open
     }
 
+    @Test
+    void oneMoreIsOpenedWhileTheOthersServe() throws Exception {
+        DataServerConfig.DiskTable more = tables.removeLast();
+        try (Disks disks = open(this::store)) {
+            assertThat(disks.isConfigured(more.data())).isFalse();
+            ConfiguredDisk added = disks.add(more);
+            assertThat(disks.all()).last().isSameAs(added);
+            assertThat(disks.opened()).last().isSameAs(added.disk());
+            assertThat(KnownDisks.in(directory).at(more.data()))
+                    .isEqualTo(disks.opened().getLast().store().uuid());
+        }
+    }
+
+    @Test
+    void oneThatDoesNotOpenIsNotAdded() throws Exception {
+        DataServerConfig.DiskTable more = tables.removeLast();
+        DiskOpener refusing =
+                wanted -> {
+                    if (wanted.table().equals(more)) {
+                        throw new DataServerException("it is not mounted");
+                    }
+                    return store(wanted);
+                };
+        try (Disks disks = open(refusing)) {
+            assertThatThrownBy(() -> disks.add(more)).hasMessage("it is not mounted");
+            assertThat(disks.all()).hasSize(DISKS - 1);
+            assertThat(disks.isConfigured(more.data())).isFalse();
+        }
+    }
+
     private Disks open(DiskOpener opener) throws DataServerException {
         DataServerConfig config = TestCluster.config(directory, List.of(), tables);
         return Disks.open(config, new UUID(1, 2), opener, Meters.unpublished(), (what, e) -> {});

@@ -199,17 +199,21 @@ final class TestCluster implements AutoCloseable {
             // Small: their content is in memory, twice.
             List<DataServerConfig.DiskTable> tables =
                     IntStream.range(0, disksPerServer).mapToObj(d -> disk(disk(i, d), 8)).toList();
+            DataServerConfig config = config(stateDir(i), List.of(mds.address()), tables);
             servers[i] =
                     DataServer.start(
-                            config(stateDir(i), List.of(mds.address()), tables),
+                            config,
+                            () -> config,
                             DiskOpener.local(databases, faults.get(i)),
                             meters(i),
                             this::fatal);
             return;
         }
+        DataServerConfig config = config(stateDir(i), List.of(mds.address()));
         servers[i] =
                 DataServer.start(
-                        config(stateDir(i), List.of(mds.address())),
+                        config,
+                        () -> config,
                         realDisks ? recording(i) : opener(disks.get(i)),
                         meters(i),
                         this::fatal);

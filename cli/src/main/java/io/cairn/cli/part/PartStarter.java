@@ -29,6 +29,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -68,13 +69,24 @@ public final class PartStarter {
     }
 
     public DataServer dataServer(String name, DataServerConfig config) throws Exception {
+        return dataServer(name, config, () -> config);
+    }
+
+    /**
+     * @param source reads its configuration again, for disks that it has got
+     */
+    public DataServer dataServer(
+            String name, DataServerConfig config, Supplier<DataServerConfig> source)
+            throws Exception {
         publish(config.metricsAddress(), config.jmxAddress(), config.jmx());
         Meters meters = meters(name);
         IndexDatabases databases =
                 new IndexDatabases(
                         config.rocksdbOfEachDisk(), memory(config.rocksdbMemory()), meters);
         DataServer server =
-                process.add(name, DataServer.start(config, DiskOpener.local(databases), meters));
+                process.add(
+                        name,
+                        DataServer.start(config, source, DiskOpener.local(databases), meters));
         server.failure()
                 .thenAccept(e ->
                         process.failed(

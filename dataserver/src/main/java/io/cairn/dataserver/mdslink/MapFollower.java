@@ -98,6 +98,12 @@ public final class MapFollower {
         loops.onMap(newer, List.copyOf(update.getForgottenSessionsList()));
     }
 
+    /** This server has more disks than when it got the map. */
+    public synchronized void disksAdded() {
+        shareBounds(map);
+        loops.placeAgain();
+    }
+
     /** Disks of other servers are taken to have logs and memory like those here. */
     private void shareBounds(ClusterMap newer) {
         int servers = newer.servers().size();

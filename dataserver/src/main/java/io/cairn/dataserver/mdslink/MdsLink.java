@@ -22,6 +22,7 @@ import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.Lease;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -32,7 +33,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Keeps this server registered with the leader of the metadata service and its lease renewed, and
  * finds the leader again when it changes. Everything on one loop, except {@link #start}, {@link
- * #needMap}, {@link #askToJoin}, {@link #memberSilent}, {@link #question} and {@link #stop}.
+ * #registerAgain}, {@link #needMap}, {@link #askToJoin}, {@link #memberSilent}, {@link #question}
+ * and {@link #stop}.
  */
 public final class MdsLink {
     private static final Logger LOG = LoggerFactory.getLogger(MdsLink.class);
@@ -53,6 +55,9 @@ public final class MdsLink {
     private boolean registering;
     private boolean beating;
     private boolean mapWanted;
+
+    /** Who waits for a registration with what there is now. */
+    private final List<CompletableFuture<Void>> awaited = new ArrayList<>();
 
     /** No heartbeat, or first registration, before this: the one before was not answered. */
     private long notBeforeNanos = System.nanoTime();
@@ -239,11 +244,26 @@ public final class MdsLink {
 
     // ---- registration -------------------------------------------------------------------------
 
+    /**
+     * There is more to register. Any thread.
+     *
+     * @return completes when the metadata service knows it; never, if that is never reached
+     */
+    public CompletableFuture<Void> registerAgain() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        loop.execute(() -> {
+            awaited.add(done);
+            register();
+        });
+        return done;
+    }
+
     private void register() {
         if (stopped || registering) {
             return;
         }
         RegisterServerRequest request = reporter.request();
+        List<CompletableFuture<Void>> waiting = List.copyOf(awaited);
         InetSocketAddress member = members.current();
         registering = true;
         ask(
@@ -252,12 +272,15 @@ public final class MdsLink {
                 request,
                 CALL_NANOS,
                 RegisterServerReply.parser(),
-                (status, reply) -> registerDone(member, status, reply),
+                (status, reply) -> registerDone(member, status, reply, waiting),
                 () -> registering = false);
     }
 
     private void registerDone(
-            InetSocketAddress member, RpcStatus status, @Nullable RegisterServerReply reply) {
+            InetSocketAddress member,
+            RpcStatus status,
+            @Nullable RegisterServerReply reply,
+            List<CompletableFuture<Void>> waiting) {
         registering = false;
         if (stopped) {
             return;
@@ -284,6 +307,11 @@ public final class MdsLink {
         }
         if (first) {
             heartbeat(); // there is no lease before it is answered
+        }
+        awaited.removeAll(waiting);
+        waiting.forEach(w -> w.complete(null));
+        if (!awaited.isEmpty()) {
+            register();
         }
     }
 

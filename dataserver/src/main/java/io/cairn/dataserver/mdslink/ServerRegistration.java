@@ -16,6 +16,7 @@ import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.scrub.Scrubs;
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,8 +36,12 @@ public final class ServerRegistration implements MdsLink.Reporter {
     private final DataServerConfig config;
     private final ServerIdentity identity;
     private final List<ConfiguredDisk> configured;
-    private final List<LocalDisk> disks;
-    private final Map<LocalDisk, DeviceClass> classes = new IdentityHashMap<>();
+    private final Map<LocalDisk, DeviceClass> classes =
+            Collections.synchronizedMap(new IdentityHashMap<>());
+
+    /** Those that the newest request names, in its order. */
+    private List<LocalDisk> asked = List.of();
+
     private final ServerParts parts;
     private final MapFollower maps;
     private final Scrubs scrubs;
@@ -55,7 +60,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
     }
 
     /**
-     * @param configured all disks, opened or not, in the order of the configuration
+     * @param configured all disks, opened or not, in the order of the configuration; may get more
      * @param removed takes out a disk that the cluster has removed
      * @param address where this server listens
      */
@@ -71,7 +76,6 @@ public final class ServerRegistration implements MdsLink.Reporter {
         this.config = config;
         this.identity = identity;
         this.configured = configured;
-        this.disks = ConfiguredDisk.opened(configured);
         this.parts = parts;
         this.maps = maps;
         this.scrubs = scrubs;
@@ -80,9 +84,14 @@ public final class ServerRegistration implements MdsLink.Reporter {
         for (int i = 0; i < configured.size(); i++) {
             LocalDisk disk = configured.get(i).disk();
             if (disk != null) {
-                classes.put(disk, deviceClass(config.disk().get(i)));
+                add(disk, config.disk().get(i));
             }
         }
+    }
+
+    /** What there is to know of a disk before it is registered. */
+    public void add(LocalDisk disk, DataServerConfig.DiskTable table) {
+        classes.put(disk, deviceClass(table));
     }
 
     private static DeviceClass deviceClass(DataServerConfig.DiskTable table) {
@@ -125,7 +134,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setRecovers(true)
                         .setSplits(true)
                         .setUnites(true);
-        for (LocalDisk disk : disks) {
+        asked = ConfiguredDisk.opened(configured);
+        for (LocalDisk disk : asked) {
             request.addDisks(
                     DiskReport.newBuilder()
                             .setUuid(disk.uuid())
@@ -138,15 +148,15 @@ public final class ServerRegistration implements MdsLink.Reporter {
 
     @Override
     public void registered(RegisterServerReply reply) throws DataServerException {
-        if (reply.getDisksCount() != disks.size()) {
+        if (reply.getDisksCount() != asked.size()) {
             throw new DataServerException(
                     "the metadata service answered for %d disks, this server has %d"
-                            .formatted(reply.getDisksCount(), disks.size()));
+                            .formatted(reply.getDisksCount(), asked.size()));
         }
         identity.join(reply.getMap().getClusterId());
         identity.registered(reply.getServer());
-        for (int i = 0; i < disks.size(); i++) {
-            registered(disks.get(i), reply.getDisks(i));
+        for (int i = 0; i < asked.size(); i++) {
+            registered(asked.get(i), reply.getDisks(i));
         }
         configured.forEach(d -> d.registered(reply.getMap()));
         for (Disk disk : reply.getMap().getDisksList()) {

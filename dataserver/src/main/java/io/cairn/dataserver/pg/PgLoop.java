@@ -317,6 +317,11 @@ public final class PgLoop {
         }
     }
 
+    /** The same of all groups. */
+    void placeAgain() {
+        map.pgs().stream().map(PlacementGroup::getPg).filter(mine::test).forEach(this::placeAgain);
+    }
+
     /** Ends a replica that is none any more; false if it is, or has something to finish. */
     boolean endIdle(int pg, int disk) {
         PgSlot slot = slot(pg, disk);

@@ -78,6 +78,11 @@ public final class PgLoops {
         }
     }
 
+    /** There are more disks: groups that live on them by the map begin there. */
+    public void placeAgain() {
+        loops.forEach(loop -> loop.execute(loop::placeAgain));
+    }
+
     /** The oldest of the map epochs that the loops confirm, see {@link EpochGate#confirmed}. */
     public long confirmedEpoch() {
         return loops.stream().mapToLong(PgLoop::confirmedEpoch).min().orElse(Long.MAX_VALUE);

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -30,9 +32,13 @@ public final class Scrubs implements AutoCloseable {
     private static final int MAX_RETRIES = 256;
 
     private final PgLoops loops;
-    private final List<LocalDisk> disks;
-    private final Map<LocalDisk, DiskScrubber> scrubbers = new HashMap<>();
-    private final Map<LocalDisk, ChunkChecks> checks = new HashMap<>();
+    private final ScrubConfig config;
+    private final ScrubSchedule schedule;
+    private final InodeOwners owners;
+    private final DataServerMeters meters;
+    private final List<LocalDisk> disks = new CopyOnWriteArrayList<>();
+    private final Map<LocalDisk, DiskScrubber> scrubbers = new ConcurrentHashMap<>();
+    private final Map<LocalDisk, ChunkChecks> checks = new ConcurrentHashMap<>();
     private volatile boolean held;
 
     /** By number, the oldest first. Guarded by itself. */
@@ -57,15 +63,26 @@ public final class Scrubs implements AutoCloseable {
             InodeOwners owners,
             DataServerMeters meters) {
         this.loops = loops;
-        this.disks = List.copyOf(disks);
-        ScrubSchedule schedule = new ScrubSchedule(config);
-        for (LocalDisk disk : disks) {
-            ChunkChecks reads = new ChunkChecks(disk, config.rate().bytes());
-            checks.put(disk, reads);
-            scrubbers.put(
-                    disk,
-                    new DiskScrubber(disk, loops, reads, schedule, owners, () -> held, meters));
-        }
+        this.config = config;
+        this.schedule = new ScrubSchedule(config);
+        this.owners = owners;
+        this.meters = meters;
+        disks.forEach(this::prepare);
+    }
+
+    private DiskScrubber prepare(LocalDisk disk) {
+        ChunkChecks reads = new ChunkChecks(disk, config.rate().bytes());
+        DiskScrubber scrubber =
+                new DiskScrubber(disk, loops, reads, schedule, owners, () -> held, meters);
+        checks.put(disk, reads);
+        scrubbers.put(disk, scrubber);
+        disks.add(disk);
+        return scrubber;
+    }
+
+    /** One more disk, after {@link #start}. */
+    public void add(LocalDisk disk) {
+        prepare(disk).start();
     }
 
     /** Begins with what is due. */

@@ -7,10 +7,14 @@ import io.cairn.common.data.DataOpType;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.OperationTimer;
+import io.cairn.common.proto.AddDisksReply;
+import io.cairn.common.proto.AddDisksRequest;
 import io.cairn.common.proto.DataServerStatusReply;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Role;
 import io.cairn.common.rocks.DatabaseService;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcHandler;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
@@ -25,6 +29,7 @@ import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.scrub.Scrubs;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -44,12 +49,14 @@ public final class DataService implements RpcHandler {
     private final ScrubService scrubs;
     private final MdsService mds;
     private final CorruptReads corruptReads;
+    private final Function<AddDisksRequest, AddDisksReply> moreDisks;
     private final OperationTimer writes;
     private final DataServerMeters meters;
 
     /**
      * @param status answers what an administrator asks
      * @param databases answers what an administrator asks of the chunk indexes
+     * @param moreDisks takes in disks that are new in the configuration
      */
     public DataService(
             PgLoops loops,
@@ -58,6 +65,7 @@ public final class DataService implements RpcHandler {
             DatabaseService databases,
             Scrubs scrubs,
             Repairs repairs,
+            Function<AddDisksRequest, AddDisksReply> moreDisks,
             DataServerMeters meters) {
         this.loops = loops;
         this.needMap = parts.needMap();
@@ -65,6 +73,7 @@ public final class DataService implements RpcHandler {
         this.status = status;
         this.databases = databases;
         this.repairs = repairs;
+        this.moreDisks = moreDisks;
         MemberSlots slots = new MemberSlots(loops, parts);
         members = new MemberService(loops, slots, repairs, meters);
         learners = new LearnerService(slots);
@@ -136,12 +145,20 @@ public final class DataService implements RpcHandler {
             case Method.STATUS_VALUE -> request.reply(status.get());
             case Method.DATABASES_VALUE -> databases.list(request);
             case Method.COMPACT_VALUE -> databases.compact(request);
+            case Method.ADD_DISKS_VALUE -> addDisks(request);
             case Method.SCRUB_VALUE -> scrubs.begin(request);
             case Method.SCRUB_PROGRESS_VALUE -> scrubs.progress(request);
             default ->
                     throw new FsException(
                             Errno.ENOSYS, "a data server has no method " + request.method());
         }
+    }
+
+    private void addDisks(RpcRequest request) {
+        if (request.peer().hello().getRole() != Role.ROLE_ADMIN) {
+            throw new FsException(Errno.EPERM, "only administrators may add disks");
+        }
+        request.reply(moreDisks.apply(Heads.parse(AddDisksRequest.parser(), request.head())));
     }
 
     private void write(RpcRequest request) {
