@@ -106,19 +106,7 @@ class PlacementMovesTest {
 
     @Test
     void dataMovesToWhereThereIsRoomAndSurvivesALoss() throws Exception {
-        try (Cluster cluster = Cluster.temporary("--processes").layOut()) {
-            cluster.configure(
-                    "mds-1",
-                    c ->
-                            c.replace(
-                                            "[data_servers]",
-                                            "[data_servers]\ndown_out_interval = \"5s\"")
-                                    .replace("[pool]", "[pool]\npg_count = 64"));
-            cluster.up();
-            for (int i = 0; i < FILES; i++) {
-                files.add(new MarkedFile(cluster, cluster.mnt().resolve("f" + i)));
-            }
-            awaitSpread(cluster, 3);
+        try (Cluster cluster = up()) {
             try (Mount second = cluster.mount("second");
                     Load load = new Load(second)) {
                 addServer(cluster);
@@ -133,6 +121,58 @@ class PlacementMovesTest {
             checkAll(); // also from the one that was away
             Shell.run("ls", "-lR", cluster.mnt().toString()).ok();
         }
+    }
+
+    /** What one of three had has no other place until there is a fourth. */
+    @Test
+    void aFourthDataServerTakesThePlaceOfOneThatIsLostForGood() throws Exception {
+        try (Cluster cluster = up();
+                Mount second = cluster.mount("second");
+                Load load = new Load(second)) {
+            String lost = idOf(cluster, "data-2");
+            Cluster.kill9(List.of(cluster.process("data-2").orElseThrow()));
+            writeAll();
+            checkAll();
+            Awaitility.await("status says what is missing, and what to do")
+                    .atMost(PATIENCE)
+                    .until(
+                            () -> cluster.status().path("warnings").toString(),
+                            w -> w.contains("data server " + lost) && w.contains("add"));
+            assertThat(pgs(cluster, "degraded")).isPositive();
+            addServer(cluster);
+            awaitSpread(cluster, 3);
+            ask(cluster, "server", "remove", lost).ok();
+            Awaitility.await("nothing is missing")
+                    .atMost(PATIENCE)
+                    .until(() -> cluster.status().path("warnings").isEmpty());
+            checkAll();
+            writeAll();
+            assertThat(load.isAlive()).as("the load beside it").isTrue();
+        }
+    }
+
+    private Cluster up() throws IOException {
+        Cluster cluster = Cluster.temporary("--processes").layOut();
+        cluster.configure(
+                "mds-1",
+                c ->
+                        c.replace("[data_servers]", "[data_servers]\ndown_out_interval = \"5s\"")
+                                .replace("[pool]", "[pool]\npg_count = 64"));
+        cluster.up();
+        for (int i = 0; i < FILES; i++) {
+            files.add(new MarkedFile(cluster, cluster.mnt().resolve("f" + i)));
+        }
+        awaitSpread(cluster, 3);
+        return cluster;
+    }
+
+    /** The number of the data server that runs there. */
+    private static String idOf(Cluster cluster, String part) {
+        return disks(cluster).entrySet().stream()
+                .filter(d -> d.getValue().contains("/" + part + "/"))
+                .findAny()
+                .orElseThrow()
+                .getKey();
     }
 
     private void loseAndFind(Cluster cluster, String part) {
@@ -151,12 +191,7 @@ class PlacementMovesTest {
 
     /** Drained, stopped and removed; what comes back with what it held is refused. */
     private void remove(Cluster cluster, String part) {
-        String id =
-                disks(cluster).entrySet().stream()
-                        .filter(d -> d.getValue().contains("/" + part + "/"))
-                        .findAny()
-                        .orElseThrow()
-                        .getKey();
+        String id = idOf(cluster, part);
         ask(cluster, "server", "drain", id).ok();
         awaitSpread(cluster, 3);
         ask(cluster, "server", "remove", id)
