@@ -353,7 +353,8 @@ final class PlacementCommandsTest {
         assertThat(run("disk", "drain", "data-1")).isEqualTo(2);
         assertThat(run("balance")).isEqualTo(2);
         assertThat(asked).isEmpty();
-        assertThat(server.err.toString()).contains("ls or drain or restore or can-stop", "--plan");
+        assertThat(server.err.toString())
+                .contains("ls or add or drain or restore or can-stop", "--plan");
     }
 
     // ---- stopping -------------------------------------------------------------------------------
