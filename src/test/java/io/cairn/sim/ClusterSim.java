@@ -317,17 +317,18 @@ final class ClusterSim implements AutoCloseable {
         sim.after(
                 FLIP_INTERVAL / 2 + chance.nextLong(FLIP_INTERVAL),
                 () -> {
+                    if (!sim.chaos()) {
+                        return;
+                    }
                     SimDisk disk = disks.get(chance.nextInt(disks.size()));
                     boolean others =
                             raft.map().pgs().stream()
                                     .filter(g -> g.getInSyncList().contains(disk.id))
                                     .allMatch(g -> g.getInSyncCount() == REPLICAS);
-                    if (sim.chaos() && others && disks.stream().noneMatch(SimDisk::hasFlipped)) {
+                    if (others && disks.stream().noneMatch(SimDisk::hasFlipped)) {
                         disk.flip(chance);
                     }
-                    if (sim.chaos()) {
-                        flips(chance);
-                    }
+                    flips(chance);
                 });
     }
 

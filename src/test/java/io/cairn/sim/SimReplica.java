@@ -115,57 +115,52 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
             DataOp op, long truncated, long admitted, SimDataServer.ReadAnswer answer) {
         BadBlock block =
                 new BadBlock(pg, new Key(op.inode(), op.chunk()), op.offset() / SimClient.BLOCK);
-        @Nullable Integer to = anyOther();
-        if (to == null) {
-            answer.fail(RpcStatus.fail(Errno.EIO, Advice.RETRY, "damaged everywhere"));
-            return;
-        }
         long epoch = replica.epoch();
-        call(
-                to,
-                epoch,
-                (other, reply) -> {
-                    if (other.replica.admitFetch(epoch) != null) {
-                        return;
-                    }
-                    @Nullable PgLogEntry newest =
-                            other.disk.newestWrite(pg, block.key(), block.block());
-                    if (!other.disk.isDamaged(block)) {
-                        reply.accept(me -> {
-                            show(op, newest, truncated, answer);
-                            me.onReadDone(admitted, op, answer);
+        boolean asked =
+                askAnother(
+                        epoch,
+                        (other, reply) -> {
+                            if (other.replica.admitFetch(epoch) != null) {
+                                return;
+                            }
+                            @Nullable PgLogEntry newest =
+                                    other.disk.newestWrite(pg, block.key(), block.block());
+                            if (!other.disk.isDamaged(block)) {
+                                reply.accept(me -> {
+                                    show(op, newest, truncated, answer);
+                                    me.onReadDone(admitted, op, answer);
+                                });
+                            }
                         });
-                    }
-                });
+        if (!asked) {
+            answer.fail(RpcStatus.fail(Errno.EIO, Advice.RETRY, "damaged everywhere"));
+        }
     }
 
     // ---- repair -------------------------------------------------------------------------------
 
     /** Of the block as another member has it, as {@code Repairs} does it. */
     void repair(BadBlock block) {
-        @Nullable Integer to = anyOther();
-        if (to == null) {
-            return;
-        }
         long epoch = replica.epoch();
-        call(
-                to,
-                epoch,
-                (other, reply) -> {
-                    if (other.replica.admitMemberRead(epoch) == null) {
-                        @Nullable VersionedBlock right = other.disk.readBlock(other.held(block));
-                        if (right != null) {
-                            reply.accept(me -> {
-                                disk.repair(
-                                        block,
-                                        cluster.fault == Fault.REPAIR_OF_ANY_VERSION
-                                                ? disk.asOwn(block, right)
-                                                : right);
-                                syncSoon();
-                            });
-                        }
-                    }
-                });
+        var _ =
+                askAnother(
+                        epoch,
+                        (other, reply) -> {
+                            if (other.replica.admitMemberRead(epoch) == null) {
+                                @Nullable VersionedBlock right =
+                                        other.disk.readBlock(other.held(block));
+                                if (right != null) {
+                                    reply.accept(me -> {
+                                        disk.repair(
+                                                block,
+                                                cluster.fault == Fault.REPAIR_OF_ANY_VERSION
+                                                        ? disk.asOwn(block, right)
+                                                        : right);
+                                        syncSoon();
+                                    });
+                                }
+                            }
+                        });
     }
 
     /** Where a split was carried out, the block may be another group's by now. */
@@ -178,14 +173,19 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         return disk.has(now) ? new BadBlock(now, key, block.block()) : block;
     }
 
-    /** Another member in sync, by the map here. */
-    private @Nullable Integer anyOther() {
+    /** Calls another member in sync, by the map here; false if there is none. */
+    private boolean askAnother(
+            long epoch, BiConsumer<SimReplica, Consumer<Consumer<PgReplica>>> method) {
         @Nullable PlacementGroup group = loop.applied.pg(pg);
         List<Integer> others =
                 group == null
                         ? List.of()
                         : group.getInSyncList().stream().filter(d -> d != disk.id).toList();
-        return others.isEmpty() ? null : others.get(sim.random.nextInt(others.size()));
+        if (others.isEmpty()) {
+            return false;
+        }
+        call(others.get(sim.random.nextInt(others.size())), epoch, method);
+        return true;
     }
 
     // ---- own disk -----------------------------------------------------------------------------
