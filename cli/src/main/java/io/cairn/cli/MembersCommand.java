@@ -14,6 +14,7 @@ import io.cairn.common.proto.ChangeMemberReply;
 import io.cairn.common.proto.GroupMember;
 import io.cairn.common.proto.GroupMembersReply;
 import io.cairn.common.proto.GroupMembersRequest;
+import io.cairn.common.proto.MemberRole;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.RemoveMemberRequest;
 import io.cairn.common.proto.TransferLeaderReply;
@@ -246,7 +247,33 @@ abstract class MembersCommand extends ClusterCommand {
                     Method.TRANSFER_LEADER,
                     TransferLeaderRequest.newBuilder().setId(id).build(),
                     TransferLeaderReply.parser());
+            awaitServing(admin);
             return done("member " + id + " leads", document("id", id, "leader", true));
+        }
+
+        /** A new leader answers once the leases of the earlier one are over. */
+        private void awaitServing(AdminClient admin) throws InterruptedException {
+            int leader =
+                    leader(
+                            askWhoeverLeads(
+                                    admin,
+                                    Method.GROUP_MEMBERS,
+                                    GroupMembersRequest.getDefaultInstance(),
+                                    GroupMembersReply.parser()));
+            if (leader != id) {
+                throw new CommandException(
+                        ExitCode.FAILURE,
+                        "member %d was elected, and member %d leads by now: give the command again"
+                                .formatted(id, leader));
+            }
+        }
+
+        private static int leader(GroupMembersReply group) {
+            return group.getMembersList().stream()
+                    .filter(m -> m.getRole() == MemberRole.MEMBER_LEADER)
+                    .mapToInt(m -> m.getMember().getId())
+                    .findFirst()
+                    .orElse(0);
         }
     }
 }

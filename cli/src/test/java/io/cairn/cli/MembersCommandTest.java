@@ -7,6 +7,7 @@ import io.cairn.common.proto.ChangeMemberReply;
 import io.cairn.common.proto.GroupMember;
 import io.cairn.common.proto.GroupMembersReply;
 import io.cairn.common.proto.MdsMember;
+import io.cairn.common.proto.MemberRole;
 import io.cairn.common.proto.Method;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcRequest;
@@ -19,9 +20,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** {@code cairn mds add} and {@code replace}, against a leader that is scripted. */
+/**
+ * {@code cairn mds add}, {@code replace} and {@code transfer-leader}, against a leader that is
+ * scripted.
+ */
 final class MembersCommandTest {
     private static final int UNREACHABLE = 4;
+    private static final RpcStatus NOT_YET =
+            RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, "an election is held");
     private static final RpcStatus NOBODY_THERE =
             RpcStatus.fail(Errno.EHOSTUNREACH, "no metadata server answers at 127.0.0.1:9");
 
@@ -29,6 +35,12 @@ final class MembersCommandTest {
 
     /** What changes are answered with before they are done; OK is: not yet. */
     private final Queue<RpcStatus> answers = new ConcurrentLinkedQueue<>();
+
+    /** What questions for the members are answered with first; OK is: with them. */
+    private final Queue<RpcStatus> lists = new ConcurrentLinkedQueue<>();
+
+    private volatile int leader = 1;
+    private volatile Runnable onTransfer = () -> {};
 
     private final ScriptedServer server = new ScriptedServer(this::answer);
 
@@ -41,20 +53,30 @@ final class MembersCommandTest {
 
     private void answer(RpcRequest request) {
         if (request.method() == Method.GROUP_MEMBERS.getNumber()) {
-            MdsMember.Builder only = MdsMember.newBuilder().setId(1).setAddress(server.address());
-            request.reply(
-                    GroupMembersReply.newBuilder()
-                            .addMembers(GroupMember.newBuilder().setMember(only))
-                            .build());
+            RpcStatus refusal = lists.poll();
+            if (refusal == null || refusal.ok()) {
+                request.reply(GroupMembersReply.newBuilder().addMembers(only()).build());
+            } else {
+                request.fail(refusal);
+            }
             return;
         }
         changes.add(Method.forNumber(request.method()));
+        if (request.method() == Method.TRANSFER_LEADER.getNumber()) {
+            onTransfer.run();
+        }
         RpcStatus next = answers.poll();
         if (next != null && !next.ok()) {
             request.fail(next);
         } else {
             request.reply(ChangeMemberReply.newBuilder().setDone(next == null).build());
         }
+    }
+
+    private GroupMember.Builder only() {
+        return GroupMember.newBuilder()
+                .setMember(MdsMember.newBuilder().setId(leader).setAddress(server.address()))
+                .setRole(MemberRole.MEMBER_LEADER);
     }
 
     private int run(String... words) {
@@ -84,12 +106,27 @@ final class MembersCommandTest {
 
     @Test
     void anElectionIsWaitedFor() {
-        answers.addAll(
-                List.of(
-                        RpcStatus.OK,
-                        RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, "an election is held")));
+        answers.addAll(List.of(RpcStatus.OK, NOT_YET));
         assertThat(run("mds", "add", "4", "127.0.0.1:9", "--mds", server.address())).isZero();
         assertThat(server.out.toString()).contains("member 4 is added and votes");
         assertThat(changes).hasSize(3);
+    }
+
+    /** It is elected before it may answer: what is asked of it meanwhile is refused. */
+    @Test
+    void whoIsElectedLeadsOnceItServes() {
+        lists.addAll(List.of(RpcStatus.OK, NOT_YET, NOT_YET));
+        assertThat(run("mds", "transfer-leader", "1", "--mds", server.address())).isZero();
+        assertThat(server.out.toString()).contains("member 1 leads");
+        assertThat(lists).isEmpty();
+    }
+
+    @Test
+    void whoIsElectedAndReplacedAtOnceIsNotSaidToLead() {
+        lists.addAll(List.of(RpcStatus.OK, NOT_YET));
+        onTransfer = () -> leader = 2;
+        assertThat(run("mds", "transfer-leader", "1", "--mds", server.address())).isEqualTo(1);
+        assertThat(server.err.toString())
+                .contains("member 1 was elected, and member 2 leads by now");
     }
 }
