@@ -21,6 +21,12 @@ final class Backup {
     /** In this epoch the history is known to equal the primary's up to here. */
     private long verified;
 
+    /**
+     * What the primary said in this epoch that is committed. A learner may have it later: nobody
+     * waits for it, and it is not told again.
+     */
+    private long told;
+
     private record Pending(long sequence, PrepareAnswer answer) {}
 
     Backup(PgOutputs out, PgLog log) {
@@ -31,6 +37,7 @@ final class Backup {
     void newEpoch(long epoch) {
         this.epoch = epoch;
         verified = log.committed();
+        told = 0;
         close();
     }
 
@@ -96,8 +103,13 @@ final class Backup {
     }
 
     void commit(long primaryCommitted) {
-        long sequence = Math.min(primaryCommitted, Math.min(verified, log.durable()));
-        if (sequence > log.committed()) {
+        told = Math.max(told, primaryCommitted);
+        commitTold();
+    }
+
+    private void commitTold() {
+        long sequence = Math.min(told, Math.min(verified, log.durable()));
+        if (sequence > log.committed() && !log.dropping()) {
             log.committedUpTo(sequence);
             out.commit(sequence);
         }
@@ -129,6 +141,7 @@ final class Backup {
     }
 
     void onDurable() {
+        commitTold();
         answerDurable();
         answerQuery();
     }

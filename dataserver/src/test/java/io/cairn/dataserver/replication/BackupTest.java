@@ -106,6 +106,17 @@ class BackupTest {
         assertThat(out.store.committed()).isEqualTo(2);
     }
 
+    /** Of a learner: nobody waits for it, and what a primary has told it does not tell again. */
+    @Test
+    void whatIsCommittedBeforeItIsDurableHereIsCommittedOnceItIs() {
+        PgReplica replica = backup(3);
+        prepare(replica, 3, 0, 0, Ops.entry(3, 1));
+        assertThat(replica.onCommit(3, 1)).isNull();
+        assertThat(out.store.committed()).isZero();
+        out.sync(replica);
+        assertThat(out.store.committed()).isEqualTo(1);
+    }
+
     @Test
     void aTailThatDiffersIsDroppedAndReplaced() {
         for (int s = 1; s <= 3; s++) {
