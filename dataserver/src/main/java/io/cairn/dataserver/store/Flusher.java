@@ -51,6 +51,7 @@ final class Flusher {
     private final FreshBlocks fresh = new FreshBlocks();
     private final FreedBlocks freed = new FreedBlocks();
     private final CarryForward carryForward;
+    private final FlushStretch stretch;
     private final ArrayDeque<Published> published = new ArrayDeque<>();
 
     /** Shares of one split or merge each, which the index has. */
@@ -87,6 +88,7 @@ final class Flusher {
         this.splits = splits;
         this.merges = merges;
         this.carryForward = new CarryForward(wal, pgs);
+        this.stretch = new FlushStretch(wal);
         this.appliedTrimLsn = trimLsn;
         this.durableTrimLsn = trimLsn;
     }
@@ -221,7 +223,9 @@ final class Flusher {
 
     /** Whether the index's memory should be flushed now rather than by its size. */
     boolean indexFlushDue(boolean spaceShort) {
-        return (appliedTrimLsn > durableTrimLsn && wal.fillRatio() > INDEX_FLUSH_FILL)
+        return (appliedTrimLsn > durableTrimLsn
+                        && wal.fillRatio() > INDEX_FLUSH_FILL
+                        && stretch.isEmptied())
                 || (spaceShort && !freed.isEmpty())
                 || freed.runs() > FREED_RUNS_PER_INDEX_FLUSH
                 || roundsSinceIndexFlush >= ROUNDS_PER_INDEX_FLUSH
@@ -241,6 +245,7 @@ final class Flusher {
             carryForward.move(payloads);
         }
         roundsSinceIndexFlush = 0;
+        stretch.flushed();
         wal.trim(durableTrimLsn);
         fresh.clear();
         freed.releaseTo(allocator);
@@ -254,10 +259,20 @@ final class Flusher {
     private List<FlushShare> collect(long syncedLsn) {
         boolean retry = retryDeferred;
         retryDeferred = false;
+        turning = merges.endSome();
+        long upTo = stretch.end(appliedTrimLsn, syncedLsn);
+        List<FlushShare> shares = collect(upTo, syncedLsn, retry);
+        while (shares.isEmpty() && upTo < syncedLsn) {
+            upTo = stretch.next(appliedTrimLsn, syncedLsn);
+            shares = collect(upTo, syncedLsn, retry);
+        }
+        return shares;
+    }
+
+    private List<FlushShare> collect(long upTo, long syncedLsn, boolean retry) {
         List<FlushShare> shares = new ArrayList<>();
         long free = allocator.freeBlocks();
         int budget = (int) Math.min(ROUND_BLOCKS, free);
-        turning = merges.endSome();
         for (PgStore pg : turnFirst()) {
             LoggedOp turn = pg.turnDue(syncedLsn);
             if (turn != null) {
@@ -266,7 +281,7 @@ final class Flusher {
                 }
                 continue;
             }
-            FlushShare share = pg.share(syncedLsn, budget, free, retry);
+            FlushShare share = pg.share(pg.turns() ? syncedLsn : upTo, budget, free, retry);
             if (!share.isEmpty()) {
                 turning |= pg.turns() && !share.next().isEmpty();
                 shares.add(share);

@@ -10,6 +10,7 @@ import io.cairn.dataserver.disk.FaultDevices;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -84,6 +85,37 @@ class StoreLogFullTest {
             h.adoptRecovered();
             h.compareAll();
             DiskInvariants.check(h.store());
+        }
+    }
+
+    /**
+     * Whoever writes waits for the oldest segments only: not until each group in turn has been
+     * flushed to its end, when the last one's oldest operation is no longer in the way.
+     */
+    @Test
+    void aLogThatIsFillingIsEmptiedFromItsOldEndOn() throws Exception {
+        int groups = 10;
+        try (StoreHarness h = new StoreHarness(directory, 5, 128 << 20, 16, 4 << 20)) {
+            h.open();
+            LocalDiskStore store = h.store();
+            byte[] page = new byte[PAGE];
+            int n = 0;
+            Semaphore durable = new Semaphore(0);
+            while (store.walFillRatio() < 0.75) {
+                int pg = n % groups;
+                long sequence = 1 + n++ / groups;
+                store.append(
+                        Ops.write(pg, 1, sequence, 1, 0, 0, page, 0, List.of()), durable::release);
+                store.commit(pg, sequence);
+            }
+            durable.acquire(n);
+            double full = store.walFillRatio();
+            while (store.walFillRatio() >= full) {
+                assertThat(store.flushThread().step()).isTrue();
+            }
+            assertThat(store.walFillRatio()).isGreaterThan(full / 4);
+            store.flushThread().flushAll();
+            assertThat(store.walFillRatio()).isLessThan(0.1);
         }
     }
 

@@ -114,7 +114,7 @@ public record MdsConfig(
             @Key(
                             value =
                                     "How long a leader may answer reads after a majority was last with it. A new leader"
-                                            + " waits as long before it answers. The group keeps to the value that it"
+                                            + " waits for what is left of it before it answers. The group keeps to the value that it"
                                             + " was made with until all members run with the same other one;"
                                             + " `cairn status` warns while they differ.",
                             defaultValue = "500ms",

@@ -91,7 +91,7 @@ final class MapAtScaleTest {
 
     private static final Duration HEARTBEAT = Duration.ofMillis(500);
 
-    /** The leader pings four times per lease, which is a second by default. */
+    /** The leader pings four times per lease, which is 500 ms by default. */
     private static final Duration PING = Duration.ofMillis(125);
 
     private static final String SETTINGS =
