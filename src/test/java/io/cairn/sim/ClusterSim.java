@@ -58,6 +58,8 @@ final class ClusterSim implements AutoCloseable {
         DELETED_CHUNK_KEPT,
         /** A learner that is started again has forgotten that it lacks content. */
         INCOMPLETE_FORGOTTEN,
+        /** What was not committed is in the content when it is dropped, and stays there. */
+        UNCOMMITTED_APPLIED,
         /** A learner takes all that it has for committed, and keeps what the others never had. */
         TAIL_TAKEN_FOR_COMMITTED,
         /**

@@ -41,6 +41,7 @@ final class ClusterSimTest {
                     Map.entry(Fault.LEASE_WHILE_MARKED_DOWN, 69),
                     Map.entry(Fault.COPY_OUT_OF_ORDER, 15),
                     Map.entry(Fault.INCOMPLETE_FORGOTTEN, 64),
+                    Map.entry(Fault.UNCOMMITTED_APPLIED, 906),
                     Map.entry(Fault.COPIED_TAKEN_FOR_ALL, 789),
                     Map.entry(Fault.SPLIT_FORGETS_ANSWERS, 97),
                     Map.entry(Fault.SPLIT_UNCOMMITTED, 789),

@@ -67,6 +67,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     private record Dropped(long kept) implements Change {}
 
+    /** Of an operation that was dropped: its content has stayed, by a planted fault. */
+    private record Applied(PgLogEntry entry) implements Change {}
+
     private record Begun(Reset reset) implements Change {}
 
     private record Copied(long after, Key key, CopyRead read) implements Change {}
@@ -223,6 +226,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             switch (change) {
                 case Op op -> add(op.entry);
                 case Dropped dropped -> throw new IllegalStateException("not by replay " + dropped);
+                case Applied applied -> write(applied.entry);
                 case Begun begun -> begin(begun.reset);
                 case Copied copied -> copy(copied);
                 case Completed completed -> complete = Completeness.ALL;
@@ -290,7 +294,13 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 splits.add(divide(SplitFormat.decode(e.payload()), e.sequence()));
             } else if (e.op().type() == DataOpType.MERGE) {
                 merges.add(new Uniting(MergeFormat.decode(e.payload()), e.sequence()));
-            } else if (e.op().session() != 0) {
+            } else {
+                write(e);
+            }
+        }
+
+        private void write(PgLogEntry e) {
+            if (e.op().session() != 0) {
                 Key key = new Key(e.op().inode(), e.op().chunk());
                 content.put(key, content.chunk(key).write(e));
             }
@@ -703,7 +713,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 group = Group.ended(before.lastEpoch());
             } else if (logged.pg == pg) {
                 if (logged.change instanceof Dropped dropped) {
-                    records.removeIf(r -> place(r.change) > dropped.kept);
+                    drop(records, dropped.kept);
                 } else {
                     records.add(logged);
                 }
@@ -714,10 +724,22 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         groups.put(pg, last);
     }
 
+    private void drop(List<Logged> records, long kept) {
+        if (fault == Fault.UNCOMMITTED_APPLIED) {
+            records.replaceAll(
+                    r ->
+                            r.change instanceof Op op && op.entry.sequence() > kept
+                                    ? new Logged(r.pg, new Applied(op.entry), r.durable)
+                                    : r);
+        }
+        records.removeIf(r -> place(r.change) > kept);
+    }
+
     private static long place(Change change) {
         return switch (change) {
             case Op op -> op.entry.sequence();
             case Dropped dropped -> dropped.kept;
+            case Applied applied -> 0;
             case Begun begun -> begun.reset.sequence();
             case Copied copied -> copied.after;
             case Completed completed -> completed.after;

@@ -41,6 +41,9 @@ final class SimHistory {
     private final Map<Life, TreeMap<Long, Long>> offsets = new HashMap<>();
     private final Set<Long> released = new HashSet<>();
 
+    /** Newest epoch of a group in which a read was shown. */
+    private final Map<Integer, Long> shownIn = new HashMap<>();
+
     /**
      * A group, until it is merged into another one.
      *
@@ -252,6 +255,16 @@ final class SimHistory {
     /** The eviction of the session is complete. */
     void released(long session) {
         released.add(session);
+    }
+
+    /** A primary shows a read: none that was deposed does, once another one has. */
+    void shown(int pg, long epoch, String server) {
+        long newest = shownIn.merge(pg, epoch, Math::max);
+        if (epoch < newest) {
+            throw new AssertionError(
+                    "%x: %s shows a read in epoch %d, after one was shown in epoch %d"
+                            .formatted(pg, server, epoch, newest));
+        }
     }
 
     /** A member takes an operation for committed. */

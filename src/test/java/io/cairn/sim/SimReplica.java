@@ -71,7 +71,8 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
     // ---- reads --------------------------------------------------------------------------------
 
-    void read(DataOp op, SimDataServer.ReadAnswer answer) {
+    void read(DataOp op, SimDataServer.ReadAnswer client) {
+        SimDataServer.ReadAnswer answer = watched(client);
         @Nullable RpcStatus refusal = replica.admitRead(op);
         if (refusal != null) {
             answer.fail(refusal);
@@ -98,6 +99,26 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                         }
                     });
                 });
+    }
+
+    private SimDataServer.ReadAnswer watched(SimDataServer.ReadAnswer answer) {
+        return new SimDataServer.ReadAnswer() {
+            @Override
+            public void seen(SimHistory.Seen seen) {
+                answer.seen(seen);
+            }
+
+            @Override
+            public void done() {
+                cluster.history.shown(pg, replica.epoch(), server.name);
+                answer.done();
+            }
+
+            @Override
+            public void fail(RpcStatus status) {
+                answer.fail(status);
+            }
+        };
     }
 
     private void show(
