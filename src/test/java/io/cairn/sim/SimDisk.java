@@ -726,11 +726,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
 
     private void drop(List<Logged> records, long kept) {
         if (fault == Fault.UNCOMMITTED_APPLIED) {
-            records.replaceAll(
-                    r ->
-                            r.change instanceof Op op && op.entry.sequence() > kept
-                                    ? new Logged(r.pg, new Applied(op.entry), r.durable)
-                                    : r);
+            records.replaceAll(r ->
+                    r.change instanceof Op op && op.entry.sequence() > kept
+                            ? new Logged(r.pg, new Applied(op.entry), r.durable)
+                            : r);
         }
         records.removeIf(r -> place(r.change) > kept);
     }

@@ -32,6 +32,11 @@ final class Flusher {
     /** Operations forgotten under one hold of a PG's monitor: its owner must not wait long. */
     private static final int FORGET_AT_ONCE = 64;
 
+    /** Operations of all PGs that are kept when they are in the index: some 12 MiB of heap. */
+    private static final int RECENT_OPS = 1 << 15;
+
+    private static final int MIN_RECENT_OPS = 16;
+
     private static final double INDEX_FLUSH_FILL = 0.4;
     private static final int ROUNDS_PER_INDEX_FLUSH = 256;
 
@@ -203,7 +208,8 @@ final class Flusher {
         }
         int some = Math.min(atMost, p.ops().size());
         if (some > 0) {
-            p.share().pg().forget(p.share(), p.ops().subList(0, some));
+            int kept = Math.max(MIN_RECENT_OPS, RECENT_OPS / pgs.size());
+            p.share().pg().forget(p.share(), p.ops().subList(0, some), kept);
         }
         if (some < p.ops().size()) {
             published.addFirst(new Published(p.share(), p.ops().subList(some, p.ops().size())));
@@ -246,6 +252,8 @@ final class Flusher {
         }
         roundsSinceIndexFlush = 0;
         stretch.flushed();
+        long recycled = wal.recycledBy(durableTrimLsn);
+        pgs.forEach(pg -> pg.recycled(recycled));
         wal.trim(durableTrimLsn);
         fresh.clear();
         freed.releaseTo(allocator);

@@ -65,6 +65,7 @@ final class PgStore {
     private final ChunkIndex index;
     private final PgOverlay overlay;
     private final ArrayDeque<LoggedOp> unflushed = new ArrayDeque<>();
+    private final RecentOps recent = new RecentOps();
     private final List<EpochStart> epochStarts;
 
     /** Of the operations in the index, and those on their way; guarded by itself. */
@@ -492,14 +493,18 @@ final class PgStore {
         return positions.withAnswered(answered.toList());
     }
 
-    /** Operations after the sequence. Throws FsException ENODATA if some of them are flushed. */
+    /**
+     * Operations after the sequence. Throws FsException ENODATA if some of them are in the index,
+     * and not kept beside it.
+     */
     synchronized List<LoggedOp> after(long sequence) {
-        long begin = Math.max(flushed, resetAt);
+        long begin = Math.max(recent.begin(flushed), resetAt);
         if (sequence < begin) {
             throw new FsException(
                     Errno.ENODATA, "PG " + pg + ": the log begins after sequence " + begin);
         }
         List<LoggedOp> ops = new ArrayList<>();
+        recent.addTo(ops, sequence);
         for (LoggedOp o : unflushed) {
             if (o.sequence() > sequence && o.isOperation()) {
                 ops.add(o);
@@ -876,23 +881,34 @@ final class PgStore {
         deferred.found(share.damaged(), share.passedOver());
     }
 
-    /** The oldest operations of the share: they are in the index, or deferred. */
-    synchronized void forget(FlushShare share, List<LoggedOp> ops) {
+    /**
+     * The oldest operations of the share: they are in the index, or deferred.
+     *
+     * @param kept how many of the last ones are kept for replicas that were away
+     */
+    synchronized void forget(FlushShare share, List<LoggedOp> ops, int kept) {
         List<LoggedOp> gone = new ArrayList<>(ops.size());
         for (LoggedOp o : ops) {
             unflushed.removeFirst();
-            if (share.keeps(o)) {
+            boolean keeps = share.keeps(o);
+            if (keeps) {
                 deferred.add(o);
             } else {
                 space.settle(o);
                 gone.add(o);
             }
+            recent.flushed(o, !keeps, kept);
         }
         overlay.removeFlushed(gone);
         learner.flushed(ops);
         lookForTurns();
         flushed = ops.getLast().sequence();
         flushedEpoch = ops.getLast().record().epoch();
+    }
+
+    /** Records up to this one are about to be overwritten. */
+    synchronized void recycled(long lsn) {
+        recent.recycled(lsn);
     }
 
     synchronized List<LoggedOp> deferred() {

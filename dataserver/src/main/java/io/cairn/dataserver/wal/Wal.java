@@ -231,6 +231,11 @@ public final class Wal implements AutoCloseable {
         space.trim(trimLsn);
     }
 
+    /** The newest LSN whose segment a {@link #trim} frees; 0 if it frees none. */
+    public long recycledBy(long trimLsn) {
+        return segments.recycledBy(trimLsn);
+    }
+
     /** How full the log is for writes: 1 and above means that they wait for the flusher. */
     public double fillRatio() {
         return space.fillRatio();

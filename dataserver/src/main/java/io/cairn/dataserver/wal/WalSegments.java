@@ -200,6 +200,19 @@ final class WalSegments implements AutoCloseable {
         notifyAll();
     }
 
+    /** The newest LSN in segments that {@link #recycle} frees; 0 if it frees none. */
+    synchronized long recycledBy(long trimLsn) {
+        long newest = 0;
+        boolean first = true;
+        for (WalSegment s : live) {
+            if (!first && s.firstLsn() - 1 <= trimLsn) {
+                newest = s.firstLsn() - 1;
+            }
+            first = false;
+        }
+        return newest;
+    }
+
     /** Frees the segments all of whose records are at or below the LSN. */
     synchronized void recycle(long trimLsn) {
         boolean freed = false;

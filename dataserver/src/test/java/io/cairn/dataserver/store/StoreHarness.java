@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.common.config.ByteSize;
 import io.cairn.common.config.Config;
 import io.cairn.common.data.DataOp.Cut;
+import io.cairn.common.data.DataOpType;
+import io.cairn.common.errno.Errno;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.rocks.RocksConfig;
 import io.cairn.common.rocks.RocksMemory;
@@ -15,6 +18,7 @@ import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -257,7 +261,7 @@ final class StoreHarness implements AutoCloseable {
         }
     }
 
-    private void relieve() {
+    void relieve() {
         awaitDurable();
         commitAll();
         store().flushThread().flushAll();
@@ -489,6 +493,38 @@ final class StoreHarness implements AutoCloseable {
                 offset,
                 1 + random.nextInt(20_000),
                 model(pg).replay(layout));
+        compareLog(pg, random.nextInt((int) model(pg).last() + 1));
+    }
+
+    /**
+     * What the log gives of the history behind an operation is all of that.
+     *
+     * @return whether it does not reach back so far
+     */
+    boolean compareLog(int pg, long after) {
+        List<PgLogEntry> found;
+        try {
+            found = store().entries(pg, after);
+        } catch (FsException e) {
+            boolean damaged = tolerant || devices.isCut();
+            assertThat(damaged || e.errno() == Errno.ENODATA).as("%s", e).isTrue();
+            return true;
+        }
+        long sequence = after;
+        for (PgLogEntry e : found) {
+            ModelPg.Op op = model(pg).history().get((int) sequence++);
+            assertThat(e.sequence()).isEqualTo(sequence);
+            assertThat(e.epoch()).isEqualTo(op.entry().epoch());
+            assertThat(e.op().type()).isEqualTo(op.entry().op().type());
+            if (e.op().type() == DataOpType.WRITE) {
+                assertThat(ByteBufUtil.getBytes(e.payload())).isEqualTo(op.payload());
+            }
+            e.payload().release();
+        }
+        assertThat(tolerant || devices.isCut() || sequence == model(pg).last())
+                .as("up to %d", sequence)
+                .isTrue();
+        return false;
     }
 
     private void compare(

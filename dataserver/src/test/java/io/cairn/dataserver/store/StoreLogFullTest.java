@@ -119,6 +119,30 @@ class StoreLogFullTest {
         }
     }
 
+    /** A replica that was away for a moment is sent them. */
+    @Test
+    void whatWasFlushedIsInTheLogUntilItsSegmentIsUsedAgain() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 6)) {
+            h.open();
+            for (int n = 0; n < 4; n++) {
+                write(h, n % 4 * PAGE, PAGE);
+                h.relieve();
+                assertThat(h.compareLog(0, 0)).as("after %d", n).isFalse();
+            }
+            for (int n = 0; !h.compareLog(0, 0); n++) {
+                write(h, n % 4 * PAGE, PAGE);
+                h.relieve();
+                assertThat(n).isLessThan(12 * (64 << 10) / PAGE);
+            }
+            long last = h.model(0).last();
+            assertThat(h.compareLog(0, last - 1)).isFalse();
+            h.crash(false);
+            h.open();
+            h.adoptRecovered();
+            h.compareLog(0, last);
+        }
+    }
+
     /** The configured capacity is 0 for a whole device: the headroom is a share of the real one. */
     @Test
     void theHeadroomIsOfTheSizeTheDiskHas() throws Exception {
