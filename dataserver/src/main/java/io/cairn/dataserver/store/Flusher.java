@@ -32,8 +32,8 @@ final class Flusher {
     /** Operations forgotten under one hold of a PG's monitor: its owner must not wait long. */
     private static final int FORGET_AT_ONCE = 64;
 
-    /** Operations of all PGs that are kept when they are in the index: some 12 MiB of heap. */
-    private static final int RECENT_OPS = 1 << 15;
+    /** Operations of all PGs that are kept when they are in the index: some 3 MiB of heap. */
+    private static final int RECENT_OPS = 1 << 13;
 
     private static final int MIN_RECENT_OPS = 16;
 
