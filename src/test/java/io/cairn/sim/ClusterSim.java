@@ -52,6 +52,8 @@ final class ClusterSim implements AutoCloseable {
         LEARNER_NOT_WAITED_FOR,
         /** A learner says that a chunk was copied, and has lost it. */
         COPY_LOST,
+        /** Of a chunk that is copied, blocks are left out that the learner lacks. */
+        BLOCKS_LEFT_OUT,
         /** A learner takes a copy that comes late, whatever it has learnt since it was made. */
         COPY_OUT_OF_ORDER,
         /** A learner does not tell of chunks that the primary may have deleted. */

@@ -95,7 +95,7 @@ final class ClusterSimTest {
     @ParameterizedTest
     @EnumSource(
             value = Fault.class,
-            names = {"DURABLE_AT_APPEND", "COPY_LOST", "REPAIR_OF_ANY_VERSION"})
+            names = {"DURABLE_AT_APPEND", "COPY_LOST", "BLOCKS_LEFT_OUT", "REPAIR_OF_ANY_VERSION"})
     void aBrokenStoreIsDetected(Fault fault, @TempDir Path directory) {
         int detected = 0;
         for (long seed = 1; seed <= 30 && detected == 0; seed++) {
@@ -114,7 +114,7 @@ final class ClusterSimTest {
         Random random = new Random(seed);
         try (ClusterSim sim =
                 new ClusterSim(
-                        seed, fault, id -> storeDisk(id, home, random.nextLong(), databases), 1)) {
+                        seed, fault, id -> storeDisk(id, home, random.nextLong(), databases, fault), 1)) {
             sim.run();
         } finally {
             databases.memory().close();
@@ -154,21 +154,22 @@ final class ClusterSimTest {
         return most;
     }
 
-    private static StoreDisk storeDisk(int id, Path home, long seed, IndexDatabases databases) {
+    private static StoreDisk storeDisk(
+            int id, Path home, long seed, IndexDatabases databases, Fault fault) {
         Path directory = home.resolve("disk-" + id);
         try {
             Files.createDirectories(directory);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        return new StoreDisk(id, new SteppedStore(directory, seed, databases));
+        return new StoreDisk(id, new SteppedStore(directory, seed, databases), fault);
     }
 
     @ParameterizedTest
     @EnumSource(
             value = Fault.class,
             mode = EnumSource.Mode.EXCLUDE,
-            names = {"NONE", "REPAIR_OF_ANY_VERSION", "SESSIONS_NOT_FORGOTTEN"})
+            names = {"NONE", "BLOCKS_LEFT_OUT", "REPAIR_OF_ANY_VERSION", "SESSIONS_NOT_FORGOTTEN"})
     void aBrokenRuleIsDetected(Fault fault) {
         int detected = 0;
         int first = FOUND_BY.getOrDefault(fault, 1);

@@ -37,7 +37,11 @@ import org.jspecify.annotations.Nullable;
 final class StoreDisk extends SimDisk {
     private static final int MOST = 10_000;
 
+    /** Of any operation. */
+    private static final long LATER = Long.MAX_VALUE - 1;
+
     private final SteppedStore store;
+    private final boolean leavesOut;
     private final Set<BadBlock> damaged = new HashSet<>();
 
     /** What the flusher has told of, perhaps in chunks that a split has given away. */
@@ -45,9 +49,10 @@ final class StoreDisk extends SimDisk {
 
     private @Nullable Flip flip;
 
-    StoreDisk(int id, SteppedStore store) {
+    StoreDisk(int id, SteppedStore store, Fault fault) {
         super(id, Fault.NONE);
         this.store = store;
+        leavesOut = fault == Fault.BLOCKS_LEFT_OUT;
     }
 
     // ---- logging ------------------------------------------------------------------------------
@@ -428,7 +433,8 @@ final class StoreDisk extends SimDisk {
         if (copy.chunk() == Key.INODE) {
             return new StoreRead(read, store.readInode(pg, copy.inode()), null);
         }
-        Rest rest = new Rest(0, base.completeSequence(), base.lengthBytes());
+        long since = leavesOut && base.lengthBytes() > 0 ? LATER : base.completeSequence();
+        Rest rest = new Rest(0, since, base.lengthBytes());
         return new StoreRead(read, null, store.readChunk(pg, copy.inode(), copy.chunk(), rest));
     }
 

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * Disks of four data servers go bad, one after the other, under load. No program meets an error,
  * and nobody does anything: what is damaged is repaired, and what a disk had that serves no more is
  * on other disks soon. Then the disk comes back and gets its share. {@code
- * -Dcairn.test.disks.faults=N} faults of disks that serve no more.
+ * -Dcairn.test.disks.faults=N} faults of disks that serve no more, 7 for one of each kind.
  */
 @Tag("slow")
 @Tag("part-6")
@@ -37,6 +37,7 @@ class ReplacedDiskTest {
     private static final long SEED = TestSeed.of("ReplacedDiskTest");
     private static final int FAULTS = Integer.getInteger("cairn.test.disks.faults", 1);
     private static final int SERVERS = 4;
+    private static final int KINDS = 7;
     private static final int FILES = 8;
     private static final int DAMAGED_PAGE = 5;
 
@@ -102,11 +103,11 @@ class ReplacedDiskTest {
         try (Mount second = cluster.mount("second");
                 Load load = new Load(second)) {
             damagedBlocksAreRepaired();
-            List<Fault> faults = new ArrayList<>();
-            disks.forEach(disk -> faults.addAll(faults(disk)));
-            Collections.shuffle(faults, random);
+            List<Integer> kinds = new ArrayList<>(IntStream.range(0, KINDS).boxed().toList());
+            Collections.shuffle(kinds, random);
             for (int i = 0; i < FAULTS; i++) {
-                isReplaced(faults.get(i % faults.size()));
+                ServerDisk disk = disks.get(random.nextInt(SERVERS));
+                isReplaced(faults(disk).get(kinds.get(i % KINDS)));
                 assertThat(load.isAlive()).as("the load beside it").isTrue();
             }
         }
@@ -133,6 +134,7 @@ class ReplacedDiskTest {
                         disk,
                         "its log cannot be synced",
                         () -> errors.fail(DiskErrors.Call.SYNC, disk.wal())),
+                whileServing(disk, "it hangs", () -> hang(disk)),
                 whileServing(
                         disk,
                         "its index cannot be synced",
@@ -140,6 +142,12 @@ class ReplacedDiskTest {
                             errors.fail(DiskErrors.Call.SYNC, disk.index());
                             Cluster.cairn("compact", "data-" + disk.serverId(), "--dir", dir());
                         }));
+    }
+
+    private void hang(ServerDisk disk) throws IOException {
+        for (DiskErrors.Call call : DiskErrors.Call.values()) {
+            errors.hang(call, disk.folder());
+        }
     }
 
     private static Fault whileDown(ServerDisk disk, String what, Step damage, Step mend) {
