@@ -114,7 +114,10 @@ final class ClusterSimTest {
         Random random = new Random(seed);
         try (ClusterSim sim =
                 new ClusterSim(
-                        seed, fault, id -> storeDisk(id, home, random.nextLong(), databases, fault), 1)) {
+                        seed,
+                        fault,
+                        id -> storeDisk(id, home, random.nextLong(), databases, fault),
+                        1)) {
             sim.run();
         } finally {
             databases.memory().close();

@@ -231,8 +231,14 @@ public record MdsConfig(
                             max = "16",
                             example = "2")
                     Optional<Integer> minSize,
-            @Key(value = "Placement groups.", defaultValue = "128", min = "1", max = "65536")
-                    int pgCount,
+            @Key(
+                            value =
+                                    "Placement groups. Absent: 128, and more as disks come, as with"
+                                            + " `cairn pool set default --pgs auto`.",
+                            min = "1",
+                            max = "65536",
+                            example = "128")
+                    Optional<Integer> pgCount,
             @Key(
                             value =
                                     "No two replicas of a chunk are in one: disk, server, host or rack.",

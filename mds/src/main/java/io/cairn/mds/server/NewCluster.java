@@ -23,6 +23,7 @@ final class NewCluster {
     private static final Logger LOG = LoggerFactory.getLogger(NewCluster.class);
 
     private static final int POOL = 1;
+    private static final int DEFAULT_PGS = 128;
     private static final int ROOT_MODE = Mode.DIRECTORY | 0755;
 
     private final MdsConfig config;
@@ -66,7 +67,8 @@ final class NewCluster {
                                 .setName("default")
                                 .setSize(pool.size())
                                 .setMinSize(pool.minSizeOrDefault())
-                                .setPgCount(pool.pgCount())
+                                .setPgCount(pool.pgCount().orElse(DEFAULT_PGS))
+                                .setPgAuto(pool.pgCount().isEmpty())
                                 .setFailureDomain(
                                         FailureDomain.valueOf(
                                                 "FAILURE_DOMAIN_" + pool.failureDomain())))
