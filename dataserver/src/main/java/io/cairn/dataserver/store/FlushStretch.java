@@ -11,7 +11,7 @@ import io.cairn.dataserver.wal.Wal;
  */
 final class FlushStretch {
     private static final double FILL = 0.4;
-    private static final int QUARTERS = 4;
+    private static final int PARTS = 4;
 
     private final Wal wal;
     private long end;
@@ -22,11 +22,12 @@ final class FlushStretch {
     }
 
     /**
+     * Begins a round.
+     *
      * @param trimmedLsn nothing up to here is needed any more
      * @param syncedLsn the newest that may be flushed
-     * @return the newest that may be flushed before what follows
      */
-    long end(long trimmedLsn, long syncedLsn) {
+    void begin(long trimmedLsn, long syncedLsn) {
         if (wal.fillRatio() < FILL) {
             end = syncedLsn;
         } else if (end <= trimmedLsn) {
@@ -34,18 +35,27 @@ final class FlushStretch {
             end = trimmedLsn;
             advance(trimmedLsn, syncedLsn);
         }
-        return Math.min(end, syncedLsn);
     }
 
-    /** Nothing that may be flushed is left up to the end. */
-    long next(long trimmedLsn, long syncedLsn) {
-        emptied = true;
-        advance(trimmedLsn, syncedLsn);
+    /** The newest that may be flushed before what follows. */
+    long end() {
         return end;
     }
 
+    /**
+     * Nothing that may be flushed is left up to the end.
+     *
+     * @return whether there is more of the log
+     */
+    boolean next(long trimmedLsn, long syncedLsn) {
+        emptied = true;
+        boolean more = end < syncedLsn;
+        advance(trimmedLsn, syncedLsn);
+        return more;
+    }
+
     private void advance(long trimmedLsn, long syncedLsn) {
-        end = Math.min(syncedLsn, end + (syncedLsn - trimmedLsn) / QUARTERS + 1);
+        end = Math.min(syncedLsn, end + (syncedLsn - trimmedLsn) / PARTS + 1);
     }
 
     /** Whether there is as much to be trimmed as there will be, for now. */

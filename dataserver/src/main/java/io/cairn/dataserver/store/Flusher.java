@@ -268,11 +268,10 @@ final class Flusher {
         boolean retry = retryDeferred;
         retryDeferred = false;
         turning = merges.endSome();
-        long upTo = stretch.end(appliedTrimLsn, syncedLsn);
-        List<FlushShare> shares = collect(upTo, syncedLsn, retry);
-        while (shares.isEmpty() && upTo < syncedLsn) {
-            upTo = stretch.next(appliedTrimLsn, syncedLsn);
-            shares = collect(upTo, syncedLsn, retry);
+        stretch.begin(appliedTrimLsn, syncedLsn);
+        List<FlushShare> shares = collect(stretch.end(), syncedLsn, retry);
+        while (shares.isEmpty() && stretch.next(appliedTrimLsn, syncedLsn)) {
+            shares = collect(stretch.end(), syncedLsn, retry);
         }
         return shares;
     }
