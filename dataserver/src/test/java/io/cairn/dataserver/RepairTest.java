@@ -168,6 +168,7 @@ class RepairTest {
         cluster.mds.takeOut(3);
         int pg = TestCluster.pg(0);
         byte[] data = write(pg, 1);
+        cluster.cutLog(pg);
         int primary = cluster.primary(pg);
         awaitFlushed(1 - primary, data);
         long at = awaitFlushed(primary, data);

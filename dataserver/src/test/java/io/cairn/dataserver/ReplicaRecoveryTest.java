@@ -7,9 +7,7 @@ import io.cairn.common.data.DataOp;
 import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Method;
 import io.cairn.dataserver.TestCluster.Result;
-import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.ground.DataServerMeter;
-import io.cairn.dataserver.store.DiskStore;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
@@ -84,7 +82,7 @@ class ReplicaRecoveryTest {
             cluster.kill(2);
             cluster.mds.takeOut(3);
             write(cluster, 10);
-            awaitFlushed(cluster);
+            cutLogs(cluster);
             cluster.start(2);
             while (!cluster.mds.isWhole()) {
                 write(cluster, 1);
@@ -101,7 +99,7 @@ class ReplicaRecoveryTest {
             cluster.kill(2);
             cluster.mds.takeOut(3);
             write(cluster, 10);
-            awaitFlushed(cluster);
+            cutLogs(cluster);
             cluster.mds.recoveryPaused = true;
             long told = cluster.mds.heartbeats();
             await().atMost(TestCluster.PATIENCE)
@@ -125,7 +123,7 @@ class ReplicaRecoveryTest {
             for (int i = 0; i < FakeMds.PGS; i++) {
                 write(cluster, i, 0, BYTES);
             }
-            awaitFlushed(cluster);
+            cutLogs(cluster);
             cluster.kill(2);
             cluster.mds.takeOut(3);
             Set<Integer> changed = new HashSet<>();
@@ -135,7 +133,7 @@ class ReplicaRecoveryTest {
                 write(cluster, pg, block * BLOCK, BLOCK);
                 changed.add(pg * BYTES / BLOCK + block);
             }
-            awaitFlushed(cluster);
+            cutLogs(cluster);
             cluster.start(2);
             awaitWhole(cluster);
             assertThat(copied(cluster)).isBetween(1L, 2L * changed.size() * BLOCK);
@@ -160,7 +158,7 @@ class ReplicaRecoveryTest {
                             .setNumber(1)
                             .build());
             content[1] = new byte[BYTES];
-            awaitFlushed(cluster);
+            cutLogs(cluster);
             cluster.start(2);
             awaitWhole(cluster);
             readFrom(cluster, 2);
@@ -168,17 +166,9 @@ class ReplicaRecoveryTest {
     }
 
     /** The log of the servers that are there has nothing more that a learner could be sent. */
-    private static void awaitFlushed(TestCluster cluster) {
-        for (int i = 0; i < 2; i++) {
-            DiskStore store = cluster.store(i);
-            for (int g = 0; g < FakeMds.PGS; g++) {
-                int pg = TestCluster.pg(g);
-                await().atMost(TestCluster.PATIENCE)
-                        .until(() -> {
-                            PgLogState state = store.logState(pg);
-                            return state.flushedSequence() == state.lastSequence();
-                        });
-            }
+    private static void cutLogs(TestCluster cluster) {
+        for (int g = 0; g < FakeMds.PGS; g++) {
+            cluster.cutLog(TestCluster.pg(g));
         }
     }
 

@@ -17,6 +17,7 @@ import io.cairn.common.jmx.JmxConfig;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
@@ -32,6 +33,7 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.IndexDatabases;
+import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.FaultDevices;
 import io.cairn.dataserver.ground.DataServerConfig;
@@ -58,6 +60,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /** Three data servers on loopback with disks in memory, a fake metadata service, and a client. */
@@ -67,12 +70,15 @@ final class TestCluster implements AutoCloseable {
     static final Duration HUNG_AFTER = Duration.ofSeconds(3);
     static final Duration PATIENCE = Duration.ofSeconds(30);
 
+    private static final long FIRST_UNUSED = 1_000_000;
+
     final FakeMds mds;
     final List<MemoryDisk> disks = new ArrayList<>();
     private final Path directory;
     final List<UnreadableDisks> devices = new ArrayList<>();
     private boolean realDisks;
     private int disksPerServer = 1;
+    private long deletions;
 
     /** Of each server, with {@link #onFaultyDisks}. */
     final List<FaultDevices> faults = new ArrayList<>();
@@ -367,6 +373,28 @@ final class TestCluster implements AutoCloseable {
                                     (status, h, p) -> done.complete(status));
                     return done.get(10, TimeUnit.SECONDS).ok();
                 });
+    }
+
+    /**
+     * What the group has by now cannot be sent from the log of the first two servers any more: a
+     * deletion of many inodes is not kept when it is flushed, nor what was before it.
+     */
+    void cutLog(int pg) {
+        DeleteInodesRequest.Builder many =
+                DeleteInodesRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map().epoch())
+                        .setNumber(++deletions);
+        LongStream.range(FIRST_UNUSED, FIRST_UNUSED + 100).forEach(many::addInodes);
+        callUntilDone(primary(pg), Method.DELETE_INODES_VALUE, many.build());
+        for (int server = 0; server < 2; server++) {
+            DiskStore store = store(server);
+            await().atMost(PATIENCE)
+                    .until(() -> {
+                        PgLogState state = store.logState(pg);
+                        return state.flushedSequence() == state.lastSequence();
+                    });
+        }
     }
 
     /** Asks a server, which has to answer. */
