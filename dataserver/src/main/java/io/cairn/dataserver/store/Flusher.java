@@ -147,7 +147,7 @@ final class Flusher {
         appliedTrimLsn = trimLsn;
         roundsSinceIndexFlush++;
         shares.stream().filter(Flusher::isTurn).forEach(turned::add);
-        boolean worked = turning;
+        boolean worked = turning || stretch.end() < syncedLsn;
         for (FlushShare s : shares) {
             s.pg().forgetDeferred(s);
             published.add(new Published(s, s.next()));
