@@ -607,9 +607,16 @@ public final class LocalDiskStore implements DiskStore {
             if (!entries.isEmpty() && bytes > maxBytes) {
                 break;
             }
-            ByteBuf payload = payload(r, op, payloads);
+            ByteBuf payload;
+            try {
+                payload = payload(r, op, payloads);
+            } catch (FsException e) {
+                store.forgetRecent(r.sequence());
+                throw e;
+            }
             if (payload == null) {
                 if (entries.isEmpty()) {
+                    store.forgetRecent(r.sequence());
                     throw new FsException(
                             Errno.EBADMSG,
                             "PG "

@@ -906,6 +906,18 @@ final class PgStore {
         flushedEpoch = ops.getLast().record().epoch();
     }
 
+    /**
+     * The operation cannot be read from the log. One that is in the index need not be: throws
+     * FsException ENODATA, as if it were not kept.
+     */
+    synchronized void forgetRecent(long sequence) {
+        if (sequence <= flushed) {
+            recent.clear();
+            throw new FsException(
+                    Errno.ENODATA, "PG %d: sequence %d left the log".formatted(pg, sequence));
+        }
+    }
+
     /** Records up to this one are about to be overwritten. */
     synchronized void recycled(long lsn) {
         recent.recycled(lsn);

@@ -50,6 +50,10 @@ final class RecentOps {
                                 && change.inodes().length <= MAX_INODES));
     }
 
+    void clear() {
+        ops.clear();
+    }
+
     /** Records up to this one are about to be overwritten. */
     void recycled(long lsn) {
         while (!ops.isEmpty() && ops.getFirst().record().lsn() <= lsn) {

@@ -295,6 +295,22 @@ class StoreUnreadableTest {
         }
     }
 
+    /** Else whoever is to be sent them would wait for them, though the index has all. */
+    @Test
+    void flushedOperationsThatCannotBeReadBackAreNotInTheLogAnyMore() throws Exception {
+        try (StoreHarness h = new StoreHarness(directory, 7)) {
+            h.open();
+            write(h, 1, 0, PAGE); // longer ones do not go through the log
+            flush(h);
+            assertThat(h.compareLog(0, 0)).isFalse();
+            h.devices.failReads(h.config.wal().resolve("segment-00000"), 2 * PAGE);
+            assertThatThrownBy(() -> h.store().entries(0, 0, 1 << 20))
+                    .isInstanceOfSatisfying(
+                            FsException.class, e -> assertThat(e.errno()).isEqualTo(Errno.ENODATA));
+            assertThat(h.compareLog(0, h.model(0).last())).isFalse();
+        }
+    }
+
     @Test
     void aLargeWriteThatCannotBeReadIsNotReadAgainAndAgain() throws Exception {
         try (StoreHarness h = new StoreHarness(directory, 7)) {
