@@ -1,7 +1,6 @@
 package io.cairn.cli;
 
 import com.google.protobuf.MessageLite;
-import com.google.protobuf.Parser;
 import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
@@ -23,6 +22,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
@@ -86,7 +86,7 @@ abstract class MembersCommand extends ClusterCommand {
         try (Progress progress = progress()) {
             while (true) {
                 ChangeMemberReply reply =
-                        askWhoeverLeads(admin, method, request, ChangeMemberReply.parser());
+                        whoeverLeads(() -> admin.ask(method, request, ChangeMemberReply.parser()));
                 if (reply.getDone()) {
                     return;
                 }
@@ -96,14 +96,12 @@ abstract class MembersCommand extends ClusterCommand {
         }
     }
 
-    /** Waits for an election. */
-    final <R extends MessageLite> R askWhoeverLeads(
-            AdminClient admin, Method method, MessageLite request, Parser<R> parser)
-            throws InterruptedException {
+    /** Asks again while an election is held. */
+    static <R> R whoeverLeads(Supplier<R> question) throws InterruptedException {
         long begun = System.nanoTime();
         while (true) {
             try {
-                return admin.ask(method, request, parser);
+                return question.get();
             } catch (CommandException e) {
                 if (e.exitCode() != ExitCode.UNREACHABLE
                         || System.nanoTime() - begun > PATIENCE.toNanos()) {
@@ -242,24 +240,16 @@ abstract class MembersCommand extends ClusterCommand {
         @Override
         ExitCode call(AdminClient admin) throws InterruptedException {
             require(members(admin), id);
-            askWhoeverLeads(
-                    admin,
-                    Method.TRANSFER_LEADER,
-                    TransferLeaderRequest.newBuilder().setId(id).build(),
-                    TransferLeaderReply.parser());
+            TransferLeaderRequest request = TransferLeaderRequest.newBuilder().setId(id).build();
+            whoeverLeads(
+                    () -> admin.ask(Method.TRANSFER_LEADER, request, TransferLeaderReply.parser()));
             awaitServing(admin);
             return done("member " + id + " leads", document("id", id, "leader", true));
         }
 
         /** A new leader answers once the leases of the earlier one are over. */
         private void awaitServing(AdminClient admin) throws InterruptedException {
-            int leader =
-                    leader(
-                            askWhoeverLeads(
-                                    admin,
-                                    Method.GROUP_MEMBERS,
-                                    GroupMembersRequest.getDefaultInstance(),
-                                    GroupMembersReply.parser()));
+            int leader = leader(whoeverLeads(() -> members(admin)));
             if (leader != id) {
                 throw new CommandException(
                         ExitCode.FAILURE,

@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.proto.DeleteInodesRequest;
-import io.cairn.common.proto.Method;
 import io.cairn.dataserver.TestCluster.Result;
 import io.cairn.dataserver.ground.DataServerMeter;
 import java.nio.file.Path;
@@ -13,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -148,15 +147,7 @@ class ReplicaRecoveryTest {
             cluster.kill(2);
             cluster.mds.takeOut(3);
             int pg = TestCluster.pg(1);
-            cluster.callUntilDone(
-                    cluster.primary(pg),
-                    Method.DELETE_INODES_VALUE,
-                    DeleteInodesRequest.newBuilder()
-                            .setPg(pg)
-                            .setMapEpoch(cluster.map().epoch())
-                            .addInodes(1000 + pg)
-                            .setNumber(1)
-                            .build());
+            cluster.deleteInodes(pg, LongStream.of(1000 + pg));
             content[1] = new byte[BYTES];
             cutLogs(cluster);
             cluster.start(2);

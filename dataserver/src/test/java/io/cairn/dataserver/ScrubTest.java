@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.data.DataOp;
-import io.cairn.common.proto.DeleteInodesRequest;
 import io.cairn.common.proto.FoundOrphan;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.ReportOrphansRequest;
@@ -35,6 +34,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -345,7 +345,7 @@ class ScrubTest {
         }
         // Deleted, it is found no more; reports without it say so.
         for (int i = 0; i < FakeMds.PGS; i++) {
-            delete(TestCluster.pg(i), 3);
+            cluster.deleteInodes(TestCluster.pg(i), LongStream.of(3));
         }
         assertThat(sum(scrubAll(true), ScrubProgressReply::getOrphans)).isZero();
         for (int i = 0; i < FakeMds.PGS; i++) {
@@ -360,7 +360,7 @@ class ScrubTest {
         cluster.mds.owners(inode -> {
             if (inode == 2) {
                 for (int i = 0; i < FakeMds.PGS; i++) {
-                    delete(TestCluster.pg(i), 2);
+                    cluster.deleteInodes(TestCluster.pg(i), LongStream.of(2));
                 }
             }
             return inode != 2;
@@ -386,18 +386,6 @@ class ScrubTest {
                 .filter(r -> r.getPg() == pg)
                 .reduce((_, later) -> later)
                 .orElseThrow();
-    }
-
-    private void delete(int pg, long inode) {
-        cluster.callUntilDone(
-                cluster.primary(pg),
-                Method.DELETE_INODES_VALUE,
-                DeleteInodesRequest.newBuilder()
-                        .setPg(pg)
-                        .setMapEpoch(cluster.map().epoch())
-                        .addInodes(inode)
-                        .setNumber(++number)
-                        .build());
     }
 
     // ---- schedule -----------------------------------------------------------------------------
@@ -467,7 +455,7 @@ class ScrubTest {
         long inode = 1 + random.nextInt(100 * INODES);
         int what = random.nextInt(20);
         if (what == 0) {
-            delete(pg, inode);
+            cluster.deleteInodes(pg, LongStream.of(inode));
         } else if (what <= 2) {
             cluster.callUntilDone(
                     cluster.primary(pg),

@@ -375,18 +375,23 @@ final class TestCluster implements AutoCloseable {
                 });
     }
 
+    /** Deletes as the metadata service does. */
+    void deleteInodes(int pg, LongStream inodes) {
+        DeleteInodesRequest.Builder request =
+                DeleteInodesRequest.newBuilder()
+                        .setPg(pg)
+                        .setMapEpoch(map().epoch())
+                        .setNumber(++deletions);
+        inodes.forEach(request::addInodes);
+        callUntilDone(primary(pg), Method.DELETE_INODES_VALUE, request.build());
+    }
+
     /**
      * What the group has by now cannot be sent from the log of the first two servers any more: a
      * deletion of many inodes is not kept when it is flushed, nor what was before it.
      */
     void cutLog(int pg) {
-        DeleteInodesRequest.Builder many =
-                DeleteInodesRequest.newBuilder()
-                        .setPg(pg)
-                        .setMapEpoch(map().epoch())
-                        .setNumber(++deletions);
-        LongStream.range(FIRST_UNUSED, FIRST_UNUSED + 100).forEach(many::addInodes);
-        callUntilDone(primary(pg), Method.DELETE_INODES_VALUE, many.build());
+        deleteInodes(pg, LongStream.range(FIRST_UNUSED, FIRST_UNUSED + 100));
         for (int server = 0; server < 2; server++) {
             DiskStore store = store(server);
             await().atMost(PATIENCE)

@@ -37,7 +37,6 @@ class ReplacedDiskTest {
     private static final long SEED = TestSeed.of("ReplacedDiskTest");
     private static final int FAULTS = Integer.getInteger("cairn.test.disks.faults", 1);
     private static final int SERVERS = 4;
-    private static final int KINDS = 7;
     private static final int FILES = 8;
     private static final int DAMAGED_PAGE = 5;
 
@@ -103,11 +102,12 @@ class ReplacedDiskTest {
         try (Mount second = cluster.mount("second");
                 Load load = new Load(second)) {
             damagedBlocksAreRepaired();
-            List<Integer> kinds = new ArrayList<>(IntStream.range(0, KINDS).boxed().toList());
+            int count = faults(disks.getFirst()).size();
+            List<Integer> kinds = new ArrayList<>(IntStream.range(0, count).boxed().toList());
             Collections.shuffle(kinds, random);
             for (int i = 0; i < FAULTS; i++) {
                 ServerDisk disk = disks.get(random.nextInt(SERVERS));
-                isReplaced(faults(disk).get(kinds.get(i % KINDS)));
+                isReplaced(faults(disk).get(kinds.get(i % count)));
                 assertThat(load.isAlive()).as("the load beside it").isTrue();
             }
         }
@@ -134,7 +134,7 @@ class ReplacedDiskTest {
                         disk,
                         "its log cannot be synced",
                         () -> errors.fail(DiskErrors.Call.SYNC, disk.wal())),
-                whileServing(disk, "it hangs", () -> hang(disk)),
+                whileServing(disk, "it hangs", () -> errors.hang(disk.folder())),
                 whileServing(
                         disk,
                         "its index cannot be synced",
@@ -142,12 +142,6 @@ class ReplacedDiskTest {
                             errors.fail(DiskErrors.Call.SYNC, disk.index());
                             Cluster.cairn("compact", "data-" + disk.serverId(), "--dir", dir());
                         }));
-    }
-
-    private void hang(ServerDisk disk) throws IOException {
-        for (DiskErrors.Call call : DiskErrors.Call.values()) {
-            errors.hang(call, disk.folder());
-        }
     }
 
     private static Fault whileDown(ServerDisk disk, String what, Step damage, Step mend) {

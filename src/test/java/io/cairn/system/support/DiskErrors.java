@@ -63,8 +63,15 @@ public final class DiskErrors {
     }
 
     /** From now on such calls on all files whose path begins so wait, until there are no faults. */
-    public void hang(Call call, Path below) {
+    private void hang(Call call, Path below) {
         add("hang-" + name(call), below, 0, Long.MAX_VALUE / 2);
+    }
+
+    /** From now on all calls on such files wait, until there are no faults. */
+    public void hang(Path below) {
+        for (Call call : Call.values()) {
+            hang(call, below);
+        }
     }
 
     /** From now on such calls on all files whose path begins so take 200 ms longer. */

@@ -10,7 +10,6 @@ import io.cairn.dataserver.wal.Wal;
  * index for many operations at once. For the flusher.
  */
 final class FlushStretch {
-    private static final double FILL = 0.4;
     private static final int PARTS = 4;
 
     private final Wal wal;
@@ -28,7 +27,7 @@ final class FlushStretch {
      * @param syncedLsn the newest that may be flushed
      */
     void begin(long trimmedLsn, long syncedLsn) {
-        if (wal.fillRatio() < FILL) {
+        if (wal.fillRatio() < Flusher.INDEX_FLUSH_FILL) {
             end = syncedLsn;
         } else if (end <= trimmedLsn) {
             emptied = true;

@@ -37,7 +37,9 @@ final class Flusher {
 
     private static final int MIN_RECENT_OPS = 16;
 
-    private static final double INDEX_FLUSH_FILL = 0.4;
+    /** From here on the index is flushed for the sake of the log. */
+    static final double INDEX_FLUSH_FILL = 0.4;
+
     private static final int ROUNDS_PER_INDEX_FLUSH = 256;
 
     /** Some 4 MiB of heap. */
