@@ -307,7 +307,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
 
         private void begin(Reset reset) {
-            complete = complete.lackingAfter(last());
+            complete = reset.distrusted() ? Completeness.NOTHING : complete.lackingAfter(last());
             begin = reset.sequence();
             entries.clear();
             starts.clear();

@@ -320,12 +320,11 @@ public final class DataServer implements AutoCloseable {
     private DiskAdditions.Host more() {
         return new DiskAdditions.Host() {
             @Override
-            public void opened(ConfiguredDisk disk, DataServerConfig.DiskTable table) {
+            public void opened(ConfiguredDisk disk) {
                 LocalDisk local = Objects.requireNonNull(disk.disk());
                 service.repairDamageOf(local);
                 scrubs.add(local);
                 gauges.add(disk);
-                registration.add(local, table);
             }
 
             @Override

@@ -9,7 +9,6 @@ import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -37,7 +36,7 @@ final class DiskAdditions {
 
     /** The server that gets more disks. */
     interface Host {
-        void opened(ConfiguredDisk disk, DataServerConfig.DiskTable table);
+        void opened(ConfiguredDisk disk);
 
         /** Completes when the metadata service knows all disks of the server. */
         CompletableFuture<Void> register();
@@ -76,27 +75,35 @@ final class DiskAdditions {
     }
 
     private void addAll(AddDisksReply.Builder reply) throws InterruptedException {
-        List<ConfiguredDisk> added = new ArrayList<>();
         for (DataServerConfig.DiskTable table : source.get().disk()) {
             if (disks.isConfigured(table.data())) {
                 continue;
             }
             try {
-                ConfiguredDisk disk = disks.add(table);
-                host.opened(disk, table);
-                added.add(disk);
-            } catch (DataServerException e) {
+                host.opened(disks.add(table));
+            } catch (DataServerException | RuntimeException e) { // those opened by now are in
                 LOG.error("Disk {} is not added", table.data(), e);
                 reply.addDisks(
                         AddedDisk.newBuilder()
                                 .setData(table.data().toString())
-                                .setFailure(String.valueOf(e.getMessage())));
+                                .setFailure(failure(e)));
             }
         }
+        List<ConfiguredDisk> added = disks.all().stream().filter(DiskAdditions::isNew).toList();
         if (!added.isEmpty()) {
             String failure = register();
             added.forEach(disk -> reply.addDisks(reported(disk, failure)));
         }
+    }
+
+    private static String failure(Exception e) {
+        return e instanceof DataServerException ? String.valueOf(e.getMessage()) : e.toString();
+    }
+
+    /** Also one that an earlier round has opened and that was not registered since. */
+    private static boolean isNew(ConfiguredDisk disk) {
+        LocalDisk local = disk.disk();
+        return local != null && local.id() == 0;
     }
 
     /** Returns why it has not come to that; empty if it has. */
@@ -108,7 +115,8 @@ final class DiskAdditions {
             LOG.warn("New disks are not registered yet", e);
             return "it is open, and registered as soon as the metadata service answers";
         } catch (ExecutionException e) {
-            return String.valueOf(e.getMessage());
+            Throwable cause = e.getCause();
+            return String.valueOf(cause == null ? e : cause.getMessage());
         }
     }
 

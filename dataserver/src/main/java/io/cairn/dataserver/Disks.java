@@ -1,8 +1,10 @@
 package io.cairn.dataserver;
 
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.time.NanoClock;
 import io.cairn.dataserver.chunk.IndexDamagedException;
+import io.cairn.dataserver.disk.DeviceClasses;
 import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
@@ -14,6 +16,8 @@ import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.store.DiskStore;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -126,9 +130,18 @@ final class Disks implements AutoCloseable {
                 new DiskCalls(meters, Integer.toString(all.size()), NanoClock.MONOTONIC));
     }
 
-    /** Whether the disk with this data file is one of these, opened or not. */
+    /** Whether the disk with this data file, by whatever name, is one of these, opened or not. */
     boolean isConfigured(Path data) {
-        return all.stream().anyMatch(d -> d.data().equals(data));
+        return all.stream().anyMatch(d -> isSame(d.data(), data));
+    }
+
+    private static boolean isSame(Path one, Path other) {
+        try {
+            return Files.isSameFile(one, other);
+        } catch (IOException e) {
+            LOG.debug("{} and {} are not the same file", one, other, e);
+            return false;
+        }
     }
 
     /**
@@ -139,14 +152,10 @@ final class Disks implements AutoCloseable {
     ConfiguredDisk add(DataServerConfig.DiskTable table) throws DataServerException {
         ConfiguredDisk disk = configured(table);
         Opening opening = opening(disk, table);
-        DiskOpener.Wanted wanted = wanted(opening, table);
-        Thread.ofPlatform()
-                .name("disk-open-" + all.size())
-                .daemon()
-                .start(() -> open(wanted, opening.store()));
+        Thread.ofPlatform().name("disk-open-" + all.size()).daemon().start(() -> open(opening));
         try {
             opened(opening);
-        } catch (DataServerException e) {
+        } catch (DataServerException | RuntimeException e) {
             @Nullable LocalDisk local = disk.disk();
             if (local != null) {
                 opened.remove(local.store().uuid());
@@ -163,10 +172,14 @@ final class Disks implements AutoCloseable {
             ConfiguredDisk disk,
             FatalHandler failed,
             CompletableFuture<DiskStore> store,
-            Duration hungAfter) {
+            DataServerConfig.DiskTable table) {
+        Duration hungAfter() {
+            return table.hungAfter();
+        }
+
         /** Waits for it, unless it hangs. */
         DiskStore await() throws DataServerException {
-            HungCallCheck check = new HungCallCheck(disk.calls(), hungAfter, System.nanoTime());
+            HungCallCheck check = new HungCallCheck(disk.calls(), hungAfter(), System.nanoTime());
             while (true) {
                 try {
                     return store.get(HangWatch.LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -209,8 +222,7 @@ final class Disks implements AutoCloseable {
             ConfiguredDisk disk = all.get(i);
             Opening opening = opening(disk, tables.get(i));
             openings.add(opening);
-            DiskOpener.Wanted wanted = wanted(opening, tables.get(i));
-            Runnable open = () -> open(wanted, opening.store());
+            Runnable open = () -> open(opening);
             if (disk.known() == null) {
                 later.add(open);
             } else {
@@ -222,22 +234,23 @@ final class Disks implements AutoCloseable {
 
     private Opening opening(ConfiguredDisk disk, DataServerConfig.DiskTable table) {
         return new Opening(
-                disk,
-                (what, cause) -> failed(disk, what, cause),
-                new CompletableFuture<>(),
-                table.hungAfter());
+                disk, (what, cause) -> failed(disk, what, cause), new CompletableFuture<>(), table);
     }
 
-    private DiskOpener.Wanted wanted(Opening opening, DataServerConfig.DiskTable table) {
+    private void open(Opening opening) {
         ConfiguredDisk disk = opening.disk();
-        return new DiskOpener.Wanted(table, cluster, disk.known(), disk.calls(), opening.failed());
-    }
-
-    private void open(DiskOpener.Wanted wanted, CompletableFuture<DiskStore> store) {
         try {
-            store.complete(opener.open(wanted));
+            opening.store()
+                    .complete(
+                            opener.open(
+                                    new DiskOpener.Wanted(
+                                            opening.table(),
+                                            cluster,
+                                            disk.known(),
+                                            disk.calls(),
+                                            opening.failed())));
         } catch (Throwable e) { // an Error too: who waits for the disk must hear of it
-            store.completeExceptionally(e);
+            opening.store().completeExceptionally(e);
         }
     }
 
@@ -266,11 +279,19 @@ final class Disks implements AutoCloseable {
     private static LocalDisk local(Opening opening) throws DataServerException {
         DiskStore store = opening.await();
         try {
-            return new LocalDisk(store, opening.failed());
+            return new LocalDisk(store, deviceClass(opening.table()), opening.failed());
         } catch (IndexDamagedException e) {
             store.close();
             throw new DataServerException(opening.disk().data() + ": " + e.getMessage(), e);
         }
+    }
+
+    private static DeviceClass deviceClass(DataServerConfig.DiskTable table) {
+        return switch (table.deviceClass()) {
+            case AUTO -> DeviceClasses.of(table.data());
+            case SSD -> DeviceClass.DEVICE_CLASS_SSD;
+            case HDD -> DeviceClass.DEVICE_CLASS_HDD;
+        };
     }
 
     private void didNotOpen(ConfiguredDisk disk, DataServerException e) {

@@ -2,19 +2,26 @@ package io.cairn.dataserver;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import io.cairn.common.metrics.Meters;
+import io.cairn.common.proto.AddDisksReply;
+import io.cairn.common.proto.AddDisksRequest;
+import io.cairn.common.proto.AddedDisk;
 import io.cairn.dataserver.disk.KnownDisks;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.store.DiskStore;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
@@ -128,8 +135,84 @@ class DisksTest {
         }
     }
 
+    @Test
+    void oneByAnotherNameIsNotOneMore() throws Exception {
+        Path data = tables.getFirst().data();
+        Files.createDirectories(data.getParent());
+        Files.createFile(data);
+        Path link = Files.createSymbolicLink(directory.resolve("link"), data.getParent());
+        try (Disks disks = open(this::store)) {
+            assertThat(disks.isConfigured(link.resolve(data.getFileName()))).isTrue();
+            assertThat(disks.isConfigured(link)).isFalse();
+        }
+    }
+
+    /** One of the new ones breaks in a way that nobody expected. */
+    @Test
+    void disksAreRegisteredWhateverBecomesOfOthers() throws Exception {
+        DataServerConfig.DiskTable broken = tables.get(1);
+        List<DataServerConfig.DiskTable> some = List.of(tables.getFirst());
+        DiskOpener opener =
+                wanted -> {
+                    if (wanted.table().equals(broken)) {
+                        throw new IllegalStateException("broken");
+                    }
+                    return store(wanted);
+                };
+        try (Disks disks = open(opener, some)) {
+            disks.opened().getFirst().registered(1);
+            List<ConfiguredDisk> told = new ArrayList<>();
+            AtomicInteger rounds = new AtomicInteger();
+            DiskAdditions additions =
+                    new DiskAdditions(
+                            () -> TestCluster.config(directory, List.of(), tables),
+                            disks,
+                            new DiskAdditions.Host() {
+                                @Override
+                                public void opened(ConfiguredDisk disk) {
+                                    told.add(disk);
+                                }
+
+                                /** The first time the metadata service does not take it. */
+                                @Override
+                                public CompletableFuture<Void> register() {
+                                    if (rounds.incrementAndGet() == 1) {
+                                        return CompletableFuture.failedFuture(
+                                                new IOException("not now"));
+                                    }
+                                    disks.opened().getLast().registered(3);
+                                    return CompletableFuture.completedFuture(null);
+                                }
+                            });
+            AddDisksReply first = round(additions);
+            assertThat(told).hasSize(1);
+            assertThat(failures(first)).hasSize(2).element(0).asString().endsWith(": broken");
+            assertThat(failures(first)).element(1).isEqualTo("not now");
+            AddDisksReply second = round(additions);
+            assertThat(failures(second)).hasSize(2).element(1).isEqualTo("");
+            assertThat(second.getDisks(1).getDisk()).isEqualTo(3);
+            assertThat(told).hasSize(1);
+        }
+    }
+
+    private static List<String> failures(AddDisksReply reply) {
+        return reply.getDisksList().stream().map(AddedDisk::getFailure).toList();
+    }
+
+    private static AddDisksReply round(DiskAdditions additions) {
+        additions.answer(AddDisksRequest.newBuilder().setBegin(true).build());
+        return await().until(
+                        () -> additions.answer(AddDisksRequest.getDefaultInstance()),
+                        reply -> !reply.getRunning());
+    }
+
     private Disks open(DiskOpener opener) throws DataServerException {
-        DataServerConfig config = TestCluster.config(directory, List.of(), tables);
+        return open(opener, tables);
+    }
+
+    private Disks open(DiskOpener opener, List<DataServerConfig.DiskTable> some)
+            throws DataServerException {
+        DataServerConfig config = TestCluster.config(directory, List.of(), some);
         return Disks.open(config, new UUID(1, 2), opener, Meters.unpublished(), (what, e) -> {});
     }
 

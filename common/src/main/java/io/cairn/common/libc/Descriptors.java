@@ -12,7 +12,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.nio.file.Path;
 
-/** Calls of the C library on a file that is opened for one of them. Stateless, any thread. */
+/** Calls of the C library on files opened for them. Stateless, any thread. */
 final class Descriptors {
     /** Option of a call that sets errno; its first argument is then a {@link #STATE}. */
     static final Linker.Option SETS_ERRNO = Linker.Option.captureCallState("errno");
@@ -58,6 +58,25 @@ final class Descriptors {
      * @throws IOException naming the file when it cannot be opened, or what the work throws
      */
     static <T> T withOpen(Path path, int flags, String purpose, Work<T> work) throws IOException {
+        int fd = open(path, flags, purpose);
+        try (Arena arena = Arena.ofConfined()) {
+            return work.on(fd, arena);
+        } catch (IOException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        } finally {
+            close(fd);
+        }
+    }
+
+    /**
+     * Returns the descriptor of an existing file.
+     *
+     * @param purpose for the message: {@code "to drop it from the page cache"}
+     * @throws IOException naming the file when it cannot be opened
+     */
+    static int open(Path path, int flags, String purpose) throws IOException {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment state = arena.allocate(STATE);
             int fd = (int) OPEN.invokeExact(state, arena.allocateFrom(path.toString()), flags);
@@ -65,12 +84,18 @@ final class Descriptors {
                 throw new IOException(
                         path + " cannot be opened " + purpose + ": errno " + errno(state));
             }
-            try {
-                return work.on(fd, arena);
-            } finally {
-                int _ = (int) CLOSE.invokeExact(fd);
-            }
+            return fd;
         } catch (IOException | RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    static void close(int descriptor) {
+        try {
+            int _ = (int) CLOSE.invokeExact(descriptor);
+        } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
             throw new IllegalStateException(e);

@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.UUID;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -14,7 +15,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Finds out whether the parts of a disk belong together, and makes a disk where there is none. The
  * data file's superblock is written first, as FORMATTING, and last, as READY: between the two the
- * disk was never used, and formatting starts over. Used once by one thread.
+ * disk was never used, and formatting starts over. What it has made by then is told from parts of
+ * another disk by an empty file {@code formatting-UUID}, the first in each directory and the last
+ * to go. Used once by one thread.
  */
 public final class DiskFormatter {
     /** The copy of the superblock in the WAL directory. */
@@ -56,8 +59,12 @@ public final class DiskFormatter {
                         return check(s, cluster, device.sizeBytes(), wal, index);
                     }
                     LOG.warn("{}: formatting was interrupted, starting over", config.data());
-                    clear(config.wal());
-                    clear(config.index());
+                    for (Path part : directories()) {
+                        refuseUnmarked(part, s.disk());
+                    }
+                    for (Path part : directories()) {
+                        clear(part, mark(part, s.disk()));
+                    }
                     return format(device, cluster, maker);
                 }
                 refuseLeftovers(wal, index);
@@ -118,6 +125,10 @@ public final class DiskFormatter {
         Superblock s =
                 new Superblock(Superblock.State.FORMATTING, UUID.randomUUID(), cluster, capacity);
         write(device, s);
+        for (Path part : directories()) {
+            Files.createFile(mark(part, s.disk()));
+            files.forceDirectory(part);
+        }
         maker.make(s);
         try (DeviceFile copy =
                 files.create(config.wal().resolve(SUPERBLOCK), SuperblockFormat.BYTES)) {
@@ -128,6 +139,7 @@ public final class DiskFormatter {
         forceParent(config.wal());
         forceParent(config.index());
         write(device, s.ready());
+        removeMarks(s.disk());
         LOG.info("formatted {} as disk {} of {} bytes", config.data(), s.disk(), capacity);
         return s.ready();
     }
@@ -165,6 +177,7 @@ public final class DiskFormatter {
                             "%s is the write-ahead log of disk %s, %s is disk %s",
                             config.wal(), copy.disk(), config.data(), s.disk()));
         }
+        removeMarks(s.disk());
         return s;
     }
 
@@ -225,14 +238,41 @@ public final class DiskFormatter {
         }
     }
 
-    private static void clear(Path directory) throws IOException {
+    private List<Path> directories() {
+        return List.of(config.wal(), config.index());
+    }
+
+    private static Path mark(Path directory, UUID disk) {
+        return directory.resolve("formatting-" + disk);
+    }
+
+    private void removeMarks(UUID disk) throws IOException {
+        for (Path part : directories()) {
+            Files.deleteIfExists(mark(part, disk));
+        }
+    }
+
+    /** The configuration may have changed since. */
+    private void refuseUnmarked(Path directory, UUID disk) throws IOException, DiskOpenException {
+        if (hasEntries(directory) && !Files.exists(mark(directory, disk))) {
+            throw new DiskOpenException(
+                    String.format(
+                            "formatting %s was interrupted, and what is in %s is not of it: correct"
+                                    + " the paths; if it is nothing that is needed, delete it",
+                            config.data(), directory));
+        }
+    }
+
+    /** The mark goes last. */
+    private static void clear(Path directory, Path mark) throws IOException {
         if (!Files.isDirectory(directory)) {
             return;
         }
         try (Stream<Path> entries = Files.list(directory)) {
-            for (Path p : entries.toList()) {
+            for (Path p : entries.filter(e -> !e.equals(mark)).toList()) {
                 Files.delete(p);
             }
         }
+        Files.deleteIfExists(mark);
     }
 }

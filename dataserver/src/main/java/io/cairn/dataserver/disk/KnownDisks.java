@@ -52,16 +52,19 @@ public final class KnownDisks {
 
     /** Durable on return. */
     public void opened(Path data, UUID disk) throws DiskOpenException {
-        if (disk.equals(disks.put(key(data), disk))) {
+        if (disk.equals(at(data))) {
             return;
         }
+        Map<String, UUID> next = new TreeMap<>(disks);
+        next.put(key(data), disk);
         StringBuilder text = new StringBuilder();
-        disks.forEach((path, uuid) -> text.append(uuid).append(' ').append(path).append('\n'));
+        next.forEach((path, uuid) -> text.append(uuid).append(' ').append(path).append('\n'));
         try {
             Durable.write(file, text.toString());
         } catch (IOException e) {
             throw new DiskOpenException(file + " cannot be written: " + e, e);
         }
+        disks.put(key(data), disk);
     }
 
     private static String key(Path data) {

@@ -1,7 +1,6 @@
 package io.cairn.dataserver.mdslink;
 
 import io.cairn.common.config.HostPort;
-import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskReport;
 import io.cairn.common.proto.HeartbeatReply;
@@ -9,17 +8,13 @@ import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
-import io.cairn.dataserver.disk.DeviceClasses;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.scrub.Scrubs;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -36,8 +31,6 @@ public final class ServerRegistration implements MdsLink.Reporter {
     private final DataServerConfig config;
     private final ServerIdentity identity;
     private final List<ConfiguredDisk> configured;
-    private final Map<LocalDisk, DeviceClass> classes =
-            Collections.synchronizedMap(new IdentityHashMap<>());
 
     /** Those that the newest request names, in its order. */
     private List<LocalDisk> asked = List.of();
@@ -81,25 +74,6 @@ public final class ServerRegistration implements MdsLink.Reporter {
         this.scrubs = scrubs;
         this.removed = removed;
         this.address = address;
-        for (int i = 0; i < configured.size(); i++) {
-            LocalDisk disk = configured.get(i).disk();
-            if (disk != null) {
-                add(disk, config.disk().get(i));
-            }
-        }
-    }
-
-    /** What there is to know of a disk before it is registered. */
-    public void add(LocalDisk disk, DataServerConfig.DiskTable table) {
-        classes.put(disk, deviceClass(table));
-    }
-
-    private static DeviceClass deviceClass(DataServerConfig.DiskTable table) {
-        return switch (table.deviceClass()) {
-            case AUTO -> DeviceClasses.of(table.data());
-            case SSD -> DeviceClass.DEVICE_CLASS_SSD;
-            case HDD -> DeviceClass.DEVICE_CLASS_HDD;
-        };
     }
 
     /**
@@ -140,8 +114,7 @@ public final class ServerRegistration implements MdsLink.Reporter {
                     DiskReport.newBuilder()
                             .setUuid(disk.uuid())
                             .setCapacityBytes(disk.store().usage().capacityBytes())
-                            .setDeviceClass(
-                                    classes.getOrDefault(disk, DeviceClass.DEVICE_CLASS_UNKNOWN)));
+                            .setDeviceClass(disk.deviceClass()));
         }
         return request.build();
     }

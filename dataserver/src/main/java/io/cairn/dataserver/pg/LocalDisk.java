@@ -3,6 +3,7 @@ package io.cairn.dataserver.pg;
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.map.Uuids;
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.rocks.Remarks;
 import io.cairn.common.rocks.RocksDatabase;
@@ -33,6 +34,7 @@ public final class LocalDisk implements AutoCloseable {
     private static final Duration CLOSE_OUT = Duration.ofSeconds(2);
 
     private final DiskStore store;
+    private final DeviceClass deviceClass;
     private final FatalHandler failed;
     private final BlockingCalls calls = new BlockingCalls();
     private final FoundDamage damage;
@@ -43,10 +45,12 @@ public final class LocalDisk implements AutoCloseable {
     private volatile boolean released;
 
     /**
+     * @param deviceClass what it is to pools that ask for disks of one kind
      * @param failed told when the disk cannot serve any more
      */
-    public LocalDisk(DiskStore store, FatalHandler failed) {
+    public LocalDisk(DiskStore store, DeviceClass deviceClass, FatalHandler failed) {
         this.store = store;
+        this.deviceClass = deviceClass;
         this.failed = failed;
         this.damage = new FoundDamage(store, this::later);
     }
@@ -58,6 +62,10 @@ public final class LocalDisk implements AutoCloseable {
 
     public DiskStore store() {
         return store;
+    }
+
+    public DeviceClass deviceClass() {
+        return deviceClass;
     }
 
     /** For the store's calls that block. */

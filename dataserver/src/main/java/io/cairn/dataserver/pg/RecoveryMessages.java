@@ -49,7 +49,8 @@ public final class RecoveryMessages {
                         .setPgEpoch(pgEpoch)
                         .setNumber(reset.number())
                         .setEpoch(reset.epoch())
-                        .setSequence(reset.sequence());
+                        .setSequence(reset.sequence())
+                        .setDistrusted(reset.distrusted());
         for (Answered a : reset.answered()) {
             PgAnswered.Builder answered =
                     PgAnswered.newBuilder().setSession(a.session()).setAckedBelow(a.ackedBelow());
@@ -70,7 +71,12 @@ public final class RecoveryMessages {
                             a.getAckedBelow(),
                             a.getNumbersList().stream().mapToLong(Long::longValue).toArray()));
         }
-        return new Reset(request.getNumber(), request.getEpoch(), request.getSequence(), answered);
+        return new Reset(
+                request.getNumber(),
+                request.getEpoch(),
+                request.getSequence(),
+                answered,
+                request.getDistrusted());
     }
 
     // ---- content ------------------------------------------------------------------------------

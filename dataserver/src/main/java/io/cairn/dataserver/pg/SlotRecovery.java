@@ -292,6 +292,7 @@ final class SlotRecovery implements RecoveryOutputs {
                         reset.epoch(),
                         reset.sequence(),
                         reset.answered(),
+                        reset.distrusted(),
                         () -> owner.execute(step::done));
     }
 

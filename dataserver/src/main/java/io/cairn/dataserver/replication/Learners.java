@@ -51,8 +51,11 @@ final class Learners {
     private final InFlightRing ring;
     private final List<Progress> all = new ArrayList<>();
 
-    /** Disks of which a scrub found that they lack something, though they were in sync. */
-    private final Set<Integer> distrusted = new HashSet<>();
+    /**
+     * Disks of which a scrub found that they lack something, though they were in sync, until they
+     * have logged that nothing they have counts: other primaries know it from them.
+     */
+    private final Set<Integer> lacking = new HashSet<>();
 
     private long steps;
 
@@ -78,6 +81,9 @@ final class Learners {
         Stage stage = Stage.ASKED;
         long askedNanos;
         boolean reading;
+
+        /** Whether the content may differ in what was changed before, too. */
+        boolean distrusted;
 
         /** What is there of the content, but for what is copied in this epoch. */
         Completeness content = Completeness.NOTHING;
@@ -146,12 +152,14 @@ final class Learners {
             }
             awaited = NOTHING;
             peer.history = history;
-            boolean distrusts = distrusted.contains(peer.disk);
+            distrusted = lacking.contains(peer.disk);
             content =
-                    distrusts ? Completeness.upTo(history.content().sequence()) : history.content();
+                    distrusted
+                            ? Completeness.upTo(history.content().sequence())
+                            : history.content();
             peer.durable = history.lastSequence();
             peer.next = peer.durable + 1;
-            if (log.lastSequence() - peer.durable > MAX_LOG_OPS || distrusts) {
+            if (log.lastSequence() - peer.durable > MAX_LOG_OPS || distrusted) {
                 reset();
             } else {
                 follows();
@@ -181,7 +189,8 @@ final class Learners {
                             ++steps,
                             log.epochAt(log.committed()),
                             log.committed(),
-                            primary.answeredUpTo(log.committed()));
+                            primary.answeredUpTo(log.committed()),
+                            lacking.contains(peer.disk));
             content = content.lackingAfter(peer.durable);
             out.recovery()
                     .sendReset(
@@ -190,6 +199,7 @@ final class Learners {
                             to,
                             step(
                                     () -> {
+                                        lacking.remove(peer.disk);
                                         peer.durable = to.sequence();
                                         peer.next = to.sequence() + 1;
                                         follows();
@@ -310,8 +320,7 @@ final class Learners {
             if (here == null || there == null) {
                 return;
             }
-            ContentComparison comparison =
-                    new ContentComparison(here, there, content, distrusted.contains(peer.disk));
+            ContentComparison comparison = new ContentComparison(here, there, content, distrusted);
             todo.addAll(comparison.different());
             Key end = comparison.end();
             listed = end == null;
@@ -380,7 +389,7 @@ final class Learners {
 
         /** Who lacks what it must have has nothing that a copy could leave out. */
         private long baseSequence(ContentHead there) {
-            boolean lacks = there.lengthBytes() == 0 || distrusted.contains(peer.disk);
+            boolean lacks = there.lengthBytes() == 0 || distrusted;
             return lacks ? 0 : ContentComparison.upTo(content, there.key());
         }
 
@@ -394,7 +403,6 @@ final class Learners {
                                     () -> {
                                         content = Completeness.ALL;
                                         completedAt = log.lastSequence();
-                                        distrusted.remove(peer.disk);
                                         stage = Stage.FOLLOWS;
                                         join();
                                     },
@@ -505,7 +513,7 @@ final class Learners {
      * of its content is compared before it joins again, however far the log reaches back.
      */
     void distrust(int disk) {
-        distrusted.add(disk);
+        lacking.add(disk);
     }
 
     void newEpoch(List<Integer> disks, long nowNanos) {

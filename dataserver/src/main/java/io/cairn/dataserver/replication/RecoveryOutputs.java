@@ -22,8 +22,10 @@ public interface RecoveryOutputs {
      * Where a learner's history begins anew.
      *
      * @param number see {@link Copy}
+     * @param distrusted whether nothing counts of what it has: whoever is the primary copies all
      */
-    record Reset(long number, long epoch, long sequence, List<Answered> answered) {
+    record Reset(
+            long number, long epoch, long sequence, List<Answered> answered, boolean distrusted) {
         public Reset {
             answered = List.copyOf(answered);
         }

@@ -10,6 +10,7 @@ import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskFormatter;
+import io.cairn.dataserver.disk.DiskHold;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.Superblock;
 import java.io.IOException;
@@ -36,11 +37,11 @@ public final class DiskCheck {
      *
      * @param forget whether the summary is removed where something differs: then the next start
      *     reads the whole index
-     * @throws DiskOpenException if there is no disk, or its index cannot be read or is in use
+     * @throws DiskOpenException if there is no disk, its index cannot be read, or it is in use
      */
     public static Report check(DiskConfig config, IndexDatabases databases, boolean forget)
             throws DiskOpenException {
-        try {
+        try (DiskHold _ = DiskHold.of(config)) {
             Superblock superblock = new DiskFormatter(config, DeviceFiles.system()).existing();
             if (!RocksDatabase.exists(config.index())) {
                 throw new DiskOpenException(

@@ -15,6 +15,7 @@ import io.cairn.dataserver.disk.DeviceFile;
 import io.cairn.dataserver.disk.DeviceFiles;
 import io.cairn.dataserver.disk.DiskConfig;
 import io.cairn.dataserver.disk.DiskFormatter;
+import io.cairn.dataserver.disk.DiskHold;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.RunMark;
@@ -68,8 +69,20 @@ final class DiskRecovery {
 
     private LocalDiskStore open(UUID cluster, @Nullable UUID known)
             throws IOException, DiskOpenException {
+        DiskHold hold = DiskHold.of(config);
+        try {
+            return open(cluster, known, hold);
+        } catch (IOException | DiskOpenException | RuntimeException e) {
+            hold.close();
+            throw e;
+        }
+    }
+
+    private LocalDiskStore open(UUID cluster, @Nullable UUID known, DiskHold hold)
+            throws IOException, DiskOpenException {
         Superblock superblock =
                 new DiskFormatter(config, files).openOrFormat(cluster, known, this::make);
+        hold.takeRest();
         RunMark mark = RunMark.begin(files, config);
         FatalHandler marked = mark.before(runtime.fatal());
         DeviceFile device = files.open(config.data());
@@ -84,7 +97,7 @@ final class DiskRecovery {
         ChunkIndex index = null;
         try {
             index = openIndex(superblock.disk(), failed);
-            return open(superblock, data, index, mark, failed);
+            return open(superblock, data, index, hold, mark, failed);
         } catch (IOException | DiskOpenException | RuntimeException e) {
             if (index != null) {
                 index.close();
@@ -114,6 +127,7 @@ final class DiskRecovery {
             Superblock superblock,
             DataFile data,
             ChunkIndex index,
+            DiskHold hold,
             RunMark mark,
             FatalHandler failed)
             throws IOException, DiskOpenException {
@@ -196,6 +210,7 @@ final class DiskRecovery {
                         pgs,
                         splits,
                         merges,
+                        hold,
                         mark);
         return new LocalDiskStore(config, disk, flusher, runtime.with(failed));
     }

@@ -24,10 +24,18 @@ public interface LearnerStore {
      * sequence after it, and no smaller epoch. The PG is incomplete from now on.
      *
      * @param answered replaces what is known of answered numbers
+     * @param distrusted whether nothing of the content counts from now on, as after {@link
+     *     #discard}
      * @param done called when it is durable
      * @throws IllegalArgumentException if something here is not committed, or beyond the position
      */
-    default void reset(int pg, long epoch, long sequence, List<Answered> answered, Runnable done) {
+    default void reset(
+            int pg,
+            long epoch,
+            long sequence,
+            List<Answered> answered,
+            boolean distrusted,
+            Runnable done) {
         throw new UnsupportedOperationException();
     }
 

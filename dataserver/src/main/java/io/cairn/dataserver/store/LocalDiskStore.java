@@ -21,6 +21,7 @@ import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DataFile;
 import io.cairn.dataserver.disk.DiskConfig;
+import io.cairn.dataserver.disk.DiskHold;
 import io.cairn.dataserver.disk.DiskOpenException;
 import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.disk.RunMark;
@@ -78,6 +79,7 @@ public final class LocalDiskStore implements DiskStore {
     private final ChunkChecker checker;
     private final DirectWrites direct;
     private final FlushThread flushThread;
+    private final DiskHold hold;
     private final RunMark mark;
     private volatile DamageListener damageListener = (pg, inode, chunk, block) -> {};
 
@@ -95,6 +97,7 @@ public final class LocalDiskStore implements DiskStore {
         this.splits = disk.splits();
         this.merges = disk.merges();
         this.truncated = content.truncated();
+        this.hold = disk.hold();
         this.mark = disk.mark();
         this.reader = new ChunkReader(index::read, data);
         this.copies = new CopyReader(reader);
@@ -298,8 +301,14 @@ public final class LocalDiskStore implements DiskStore {
     }
 
     @Override
-    public void reset(int pg, long epoch, long sequence, List<Answered> answered, Runnable done) {
-        pg(pg).reset(wal, epoch, sequence, answered, done);
+    public void reset(
+            int pg,
+            long epoch,
+            long sequence,
+            List<Answered> answered,
+            boolean distrusted,
+            Runnable done) {
+        pg(pg).reset(wal, epoch, sequence, answered, distrusted, done);
     }
 
     @Override
@@ -733,6 +742,7 @@ public final class LocalDiskStore implements DiskStore {
         wal.close();
         closeFiles();
         mark.end();
+        hold.close();
     }
 
     /** Closes without writing anything more, as a crash would. */
@@ -744,6 +754,7 @@ public final class LocalDiskStore implements DiskStore {
         flushThread.stop(false);
         wal.close();
         closeFiles();
+        hold.close();
     }
 
     private void closeFiles() {

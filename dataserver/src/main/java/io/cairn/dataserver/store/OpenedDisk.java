@@ -4,6 +4,7 @@ import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.IndexContent;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.DataFile;
+import io.cairn.dataserver.disk.DiskHold;
 import io.cairn.dataserver.disk.RunMark;
 import io.cairn.dataserver.wal.Wal;
 import java.util.Map;
@@ -21,6 +22,7 @@ record OpenedDisk(
         Map<Integer, PgStore> pgs,
         GroupSplits splits,
         GroupMerges merges,
+        DiskHold hold,
         RunMark mark) {
 
     BlockAllocator allocator() {

@@ -240,14 +240,20 @@ final class PgStore {
 
     /** See {@link LearnerStore#reset}. */
     synchronized void reset(
-            Wal wal, long epoch, long sequence, List<Answered> answered, Runnable done) {
+            Wal wal,
+            long epoch,
+            long sequence,
+            List<Answered> answered,
+            boolean distrusted,
+            Runnable done) {
         if (lastSequence != committed || sequence < committed || epoch < lastEpoch) {
             throw new IllegalArgumentException(
                     "PG %d: (%d, %d), committed up to %d, cannot go on from (%d, %d)"
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
         ended = false;
-        Completeness left = learner.content().lackingAfter(lastSequence);
+        Completeness left =
+                distrusted ? Completeness.NOTHING : learner.content().lackingAfter(lastSequence);
         log(wal, drafts(epoch, sequence).reset(left, answered), done);
         goOn(epoch, sequence);
     }

@@ -36,4 +36,19 @@ class KnownDisksTest {
                 .isInstanceOf(DiskOpenException.class)
                 .hasMessageContaining(KnownDisks.FILE);
     }
+
+    /** What was not written is tried again. */
+    @Test
+    void whatCannotBeWrittenIsNotRemembered() throws Exception {
+        Path data = Path.of("/disks/data");
+        UUID disk = UUID.randomUUID();
+        KnownDisks known = KnownDisks.in(state);
+        Path inTheWay = Files.createDirectories(state.resolve(KnownDisks.FILE).resolve("some"));
+        assertThatThrownBy(() -> known.opened(data, disk)).isInstanceOf(DiskOpenException.class);
+        assertThat(known.at(data)).isNull();
+        Files.delete(inTheWay);
+        Files.delete(inTheWay.getParent());
+        known.opened(data, disk);
+        assertThat(KnownDisks.in(state).at(data)).isEqualTo(disk);
+    }
 }

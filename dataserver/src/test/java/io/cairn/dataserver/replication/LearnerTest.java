@@ -105,7 +105,7 @@ class LearnerTest {
                         failure.set(status);
                     }
                 };
-        replica.onReset(5, new Reset(1, 4, 9, tooMany), step);
+        replica.onReset(5, new Reset(1, 4, 9, tooMany, false), step);
         assertThat(failure.get().errno()).isEqualTo(Errno.EAGAIN);
         assertThat(ask(replica, 2, ALL).told().lastSequence()).isEqualTo(4);
     }

@@ -2,6 +2,7 @@ package io.cairn.dataserver.scrub;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.DiskStore;
@@ -52,7 +53,10 @@ class ChunkChecksTest {
     /** Java closes the channel of an interrupted read, which others of the disk use too. */
     @Test
     void closingEndsWhatIsBeingReadWithoutAnInterrupt() throws Exception {
-        ChunkChecks checks = new ChunkChecks(new LocalDisk(store(), (_, _) -> {}), 1 << 20);
+        ChunkChecks checks =
+                new ChunkChecks(
+                        new LocalDisk(store(), DeviceClass.DEVICE_CLASS_UNKNOWN, (_, _) -> {}),
+                        1 << 20);
         CompletableFuture<Throwable> ended = new CompletableFuture<>();
         checks.check(1, new Key(1, 0), _ -> {}, ended::complete);
         reads.await();

@@ -120,7 +120,11 @@ final class LearnerPair implements AutoCloseable {
             return false;
         }
         store().commit(PG, state().lastSequence());
-        content = state().content().lackingAfter(state().lastSequence());
+        boolean distrusted = random.nextInt(4) == 0;
+        content =
+                distrusted
+                        ? Completeness.NOTHING
+                        : state().content().lackingAfter(state().lastSequence());
         PgLogEntry last = model().history().getLast().entry();
         durableReset = 0;
         durableCompleted = false;
@@ -129,6 +133,7 @@ final class LearnerPair implements AutoCloseable {
                         last.epoch(),
                         last.sequence(),
                         source.store().logState(PG).answered(),
+                        distrusted,
                         () -> durableReset = last.sequence());
         appended.clear();
         appendedAfter = last.sequence();

@@ -125,7 +125,7 @@ class MergedTruncationsTest {
     void aCopySaysTheSame() throws Exception {
         int chunk = takenIn();
         try (SteppedStore learner = store("learner")) {
-            learner.reset(PARENT, new Reset(1, 2, 2, List.of()));
+            learner.reset(PARENT, new Reset(1, 2, 2, List.of(), false));
             learner.copyInode(PARENT, INODE, store.readInode(PARENT, INODE));
             learner.copyChunk(
                     PARENT,
@@ -166,7 +166,7 @@ class MergedTruncationsTest {
         if (flushed) {
             store.flushAll();
         }
-        store.reset(PARENT, new Reset(1, 2, 1, List.of()));
+        store.reset(PARENT, new Reset(1, 2, 1, List.of(), false));
         store.copyInode(PARENT, INODE, new SteppedStore.InodeCopy(false, 5));
         store.completed(PARENT);
         isCutBy(store, chunk, 2);

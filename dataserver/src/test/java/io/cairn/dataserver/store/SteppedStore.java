@@ -261,7 +261,14 @@ public final class SteppedStore implements AutoCloseable {
     }
 
     public void reset(int pg, Reset reset) {
-        await(done -> store().reset(pg, reset.epoch(), reset.sequence(), reset.answered(), done));
+        await(done ->
+                store().reset(
+                                pg,
+                                reset.epoch(),
+                                reset.sequence(),
+                                reset.answered(),
+                                reset.distrusted(),
+                                done));
     }
 
     public void copiedTo(int pg, Key key) {

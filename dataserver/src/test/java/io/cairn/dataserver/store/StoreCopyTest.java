@@ -46,14 +46,14 @@ class StoreCopyTest {
             write(h, 0, bytes(PAGE));
             write(h, PAGE, bytes(PAGE));
             List<Answered> answered = List.of(new Answered(9, 3, new long[] {3, 5}));
-            assertThatThrownBy(() -> h.store().reset(PG, 1, 1, answered, () -> {}))
+            assertThatThrownBy(() -> h.store().reset(PG, 1, 1, answered, false, () -> {}))
                     .as("not committed")
                     .isInstanceOf(IllegalArgumentException.class);
             commit(h, 2);
-            assertThatThrownBy(() -> h.store().reset(PG, 1, 1, answered, () -> {}))
+            assertThatThrownBy(() -> h.store().reset(PG, 1, 1, answered, false, () -> {}))
                     .as("before what is committed")
                     .isInstanceOf(IllegalArgumentException.class);
-            assertThatThrownBy(() -> h.store().reset(PG, 0, 100, answered, () -> {}))
+            assertThatThrownBy(() -> h.store().reset(PG, 0, 100, answered, false, () -> {}))
                     .as("an older epoch")
                     .isInstanceOf(IllegalArgumentException.class);
             reset(h, 4, 100, answered);
@@ -484,7 +484,7 @@ class StoreCopyTest {
     private static void reset(StoreHarness h, long epoch, long sequence, List<Answered> answered)
             throws Exception {
         CountDownLatch done = new CountDownLatch(1);
-        h.store().reset(PG, epoch, sequence, answered, done::countDown);
+        h.store().reset(PG, epoch, sequence, answered, false, done::countDown);
         assertThat(done.await(30, TimeUnit.SECONDS)).isTrue();
     }
 
