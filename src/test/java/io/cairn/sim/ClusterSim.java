@@ -14,6 +14,7 @@ import io.cairn.common.proto.Server;
 import io.cairn.dataserver.replication.PgMembers;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -46,6 +47,10 @@ final class ClusterSim implements AutoCloseable {
         LEASE_UNDER_AN_OLD_MAP,
         /** A heartbeat is answered between the decision to mark its server down and its commit. */
         LEASE_WHILE_MARKED_DOWN,
+        /** A disk that is to have a group is in sync as soon as that is planned. */
+        MOVED_UNCOPIED,
+        /** What a disk has of a group that leaves it is removed while it is a member. */
+        STRAY_TOO_SOON,
         /** A learner is in sync as soon as it is heard. */
         LEARNER_JOINS_TOO_SOON,
         /** The primary does not wait for what a joining learner has of it. */
@@ -117,6 +122,9 @@ final class ClusterSim implements AutoCloseable {
     /** Within so much of the end of trouble damage is repaired, if it can be. */
     private static final long REPAIR = 10_000 * MILLI;
 
+    /** Of seeds, every third. */
+    private static final int PLANNED_EACH = 3;
+
     private static final long LIMIT = 120_000 * MILLI;
 
     final Simulation sim;
@@ -134,6 +142,14 @@ final class ClusterSim implements AutoCloseable {
     private final int pgCount;
     private final int pgTarget;
     private final int pgMost;
+
+    /**
+     * Whether the real planner decides where groups live, while a server is added and others are
+     * drained; else they move at random.
+     */
+    final boolean planned;
+
+    private @Nullable SimDataServer added;
 
     private long lastSession;
     private long lastInode;
@@ -159,13 +175,13 @@ final class ClusterSim implements AutoCloseable {
         pgTarget = pgBase + sim.random.nextInt(MAX_SPLITS + 1);
         int count = REPLICAS + sim.random.nextInt(3);
         for (int i = 1; i <= count; i++) {
-            SimDataServer server = new SimDataServer(this, i);
-            servers.add(server);
-            for (int d = 1 + sim.random.nextInt(2); d > 0; d--) {
-                SimDisk disk = maker.apply(disks.size() + 1);
-                disks.add(disk);
-                server.disks.add(disk);
-            }
+            servers.add(server(i, maker));
+        }
+        planned =
+                EnumSet.of(Fault.MOVED_UNCOPIED, Fault.STRAY_TOO_SOON).contains(fault)
+                        || (fault == Fault.NONE && seed % PLANNED_EACH == 0);
+        if (planned) {
+            added = server(count + 1, maker);
         }
         MapUpdate first = firstMap();
         raft = new SimRaft(this, first);
@@ -177,7 +193,17 @@ final class ClusterSim implements AutoCloseable {
         }
     }
 
-    /** All servers are known, none has registered. */
+    private SimDataServer server(int number, IntFunction<SimDisk> maker) {
+        SimDataServer server = new SimDataServer(this, number);
+        for (int d = 1 + sim.random.nextInt(2); d > 0; d--) {
+            SimDisk disk = maker.apply(disks.size() + 1);
+            disks.add(disk);
+            server.disks.add(disk);
+        }
+        return server;
+    }
+
+    /** All servers but the one that comes later are known, none has registered. */
     private MapUpdate firstMap() {
         Pool pool =
                 Pool.newBuilder()
@@ -272,6 +298,15 @@ final class ClusterSim implements AutoCloseable {
         machines().forEach(SimMachine::boot);
         raft.watch();
         trouble();
+        SimDataServer late = added;
+        if (late != null) {
+            sim.after(
+                    sim.upTo(length * CHAOS / 2),
+                    () -> {
+                        servers.add(late);
+                        late.boot();
+                    });
+        }
         if (disks.stream().anyMatch(SimDisk::hasBits)) {
             flips(new Random(seed));
         }
@@ -346,7 +381,20 @@ final class ClusterSim implements AutoCloseable {
                 && raft.map().pgs().size() == ClusterMap.targetOf(pool())
                 && raft.map().splitting().isEmpty()
                 && raft.map().merging().isEmpty()
+                && (!planned || isPlaced())
                 && raft.map().pgs().stream().allMatch(this::isAtRest);
+    }
+
+    /** Every group is where the planner wants it. */
+    private boolean isPlaced() {
+        @Nullable SimMdsMember leader = raft.leader();
+        return leader != null
+                && leader.hasPlaced()
+                && raft.map().disks().size() == disks.size()
+                && raft.map().disks().stream().noneMatch(Disk::getAbsent)
+                && raft.map().pgs().stream()
+                        .flatMap(g -> g.getReplicasList().stream())
+                        .noneMatch(d -> Objects.requireNonNull(raft.map().disk(d)).getOut());
     }
 
     private boolean isAtRest(PlacementGroup group) {
@@ -428,9 +476,20 @@ final class ClusterSim implements AutoCloseable {
         }
     }
 
-    /** A group gets another disk for one of its replicas, as when one is drained. */
+    /**
+     * A group gets another disk for one of its replicas. Where the planner decides that, it is told
+     * to drain a server, or to use it again.
+     */
     private void move() {
         @Nullable SimMdsMember leader = raft.leader();
+        if (planned) {
+            SimDataServer server = servers.get(sim.random.nextInt(servers.size()));
+            boolean restore = sim.random.nextBoolean();
+            if (leader != null) {
+                leader.arrive(() -> leader.drain(server.number, restore));
+            }
+            return;
+        }
         int pg = PgHash.pg(POOL, sim.random.nextInt(raft.map().pgs().size()));
         PlacementGroup group = group(pg);
         List<Integer> replicas = new ArrayList<>(group.getReplicasList());
@@ -472,6 +531,14 @@ final class ClusterSim implements AutoCloseable {
         StringBuilder text = new StringBuilder("map " + raft.map().epoch());
         text.append(", leader ").append(raft.leader() == null ? "none" : raft.leader().name);
         text.append(", evictions ").append(raft.evictions());
+        text.append(", target ").append(ClusterMap.targetOf(pool()));
+        for (Disk disk : raft.map().disks()) {
+            if (disk.getOut() || disk.getAbsent()) {
+                text.append(", disk ").append(disk.getId());
+                text.append(disk.getOut() ? " drained" : " absent");
+            }
+        }
+        text.append(!planned || isPlaced() ? "" : ", not placed");
         for (PlacementGroup group : raft.map().pgs()) {
             text.append(
                     "\n%x epoch %d merge %d in sync %s:"

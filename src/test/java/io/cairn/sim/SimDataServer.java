@@ -45,6 +45,9 @@ final class SimDataServer extends SimMachine {
     private static final long SCRUB_INTERVAL = 300 * MILLI;
     private static final int LOOPS = 2;
 
+    /** A disk is looked through for what lives elsewhere at one of so many ticks. */
+    private static final int STRAYS = 40;
+
     final int number;
     final List<SimDisk> disks = new ArrayList<>();
     final ClusterSim cluster;
@@ -126,7 +129,7 @@ final class SimDataServer extends SimMachine {
 
         private void letGo(SimReplica replica) {
             replicas.values().remove(replica);
-            replica.replica.close("merged");
+            replica.replica.close("not here any more");
         }
 
         /** As {@code PgLoop} does for groups that go back into others. */
@@ -177,6 +180,51 @@ final class SimDataServer extends SimMachine {
                     }
                 }
             }
+        }
+
+        /**
+         * As {@code StrayReplicas} does with what lives elsewhere now; or a part of it, at first.
+         */
+        private void removeSome() {
+            for (SimDisk disk : disks) {
+                for (int pg : disk.groups()) {
+                    if (loopOf(pg) == this
+                            && sim.random.nextInt(STRAYS) == 0
+                            && disk.hasContent(pg)
+                            && livesElsewhere(pg, disk)
+                            && leaseValid()
+                            && endIdle(replica(pg, disk.id))) {
+                        disk.discard(pg);
+                        if (sim.random.nextBoolean()) {
+                            disk.removeContent(pg);
+                        }
+                    }
+                }
+            }
+        }
+
+        private boolean livesElsewhere(int pg, SimDisk disk) {
+            @Nullable PlacementGroup group = applied.pg(pg);
+            boolean tooSoon = cluster.fault == ClusterSim.Fault.STRAY_TOO_SOON;
+            return group != null
+                    && disk.has(pg)
+                    && !Merges.isNewer(applied, disk.lastEpoch(pg))
+                    && !Merges.isEnded(applied, pg, disk.lastEpoch(pg))
+                    && !group.getReplicasList().contains(disk.id)
+                    && (tooSoon
+                            || (!group.getInSyncList().contains(disk.id)
+                                    && group.getInSyncList().containsAll(group.getReplicasList())));
+        }
+
+        private boolean endIdle(@Nullable SimReplica replica) {
+            boolean waits = cluster.fault != ClusterSim.Fault.STRAY_TOO_SOON;
+            if (replica != null && waits && !replica.replica.isIdle()) {
+                return false;
+            }
+            if (replica != null) {
+                letGo(replica);
+            }
+            return true;
         }
 
         private void place(PlacementGroup group) {
@@ -305,6 +353,9 @@ final class SimDataServer extends SimMachine {
                 loop.placeAgain();
                 loop.merge();
                 loop.removeStrays();
+                if (cluster.planned) {
+                    loop.removeSome();
+                }
                 loop.replicas.values().forEach(r -> r.replica.tick(clock()));
             });
         }

@@ -87,6 +87,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             Merge merge, long sequence, boolean whole, Content content, List<Answered> answered)
             implements Change {}
 
+    /** All that was here of a group's content is gone. */
+    private record Emptied(long after) implements Change {}
+
     /** What was here of a group that was merged elsewhere is gone. */
     private record Ended() implements Change {}
 
@@ -193,6 +196,15 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             return chunk == null ? truncated.getOrDefault(key.inode(), 0L) : chunk.truncated();
         }
 
+        boolean isEmpty() {
+            return chunks.isEmpty() && truncated.isEmpty();
+        }
+
+        void clear() {
+            chunks.clear();
+            truncated.clear();
+        }
+
         boolean has(long inode) {
             return truncated.containsKey(inode) || !ofInode(inode).isEmpty();
         }
@@ -231,6 +243,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 case Copied copied -> copy(copied);
                 case Completed completed -> complete = Completeness.ALL;
                 case CopiedTo to -> complete = complete.copiedTo(to.key.inode(), to.key.chunk());
+                case Emptied e -> content.clear();
                 case Divided divided -> {}
                 case United united -> unite(united);
                 case Ended e -> {}
@@ -595,6 +608,33 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         end(pg, before);
     }
 
+    /** Nothing that is here of the group's content counts from now on. */
+    void discard(int pg) {
+        if (last(pg) > committed(pg)) {
+            dropTail(pg, committed(pg));
+        }
+        Group group = look(pg);
+        if (!group.complete.isNothing()) {
+            log(
+                    pg,
+                    new Begun(new Reset(0, group.lastEpoch(), last(pg), List.of(), true)),
+                    () -> {});
+            flushed.put(pg, last(pg));
+        }
+    }
+
+    /** What was discarded is removed. */
+    void removeContent(int pg) {
+        if (!look(pg).content.isEmpty()) {
+            log(pg, new Emptied(last(pg)), () -> {});
+        }
+    }
+
+    /** Whether there is something of the group's content, even if it does not count. */
+    boolean hasContent(int pg) {
+        return !look(pg).complete.isNothing() || !look(pg).content.isEmpty();
+    }
+
     int end() {
         return log.size();
     }
@@ -743,6 +783,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             case Copied copied -> copied.after;
             case Completed completed -> completed.after;
             case CopiedTo to -> to.after;
+            case Emptied emptied -> emptied.after;
             case Divided divided -> divided.split.sequence;
             case United united -> united.sequence;
             case Ended ended -> 0;

@@ -4,7 +4,9 @@ import static io.cairn.sim.Simulation.MILLI;
 
 import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DeleteInodesFormat;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.HeartbeatReply;
 import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.JoinPgRequest;
@@ -16,6 +18,7 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.OpAnswer;
+import io.cairn.mds.cluster.Drains;
 import io.cairn.mds.cluster.InSyncSets;
 import io.cairn.mds.cluster.PgMerges;
 import io.cairn.mds.cluster.PgSplits;
@@ -49,6 +52,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimMdsMember extends SimMachine {
     private static final long TICK = 50 * MILLI;
+    private static final Duration ABSENT_AFTER = Duration.ofSeconds(4);
+    private static final Duration NEVER = Duration.ofDays(1);
     private static final long PING = 100 * MILLI;
 
     final int id;
@@ -69,16 +74,11 @@ final class SimMdsMember extends SimMachine {
         final LeaderLease lease;
         final ServerLeases servers = new ServerLeases(ClusterSim.SERVER_LEASE);
         final InSyncSets inSync = new InSyncSets(servers, () -> false);
+        final Duration patience = cluster.planned ? ABSENT_AFTER : NEVER;
+        final Placement placement =
+                new Placement(inSync, new Placement.Times(patience, patience), () -> Held.NONE);
         final PgSplits splits =
-                new PgSplits(
-                        inSync,
-                        new Placement(
-                                inSync,
-                                new Placement.Times(Duration.ofHours(1), Duration.ofHours(1)),
-                                () -> Held.NONE),
-                        servers,
-                        () -> Held.NONE,
-                        () -> true);
+                new PgSplits(inSync, placement, servers, () -> Held.NONE, () -> true);
         final PgMerges merges = new PgMerges(inSync, servers, () -> Held.NONE, () -> true);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
         final Map<Long, Cutting> cutting = new HashMap<>();
@@ -343,15 +343,46 @@ final class SimMdsMember extends SimMachine {
         if (leading.merges.isAny(raft.map(), now)) {
             leading.change(base -> update(leading.merges.change(base, clock())), () -> {});
         }
-        for (PlacementGroup group : raft.map().pgs()) {
-            @Nullable List<Integer> wanted = PgMerges.wanted(raft.map(), group);
-            if (wanted != null && !wanted.equals(group.getReplicasList())) {
-                move(group.getPg(), group.getEpoch(), wanted);
+        if (cluster.planned) {
+            place(leading);
+        } else {
+            for (PlacementGroup group : raft.map().pgs()) {
+                @Nullable List<Integer> wanted = PgMerges.wanted(raft.map(), group);
+                if (wanted != null && !wanted.equals(group.getReplicasList())) {
+                    move(group.getPg(), group.getEpoch(), wanted);
+                }
             }
         }
         if (leading.inSync.isSettling(raft.map(), now)) {
             leading.change(base -> update(leading.inSync.settling(base, clock())), () -> {});
         }
+    }
+
+    /** As {@code InSyncChanges} does. */
+    private void place(Office leading) {
+        long now = clock();
+        if (leading.placement.isAnyToChange(raft.map(), now)) {
+            leading.change(base -> update(leading.placement.absent(base, clock())), () -> {});
+        } else if (leading.placement.isMoving(raft.map(), now)) {
+            leading.change(
+                    base -> moved(update(leading.placement.moving(base, clock()))), () -> {});
+        }
+    }
+
+    private MapUpdate.@Nullable Builder moved(MapUpdate.@Nullable Builder update) {
+        if (update != null && cluster.fault == ClusterSim.Fault.MOVED_UNCOPIED) {
+            update.getPgsBuilderList()
+                    .forEach(g -> g.clearInSync().addAllInSync(g.getReplicasList()));
+        }
+        return update;
+    }
+
+    /** Whether this one leads, and knows no group that could be where it is wanted. */
+    boolean hasPlaced() {
+        @Nullable Office leading = office;
+        return leading != null
+                && leading.serves()
+                && !leading.placement.isMoving(raft.map(), clock());
     }
 
     private MapUpdate.@Nullable Builder left(MapUpdate.@Nullable Builder update) {
@@ -475,6 +506,24 @@ final class SimMdsMember extends SimMachine {
                                                         .clearReplicas()
                                                         .addAllReplicas(replicas)
                                                         .setEpoch(base.epoch() + 1));
+                    },
+                    () -> {});
+        }
+    }
+
+    /** An administrator drains a server, or has it used again. */
+    void drain(int server, boolean restore) {
+        @Nullable Office leading = office;
+        DrainRequest wanted =
+                DrainRequest.newBuilder().addServers(server).setRestore(restore).build();
+        if (leading != null && leading.serves()) {
+            leading.change(
+                    base -> {
+                        try {
+                            return Drains.update(base, wanted);
+                        } catch (FsException e) {
+                            return null; // too few servers would be left, or it is not known yet
+                        }
                     },
                     () -> {});
         }

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 /** One real {@link PgReplica} between its simulated disk and the other members. */
 final class SimReplica implements PgOutputs, RecoveryOutputs {
     private static final PgLimits LIMITS =
-            new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 1500 * MILLI);
+            new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 750 * MILLI, 1500 * MILLI);
     private static final long READ_AGAIN = 100 * MILLI;
     private static final DiskSpace SPACE = new DiskSpace(1L << 40, false);
 
@@ -483,7 +483,13 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
     @Override
     public void sendCommit(int to, long epoch, long sequence) {
-        call(to, epoch, (other, reply) -> other.replica.onCommit(epoch, sequence));
+        call(
+                to,
+                epoch,
+                (other, reply) -> {
+                    other.replica.onCommit(epoch, sequence);
+                    reply.accept(r -> r.onPeerAlive(to, epoch));
+                });
     }
 
     // ---- learners -----------------------------------------------------------------------------

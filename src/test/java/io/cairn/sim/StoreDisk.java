@@ -153,6 +153,18 @@ final class StoreDisk extends SimDisk {
         noteSplits();
     }
 
+    @Override
+    void discard(int pg) {
+        super.discard(pg);
+        store.discard(pg);
+    }
+
+    @Override
+    void removeContent(int pg) {
+        super.removeContent(pg);
+        store.removeContent(pg);
+    }
+
     // ---- damage -------------------------------------------------------------------------------
 
     @Override

@@ -101,7 +101,7 @@ public final class Merges {
     }
 
     /** Whether what a disk has is of a newer map, which says what it is. */
-    static boolean isNewer(ClusterMap map, long lastEpoch) {
+    public static boolean isNewer(ClusterMap map, long lastEpoch) {
         return lastEpoch > map.epoch();
     }
 

@@ -344,7 +344,9 @@ public final class PgSlot implements PgOutputs {
                         .build(),
                 System.nanoTime() + PEER_DEADLINE_NANOS,
                 (status, head, payload) -> {
-                    if (!status.ok()) {
+                    if (status.ok()) {
+                        replica.onPeerAlive(to, pgEpoch);
+                    } else {
                         peerFailed(to, pgEpoch, status);
                     }
                 });

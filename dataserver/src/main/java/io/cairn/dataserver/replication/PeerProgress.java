@@ -33,8 +33,11 @@ final class PeerProgress {
     /** When it last answered, or something was sent to it with nothing in flight. */
     long progressNanos;
 
-    /** When it last said anything, or began to be waited for. */
+    /** When it last said what has become of what it was sent, or began to be waited for. */
     long heardNanos;
+
+    /** When it last said anything, or began to be waited for. */
+    long aliveNanos;
 
     /** What was in flight is lost: send again at the next tick. */
     boolean lost;
@@ -52,6 +55,7 @@ final class PeerProgress {
     PeerProgress(int disk, long nowNanos) {
         this.disk = disk;
         progressNanos = nowNanos;
+        aliveNanos = nowNanos;
         heardNanos = nowNanos;
         againNanos = nowNanos;
     }

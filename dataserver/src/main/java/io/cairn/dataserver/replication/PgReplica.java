@@ -414,6 +414,13 @@ public final class PgReplica {
         }
     }
 
+    /** Something was answered, which says nothing of what the member has. */
+    public void onPeerAlive(int from, long pgEpoch) {
+        if (primary != null && pgEpoch == epoch) {
+            primary.alive(from);
+        }
+    }
+
     /** Something sent in this epoch was not answered. */
     public void onPeerLost(int from, long pgEpoch) {
         if (primary != null && pgEpoch == epoch) {

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * new epoch and {@link PgState#ACTIVE} is in {@link Peering}. Owner's thread only.
  */
 final class Primary {
-    private static final long SILENCE_LOOK_NANOS = 500_000_000L;
+    private static final long SILENCE_LOOK_NANOS = 250_000_000L;
 
     private final int pg;
     private final PgLimits limits;
@@ -466,12 +466,25 @@ final class Primary {
         }
     }
 
-    /** A member has said something, if only that it cannot now. */
+    /** A member has said what it has, if only that it cannot now. */
     void heard(int disk) {
         PeerProgress peer = peer(disk);
         if (peer != null) {
-            peer.heardNanos = nowNanos;
+            notSilent(peer);
         }
+    }
+
+    /** A member has answered something, whatever has become of what it was sent. */
+    void alive(int disk) {
+        PeerProgress peer = peer(disk);
+        if (peer != null) {
+            peer.aliveNanos = nowNanos;
+        }
+    }
+
+    private void notSilent(PeerProgress peer) {
+        peer.aliveNanos = nowNanos;
+        peer.heardNanos = nowNanos;
     }
 
     private void lookForSilence() {
@@ -482,16 +495,24 @@ final class Primary {
         lookedNanos = nowNanos;
         if (!looked || wasAway) { // what was said meanwhile is not read yet
             looked = true;
-            peers.forEach(p -> p.heardNanos = nowNanos);
+            peers.forEach(this::notSilent);
             return;
         }
         boolean waits = state != PgState.ACTIVE || log.committed() < log.lastSequence();
         List<Integer> awaited = waits ? awaited() : List.of();
         for (PeerProgress peer : peers) {
             if (!awaited.contains(peer.disk)) {
-                peer.heardNanos = nowNanos;
-            } else if (nowNanos - peer.heardNanos > limits.silentNanos()) {
+                notSilent(peer);
+                continue;
+            }
+            if (state != PgState.ACTIVE) {
+                peer.aliveNanos = nowNanos; // it is asked for its history, and for nothing else
+            }
+            if (nowNanos - peer.aliveNanos > limits.unreachableNanos()
+                    || nowNanos - peer.heardNanos > limits.silentNanos()) {
                 out.memberSilent(peer.disk, epoch);
+            } else if (nowNanos - peer.aliveNanos >= SILENCE_LOOK_NANOS) {
+                out.sendCommit(peer.disk, epoch, log.committed()); // which it answers at once
             }
         }
     }

@@ -47,7 +47,7 @@ final class ReplicationSim {
     private static final long CHAOS_NANOS = 4_000 * MILLI;
     private static final long LIMIT_NANOS = 60_000 * MILLI;
     private static final PgLimits LIMITS =
-            new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 3000 * MILLI);
+            new PgLimits(64, 1 << 20, 1024, 100 * MILLI, 25 * MILLI, 1500 * MILLI, 3000 * MILLI);
 
     private final Random random;
     private final Fault fault;
@@ -470,7 +470,13 @@ final class ReplicationSim {
 
         @Override
         public void sendCommit(int to, long epoch, long sequence) {
-            call(to, epoch, (r, reply) -> r.onCommit(epoch, sequence));
+            call(
+                    to,
+                    epoch,
+                    (r, reply) -> {
+                        r.onCommit(epoch, sequence);
+                        reply.accept(p -> p.onPeerAlive(to, epoch));
+                    });
         }
 
         @Override

@@ -226,20 +226,8 @@ public final class SteppedStore implements AutoCloseable {
 
     /** What there is of the group is removed, and its history. */
     public void end(int pg) {
-        long committed = store().logState(pg).committedSequence();
-        if (store().logState(pg).lastSequence() > committed) {
-            dropTail(pg, committed);
-        }
-        if (!store().logState(pg).content().isNothing()) {
-            await(done -> store().discard(pg, done));
-        }
-        for (List<ContentHead> heads = heads(pg, Key.FIRST, PART);
-                !heads.isEmpty();
-                heads = heads(pg, Key.FIRST, PART)) {
-            for (ContentHead head : heads) {
-                await(done -> store().removeContent(pg, head.key().inode(), done));
-            }
-        }
+        discard(pg);
+        removeContent(pg);
         flushing(() -> {
             store().flushThread().flushAll();
             await(done -> {
@@ -250,6 +238,30 @@ public final class SteppedStore implements AutoCloseable {
         if (store().pgs().contains(pg)) {
             throw new AssertionError("%x has not ended".formatted(pg));
         }
+    }
+
+    /** Nothing of the group's content counts from now on. */
+    public void discard(int pg) {
+        long committed = store().logState(pg).committedSequence();
+        if (store().logState(pg).lastSequence() > committed) {
+            dropTail(pg, committed);
+        }
+        if (!store().logState(pg).content().isNothing()) {
+            await(done -> store().discard(pg, done));
+        }
+        relieve();
+    }
+
+    /** What was discarded is removed. */
+    public void removeContent(int pg) {
+        for (List<ContentHead> heads = heads(pg, Key.FIRST, PART);
+                !heads.isEmpty();
+                heads = heads(pg, Key.FIRST, PART)) {
+            for (ContentHead head : heads) {
+                await(done -> store().removeContent(pg, head.key().inode(), done));
+            }
+        }
+        relieve();
     }
 
     public void commit(int pg, long sequence) {

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * Takes disks out of placement, back into it, or gives them another weight in the cluster map: all
  * that are named, or none. {@link Placement} then moves what they have. Pure; any thread.
  */
-final class Drains {
+public final class Drains {
     /** The largest weight, in thousandths. */
     static final int MAX_PERMILLE = 100_000;
 
@@ -57,7 +57,7 @@ final class Drains {
      * Null where all is so already. Besides what {@link #meant} throws, EINVAL where no disk is
      * meant, and ENOSPC where a pool would be left with too few failure domains for its replicas.
      */
-    static MapUpdate.@Nullable Builder update(ClusterMap base, DrainRequest wanted) {
+    public static MapUpdate.@Nullable Builder update(ClusterMap base, DrainRequest wanted) {
         Set<Integer> meant = meantDisks(base, wanted.getDisksList(), wanted.getServersList());
         boolean out = !wanted.getRestore();
         MapUpdate.Builder update = MapUpdate.newBuilder();

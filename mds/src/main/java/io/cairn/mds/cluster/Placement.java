@@ -247,11 +247,14 @@ public final class Placement {
         return left;
     }
 
+    /** Of two groups that are to be merged the map names the replicas in one order. */
     boolean isPlaced(ClusterMap map, PlacementGroup group) {
         List<Integer> target = target(map, group);
-        return target.getFirst() == group.getReplicas(0)
-                && target.size() == group.getReplicasCount()
-                && group.getReplicasList().containsAll(target);
+        return target.equals(group.getReplicasList())
+                || (PgMerges.wanted(map, group) == null
+                        && target.getFirst() == group.getReplicas(0)
+                        && target.size() == group.getReplicasCount()
+                        && group.getReplicasList().containsAll(target));
     }
 
     private boolean mayMove(ClusterMap map, PlacementGroup group) {

@@ -18,9 +18,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.apache.ratis.protocol.ClientId;
@@ -46,6 +45,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class MetaLog implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetaLog.class);
+    private static final long CLOSE_SECONDS = 10;
 
     /** The largest entry that {@link #submit} takes. */
     public static final int MAX_ENTRY_BYTES = RaftSettings.ENTRY_MAX.getSizeInt() - 1024;
@@ -70,8 +70,8 @@ public final class MetaLog implements AutoCloseable {
 
     private volatile boolean closed;
 
-    private final ScheduledExecutorService timer =
-            Executors.newScheduledThreadPool(
+    private final ScheduledThreadPoolExecutor timer =
+            new ScheduledThreadPoolExecutor(
                     2, Thread.ofPlatform().name("mds-raft-timer-", 0).daemon().factory());
 
     private MetaLog(
@@ -424,13 +424,26 @@ public final class MetaLog implements AutoCloseable {
      */
     @Override
     public void close() throws IOException {
-        timer.shutdownNow();
+        endTimer();
         stateMachine.expectClose();
         try {
             server.close();
         } finally {
             closed = true;
             underWay.forEach(MetaLog::answerClosed);
+        }
+    }
+
+    /** What it does is let finish: an interrupt would fail what is being written. */
+    private void endTimer() {
+        timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        timer.shutdown();
+        try {
+            if (!timer.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+                LOG.warn("the care for the Raft log does not end");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 

@@ -208,6 +208,26 @@ class PgMergesTest {
         assertThat(PgMerges.wanted(map, pg(2))).isNull();
     }
 
+    /** Where both had been placed with their replicas in different orders, nothing followed. */
+    @Test
+    void theOrderOfReplicasDoesNotHoldItBack() {
+        List<Integer> reversed = List.of(40, 60, 50);
+        change(
+                MapUpdate.newBuilder()
+                        .addPgs(
+                                pg(3).toBuilder()
+                                        .clearReplicas()
+                                        .addAllReplicas(reversed)
+                                        .clearInSync()
+                                        .addAllInSync(reversed)));
+        wanted(3);
+        assertThat(placement.isPlaced(map, pg(3))).isFalse();
+        change(Objects.requireNonNull(placement.moving(map, now)).update());
+        assertThat(pg(3).getReplicasList()).isEqualTo(pg(1).getReplicasList());
+        assertThat(step()).isTrue();
+        assertThat(pg(3).getMergeEpoch()).isPositive();
+    }
+
     @Test
     void ofTwoThatAreNotInOnePlaceNothingIsMerged() {
         wanted(3);

@@ -50,7 +50,10 @@ final class MembershipTest {
             assertThat(member(group, 4).getJoining()).isFalse();
             session.mutate(TestSession.mkdir("after"));
 
-            assertThat(askTransfer(group, 4).status().ok()).isTrue();
+            // As commands ask: the leader may end before it has answered.
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> askTransfer(group, 4).status().ok());
             assertThat(member(group, 4).getRole()).isEqualTo(MemberRole.MEMBER_LEADER);
             assertThat(session.lookup("before").status().ok()).isTrue();
             assertThat(session.lookup("after").status().ok()).isTrue();
