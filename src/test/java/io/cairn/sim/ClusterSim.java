@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.stream.Stream;
@@ -388,13 +389,21 @@ final class ClusterSim implements AutoCloseable {
     /** Every group is where the planner wants it. */
     private boolean isPlaced() {
         @Nullable SimMdsMember leader = raft.leader();
-        return leader != null
-                && leader.hasPlaced()
-                && raft.map().disks().size() == disks.size()
-                && raft.map().disks().stream().noneMatch(Disk::getAbsent)
+        boolean done =
+                leader != null
+                        && leader.hasPlaced()
+                        && raft.map().disks().size() == disks.size()
+                        && raft.map().disks().stream().noneMatch(Disk::getAbsent);
+        List<List<Integer>> wanted = done ? PgPlanner.plan(raft.map(), pool()) : List.of();
+        return done
+                && wanted.size() == raft.map().pgs().size()
                 && raft.map().pgs().stream()
-                        .flatMap(g -> g.getReplicasList().stream())
-                        .noneMatch(d -> Objects.requireNonNull(raft.map().disk(d)).getOut());
+                        .allMatch(g -> isAt(g, wanted.get(PgHash.indexOf(g.getPg()))));
+    }
+
+    private static boolean isAt(PlacementGroup group, List<Integer> wanted) {
+        return group.getReplicas(0) == wanted.getFirst()
+                && Set.copyOf(group.getReplicasList()).equals(Set.copyOf(wanted));
     }
 
     private boolean isAtRest(PlacementGroup group) {

@@ -36,23 +36,23 @@ final class ClusterSimTest {
      */
     private static final Map<Fault, Integer> FOUND_BY =
             Map.ofEntries(
-                    Map.entry(Fault.READ_UNCOMMITTED, 1567),
-                    Map.entry(Fault.LEASE_UNDER_AN_OLD_MAP, 74),
-                    Map.entry(Fault.LEASE_WHILE_MARKED_DOWN, 74),
-                    Map.entry(Fault.COPY_OUT_OF_ORDER, 17),
-                    Map.entry(Fault.INCOMPLETE_FORGOTTEN, 76),
-                    Map.entry(Fault.UNCOMMITTED_APPLIED, 906),
-                    Map.entry(Fault.COPIED_TAKEN_FOR_ALL, 2033),
-                    Map.entry(Fault.SPLIT_FORGETS_ANSWERS, 159),
-                    Map.entry(Fault.SPLIT_UNCOMMITTED, 821),
-                    Map.entry(Fault.SPLIT_MEMBER_STAYS, 75),
-                    Map.entry(Fault.MERGE_FORGETS_ANSWERS, 444),
-                    Map.entry(Fault.MERGE_UNCOMMITTED, 2273),
-                    Map.entry(Fault.MERGE_BEFORE_THE_END, 255),
-                    Map.entry(Fault.MERGE_UNNOTICED, 85),
-                    Map.entry(Fault.MERGE_NOT_AWAITED, 26),
-                    Map.entry(Fault.MERGE_MEMBER_STAYS, 22),
-                    Map.entry(Fault.MERGE_CUT_NOT_REPEATED, 327));
+                    Map.entry(Fault.READ_UNCOMMITTED, 1838),
+                    Map.entry(Fault.LEASE_UNDER_AN_OLD_MAP, 187),
+                    Map.entry(Fault.LEASE_WHILE_MARKED_DOWN, 131),
+                    Map.entry(Fault.COPY_OUT_OF_ORDER, 24),
+                    Map.entry(Fault.INCOMPLETE_FORGOTTEN, 109),
+                    Map.entry(Fault.UNCOMMITTED_APPLIED, 1886),
+                    Map.entry(Fault.COPIED_TAKEN_FOR_ALL, 2194),
+                    Map.entry(Fault.SPLIT_FORGETS_ANSWERS, 234),
+                    Map.entry(Fault.SPLIT_UNCOMMITTED, 974),
+                    Map.entry(Fault.SPLIT_MEMBER_STAYS, 79),
+                    Map.entry(Fault.MERGE_FORGETS_ANSWERS, 501),
+                    Map.entry(Fault.MERGE_UNCOMMITTED, 2349),
+                    Map.entry(Fault.MERGE_BEFORE_THE_END, 292),
+                    Map.entry(Fault.MERGE_UNNOTICED, 202),
+                    Map.entry(Fault.MERGE_NOT_AWAITED, 32),
+                    Map.entry(Fault.MERGE_MEMBER_STAYS, 39),
+                    Map.entry(Fault.MERGE_CUT_NOT_REPEATED, 445));
 
     /** Of the length of other runs. */
     private static final int LONG = 6;

@@ -182,9 +182,7 @@ final class SimDataServer extends SimMachine {
             }
         }
 
-        /**
-         * As {@code StrayReplicas} does with what lives elsewhere now; or a part of it, at first.
-         */
+        /** As {@code StrayReplicas} does with what lives elsewhere now, some of it at once. */
         private void removeSome() {
             for (SimDisk disk : disks) {
                 for (int pg : disk.groups()) {
@@ -195,8 +193,10 @@ final class SimDataServer extends SimMachine {
                             && leaseValid()
                             && endIdle(replica(pg, disk.id))) {
                         disk.discard(pg);
-                        if (sim.random.nextBoolean()) {
-                            disk.removeContent(pg);
+                        for (long inode : disk.inodes(pg)) {
+                            if (sim.random.nextInt(3) > 0) {
+                                disk.removeInode(pg, inode);
+                            }
                         }
                     }
                 }

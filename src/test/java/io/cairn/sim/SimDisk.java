@@ -87,8 +87,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             Merge merge, long sequence, boolean whole, Content content, List<Answered> answered)
             implements Change {}
 
-    /** All that was here of a group's content is gone. */
-    private record Emptied(long after) implements Change {}
+    /** What was here of an inode of the group is gone. */
+    private record Removed(long after, long inode) implements Change {}
 
     /** What was here of a group that was merged elsewhere is gone. */
     private record Ended() implements Change {}
@@ -200,9 +200,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             return chunks.isEmpty() && truncated.isEmpty();
         }
 
-        void clear() {
-            chunks.clear();
-            truncated.clear();
+        Set<Long> inodes() {
+            Set<Long> inodes = new TreeSet<>(truncated.keySet());
+            chunks.keySet().forEach(key -> inodes.add(key.inode()));
+            return inodes;
         }
 
         boolean has(long inode) {
@@ -243,7 +244,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 case Copied copied -> copy(copied);
                 case Completed completed -> complete = Completeness.ALL;
                 case CopiedTo to -> complete = complete.copiedTo(to.key.inode(), to.key.chunk());
-                case Emptied e -> content.clear();
+                case Removed removed -> content.remove(removed.inode);
                 case Divided divided -> {}
                 case United united -> unite(united);
                 case Ended e -> {}
@@ -623,11 +624,14 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
     }
 
-    /** What was discarded is removed. */
-    void removeContent(int pg) {
-        if (!look(pg).content.isEmpty()) {
-            log(pg, new Emptied(last(pg)), () -> {});
-        }
+    /** What there is of it in a group whose content was discarded. */
+    Set<Long> inodes(int pg) {
+        return look(pg).content.inodes();
+    }
+
+    /** What was discarded of the inode is removed. */
+    void removeInode(int pg, long inode) {
+        log(pg, new Removed(last(pg), inode), () -> {});
     }
 
     /** Whether there is something of the group's content, even if it does not count. */
@@ -783,7 +787,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             case Copied copied -> copied.after;
             case Completed completed -> completed.after;
             case CopiedTo to -> to.after;
-            case Emptied emptied -> emptied.after;
+            case Removed removed -> removed.after;
             case Divided divided -> divided.split.sequence;
             case United united -> united.sequence;
             case Ended ended -> 0;

@@ -487,8 +487,14 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 to,
                 epoch,
                 (other, reply) -> {
-                    other.replica.onCommit(epoch, sequence);
-                    reply.accept(r -> r.onPeerAlive(to, epoch));
+                    boolean taken = other.replica.onCommit(epoch, sequence) == null;
+                    reply.accept(r -> {
+                        if (taken) {
+                            r.onPeerAlive(to, epoch);
+                        } else {
+                            r.onPeerRefused(to, epoch);
+                        }
+                    });
                 });
     }
 

@@ -160,9 +160,9 @@ final class StoreDisk extends SimDisk {
     }
 
     @Override
-    void removeContent(int pg) {
-        super.removeContent(pg);
-        store.removeContent(pg);
+    void removeInode(int pg, long inode) {
+        super.removeInode(pg, inode);
+        store.removeInode(pg, inode);
     }
 
     // ---- damage -------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.DiskPhase;
 import io.cairn.dataserver.pg.LocalDisk;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -75,12 +76,13 @@ final class DiskAdditions {
     }
 
     private void addAll(AddDisksReply.Builder reply) throws InterruptedException {
+        List<ConfiguredDisk> added = new ArrayList<>();
         for (DataServerConfig.DiskTable table : source.get().disk()) {
             if (disks.isConfigured(table.data())) {
                 continue;
             }
             try {
-                host.opened(disks.add(table));
+                added.add(disks.add(table));
             } catch (DataServerException | RuntimeException e) { // those opened by now are in
                 LOG.error("Disk {} is not added", table.data(), e);
                 reply.addDisks(
@@ -89,7 +91,10 @@ final class DiskAdditions {
                                 .setFailure(failure(e)));
             }
         }
-        List<ConfiguredDisk> added = disks.all().stream().filter(DiskAdditions::isNew).toList();
+        added.forEach(host::opened);
+        disks.all().stream()
+                .filter(d -> waits(d) && !added.contains(d))
+                .forEach(added::add); // an earlier round has opened them
         if (!added.isEmpty()) {
             String failure = register();
             added.forEach(disk -> reply.addDisks(reported(disk, failure)));
@@ -100,10 +105,10 @@ final class DiskAdditions {
         return e instanceof DataServerException ? String.valueOf(e.getMessage()) : e.toString();
     }
 
-    /** Also one that an earlier round has opened and that was not registered since. */
-    private static boolean isNew(ConfiguredDisk disk) {
+    /** Whether it could serve, and is not registered. */
+    private static boolean waits(ConfiguredDisk disk) {
         LocalDisk local = disk.disk();
-        return local != null && local.id() == 0;
+        return local != null && local.id() == 0 && disk.phase() != DiskPhase.OUT;
     }
 
     /** Returns why it has not come to that; empty if it has. */

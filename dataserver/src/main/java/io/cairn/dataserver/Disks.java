@@ -132,7 +132,10 @@ final class Disks implements AutoCloseable {
 
     /** Whether the disk with this data file, by whatever name, is one of these, opened or not. */
     boolean isConfigured(Path data) {
-        return all.stream().anyMatch(d -> isSame(d.data(), data));
+        return all.stream().anyMatch(d -> d.data().equals(data))
+                || all.stream()
+                        .filter(d -> d.phase() != DiskPhase.OUT) // it may hang
+                        .anyMatch(d -> isSame(d.data(), data));
     }
 
     private static boolean isSame(Path one, Path other) {
@@ -214,7 +217,7 @@ final class Disks implements AutoCloseable {
     /**
      * Opens the disks that were there at an earlier start, each on a thread of its own: reading log
      * and index takes long, and each has its own device. Then new disks are made, one after the
-     * other: two paths to the same file would make it twice.
+     * other: of two that share a part one is made.
      */
     private void beginToOpen(List<DataServerConfig.DiskTable> tables, Deque<Opening> openings) {
         List<Runnable> later = new ArrayList<>();

@@ -63,7 +63,7 @@ public final class DiskFormatter {
                         refuseUnmarked(part, s.disk());
                     }
                     for (Path part : directories()) {
-                        clear(part, mark(part, s.disk()));
+                        clear(part, s.disk());
                     }
                     return format(device, cluster, maker);
                 }
@@ -114,7 +114,8 @@ public final class DiskFormatter {
         return block.clear();
     }
 
-    private Superblock format(DeviceFile device, UUID cluster, Maker maker) throws IOException {
+    private Superblock format(DeviceFile device, UUID cluster, Maker maker)
+            throws IOException, DiskOpenException {
         Files.createDirectories(config.wal());
         Files.createDirectories(config.index());
         long capacity = device.sizeBytes();
@@ -128,6 +129,7 @@ public final class DiskFormatter {
         for (Path part : directories()) {
             Files.createFile(mark(part, s.disk()));
             files.forceDirectory(part);
+            refuseOthers(part, s.disk());
         }
         maker.make(s);
         try (DeviceFile copy =
@@ -252,6 +254,18 @@ public final class DiskFormatter {
         }
     }
 
+    /** Somebody may be making another disk in it, who looked when it was empty. */
+    private static void refuseOthers(Path directory, UUID disk)
+            throws IOException, DiskOpenException {
+        try (Stream<Path> entries = Files.list(directory)) {
+            if (entries.anyMatch(e -> !e.equals(mark(directory, disk)))) {
+                Files.delete(mark(directory, disk));
+                throw new DiskOpenException(
+                        directory + " is not empty any more: each disk has directories of its own");
+            }
+        }
+    }
+
     /** The configuration may have changed since. */
     private void refuseUnmarked(Path directory, UUID disk) throws IOException, DiskOpenException {
         if (hasEntries(directory) && !Files.exists(mark(directory, disk))) {
@@ -264,15 +278,18 @@ public final class DiskFormatter {
     }
 
     /** The mark goes last. */
-    private static void clear(Path directory, Path mark) throws IOException {
+    private void clear(Path directory, UUID disk) throws IOException {
         if (!Files.isDirectory(directory)) {
             return;
         }
+        Path mark = mark(directory, disk);
         try (Stream<Path> entries = Files.list(directory)) {
             for (Path p : entries.filter(e -> !e.equals(mark)).toList()) {
                 Files.delete(p);
             }
         }
+        files.forceDirectory(directory);
         Files.deleteIfExists(mark);
+        files.forceDirectory(directory);
     }
 }

@@ -3,8 +3,10 @@ package io.cairn.dataserver.disk;
 import io.cairn.common.file.InUseException;
 import io.cairn.common.libc.ExclusiveLock;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +18,11 @@ import org.jspecify.annotations.Nullable;
  * open. One thread takes it, any may close it.
  */
 public final class DiskHold implements AutoCloseable {
+    /** systemd-udevd locks a device while it looks at it, as when a writer has closed it. */
+    private static final int DEVICE_LOOKS = 40;
+
+    private static final Duration DEVICE_PAUSE = Duration.ofMillis(50);
+
     private final DiskConfig config;
     private final Map<Path, ExclusiveLock> locks = new HashMap<>();
 
@@ -50,6 +57,11 @@ public final class DiskHold implements AutoCloseable {
 
     private static ExclusiveLock lock(Path part) throws IOException, DiskOpenException {
         @Nullable ExclusiveLock lock = ExclusiveLock.tryLock(part);
+        boolean isDevice = !Files.isRegularFile(part) && !Files.isDirectory(part);
+        for (int i = 0; isDevice && lock == null && i < DEVICE_LOOKS; i++) {
+            pause();
+            lock = ExclusiveLock.tryLock(part);
+        }
         if (lock == null) {
             String why =
                     part
@@ -59,6 +71,15 @@ public final class DiskHold implements AutoCloseable {
             throw new DiskOpenException(why, new InUseException(why));
         }
         return lock;
+    }
+
+    private static void pause() throws IOException {
+        try {
+            Thread.sleep(DEVICE_PAUSE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException();
+        }
     }
 
     @Override

@@ -111,7 +111,7 @@ final class Learner {
         resetting = true;
         // All that is here is the beginning of what the primary has committed.
         backup.commitAll();
-        log.reset(reset.epoch(), reset.sequence());
+        log.reset(reset.epoch(), reset.sequence(), reset.distrusted());
         backup.reset();
         touches.restart(reset.sequence());
         out.reset(

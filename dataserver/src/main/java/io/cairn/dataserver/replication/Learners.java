@@ -53,7 +53,8 @@ final class Learners {
 
     /**
      * Disks of which a scrub found that they lack something, though they were in sync, until they
-     * have logged that nothing they have counts: other primaries know it from them.
+     * have logged that nothing they have counts: from then on other primaries know it from them.
+     * One that comes before that does not, until the next scrub.
      */
     private final Set<Integer> lacking = new HashSet<>();
 

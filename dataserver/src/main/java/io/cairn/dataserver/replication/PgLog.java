@@ -116,9 +116,11 @@ final class PgLog {
     /**
      * The history goes on from there; the operations before are missing, and the content of what
      * they changed with them.
+     *
+     * @param distrusted whether nothing of the content counts
      */
-    void reset(long epoch, long sequence) {
-        content = content.lackingAfter(lastSequence);
+    void reset(long epoch, long sequence, boolean distrusted) {
+        content = distrusted ? Completeness.NOTHING : content.lackingAfter(lastSequence);
         lastEpoch = epoch;
         lastSequence = sequence;
         durable = sequence;

@@ -505,8 +505,8 @@ final class Primary {
                 notSilent(peer);
                 continue;
             }
-            if (state != PgState.ACTIVE) {
-                peer.aliveNanos = nowNanos; // it is asked for its history, and for nothing else
+            if (!sending()) {
+                peer.aliveNanos = nowNanos; // it answers when its log is durable
             }
             if (nowNanos - peer.aliveNanos > limits.unreachableNanos()
                     || nowNanos - peer.heardNanos > limits.silentNanos()) {

@@ -9,7 +9,10 @@ import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.replication.Ops.Answer;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
+import io.cairn.dataserver.wal.Completeness;
+import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -84,6 +87,47 @@ class LearnerTest {
         assertThat(ask(replica, 2, 3).failure).isNotNull();
         assertThat(ask(replica, 1, 3).failure).isNotNull();
         assertThat(out.takeActions()).isEmpty();
+    }
+
+    /** Whichever primary asks then. */
+    @Test
+    void ofOneThatIsDistrustedNothingCounts() {
+        RecoveryOutputs others = out.recovery;
+        out.recovery =
+                (RecoveryOutputs)
+                        Proxy.newProxyInstance(
+                                RecoveryOutputs.class.getClassLoader(),
+                                new Class<?>[] {RecoveryOutputs.class},
+                                (_, method, args) -> {
+                                    if (!method.getName().equals("reset")) {
+                                        return method.invoke(others, args);
+                                    }
+                                    ((Step) args[1]).done();
+                                    return null;
+                                });
+        PgReplica replica = learner();
+        ask(replica, 1, ALL);
+        AtomicInteger done = new AtomicInteger();
+        replica.onReset(
+                5,
+                new Reset(2, 4, 9, List.of(), true),
+                new Step() {
+                    @Override
+                    public void done() {
+                        done.incrementAndGet();
+                    }
+
+                    @Override
+                    public void failed(RpcStatus status) {
+                        throw new AssertionError(status);
+                    }
+                });
+        assertThat(done).hasValue(1);
+        assertThat(ask(replica, 3, ALL).told().content()).isEqualTo(Completeness.NOTHING);
+        replica.onMap(6, 6, new PgMembers(List.of(1, 3), List.of(2), 1));
+        Answer answer = new Answer();
+        replica.onAsk(6, 1, ALL, answer);
+        assertThat(answer.told().content()).isEqualTo(Completeness.NOTHING);
     }
 
     /** From a primary that keeps more than the log takes: nothing here must break by it. */

@@ -474,8 +474,11 @@ final class ReplicationSim {
                     to,
                     epoch,
                     (r, reply) -> {
-                        r.onCommit(epoch, sequence);
-                        reply.accept(p -> p.onPeerAlive(to, epoch));
+                        if (r.onCommit(epoch, sequence) == null) {
+                            reply.accept(p -> p.onPeerAlive(to, epoch));
+                        } else {
+                            reply.accept(p -> p.onPeerRefused(to, epoch));
+                        }
                     });
         }
 

@@ -252,8 +252,13 @@ public final class SteppedStore implements AutoCloseable {
         relieve();
     }
 
-    /** What was discarded is removed. */
-    public void removeContent(int pg) {
+    /** What was discarded of the inode is removed. */
+    public void removeInode(int pg, long inode) {
+        await(done -> store().removeContent(pg, inode, done));
+        relieve();
+    }
+
+    private void removeContent(int pg) {
         for (List<ContentHead> heads = heads(pg, Key.FIRST, PART);
                 !heads.isEmpty();
                 heads = heads(pg, Key.FIRST, PART)) {
