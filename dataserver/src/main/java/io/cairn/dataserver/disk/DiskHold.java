@@ -3,13 +3,13 @@ package io.cairn.dataserver.disk;
 import io.cairn.common.file.InUseException;
 import io.cairn.common.libc.ExclusiveLock;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -59,7 +59,7 @@ public final class DiskHold implements AutoCloseable {
         @Nullable ExclusiveLock lock = ExclusiveLock.tryLock(part);
         boolean isDevice = !Files.isRegularFile(part) && !Files.isDirectory(part);
         for (int i = 0; isDevice && lock == null && i < DEVICE_LOOKS; i++) {
-            pause();
+            LockSupport.parkNanos(DEVICE_PAUSE.toNanos());
             lock = ExclusiveLock.tryLock(part);
         }
         if (lock == null) {
@@ -71,15 +71,6 @@ public final class DiskHold implements AutoCloseable {
             throw new DiskOpenException(why, new InUseException(why));
         }
         return lock;
-    }
-
-    private static void pause() throws IOException {
-        try {
-            Thread.sleep(DEVICE_PAUSE);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new InterruptedIOException();
-        }
     }
 
     @Override

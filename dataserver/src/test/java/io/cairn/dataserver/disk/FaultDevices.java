@@ -34,6 +34,7 @@ public final class FaultDevices implements DeviceFiles {
     private long failedReads;
     private long cutAtCall = Long.MAX_VALUE;
     private boolean cut;
+    private boolean flipped;
     private boolean forceDoesNothing;
     private boolean forcesDeferred;
     private final List<DeferredForce> deferred = new ArrayList<>();
@@ -115,6 +116,11 @@ public final class FaultDevices implements DeviceFiles {
 
     public synchronized boolean isCut() {
         return cut;
+    }
+
+    /** Whether a bit has ever been inverted. */
+    public synchronized boolean hasFlipped() {
+        return flipped;
     }
 
     public synchronized long calls() {
@@ -281,6 +287,7 @@ public final class FaultDevices implements DeviceFiles {
 
     /** Inverts one bit of what is stored. */
     public synchronized void flipBit(Path path, long bit) {
+        flipped = true;
         byte[] bytes = bytes(path);
         bytes[(int) (bit / 8)] ^= (byte) (1 << (bit % 8));
         Memory m = devices.get(path.toAbsolutePath());
