@@ -120,7 +120,7 @@ final class PgLog {
      * @param distrusted whether nothing of the content counts
      */
     void reset(long epoch, long sequence, boolean distrusted) {
-        content = distrusted ? Completeness.NOTHING : content.lackingAfter(lastSequence);
+        content = content.afterReset(lastSequence, distrusted);
         lastEpoch = epoch;
         lastSequence = sequence;
         durable = sequence;

@@ -252,8 +252,7 @@ final class PgStore {
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
         ended = false;
-        Completeness left =
-                distrusted ? Completeness.NOTHING : learner.content().lackingAfter(lastSequence);
+        Completeness left = learner.content().afterReset(lastSequence, distrusted);
         log(wal, drafts(epoch, sequence).reset(left, answered), done);
         goOn(epoch, sequence);
     }

@@ -60,6 +60,15 @@ public record Completeness(long sequence, long copiedInode, int copiedChunk, lon
                 Math.min(sequence, last), copiedInode, copiedChunk, Math.min(copiedSequence, last));
     }
 
+    /**
+     * What is left when the history goes on from a later position than the last operation here.
+     *
+     * @param distrusted whether nothing counts of what is here
+     */
+    public Completeness afterReset(long last, boolean distrusted) {
+        return distrusted ? NOTHING : lackingAfter(last);
+    }
+
     private int compareToKey(long inode, int chunk) {
         int byInode = Long.compareUnsigned(inode, copiedInode);
         return byInode != 0 ? byInode : Integer.compare(chunk, copiedChunk);

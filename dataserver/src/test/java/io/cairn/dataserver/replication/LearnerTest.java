@@ -10,7 +10,6 @@ import io.cairn.dataserver.replication.Ops.Answer;
 import io.cairn.dataserver.replication.RecoveryOutputs.Reset;
 import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.wal.Completeness;
-import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -94,17 +93,13 @@ class LearnerTest {
     void ofOneThatIsDistrustedNothingCounts() {
         RecoveryOutputs others = out.recovery;
         out.recovery =
-                (RecoveryOutputs)
-                        Proxy.newProxyInstance(
-                                RecoveryOutputs.class.getClassLoader(),
-                                new Class<?>[] {RecoveryOutputs.class},
-                                (_, method, args) -> {
-                                    if (!method.getName().equals("reset")) {
-                                        return method.invoke(others, args);
-                                    }
-                                    ((Step) args[1]).done();
-                                    return null;
-                                });
+                RecordingOutputs.recovery((_, method, args) -> {
+                    if (!method.getName().equals("reset")) {
+                        return method.invoke(others, args);
+                    }
+                    ((Step) args[1]).done();
+                    return null;
+                });
         PgReplica replica = learner();
         ask(replica, 1, ALL);
         AtomicInteger done = new AtomicInteger();

@@ -13,7 +13,6 @@ import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.wal.Completeness;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.lang.reflect.Proxy;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -45,15 +44,10 @@ class LearnersTest {
     @BeforeEach
     void record() {
         out.recovery =
-                (RecoveryOutputs)
-                        Proxy.newProxyInstance(
-                                RecoveryOutputs.class.getClassLoader(),
-                                new Class<?>[] {RecoveryOutputs.class},
-                                (_, method, args) -> {
-                                    wanted.put(
-                                            method.getName(), args == null ? new Object[0] : args);
-                                    return method.getReturnType() == boolean.class ? true : null;
-                                });
+                RecordingOutputs.recovery((_, method, args) -> {
+                    wanted.put(method.getName(), args == null ? new Object[0] : args);
+                    return method.getReturnType() == boolean.class ? true : null;
+                });
     }
 
     /** It lacks a chunk, which is being copied. */

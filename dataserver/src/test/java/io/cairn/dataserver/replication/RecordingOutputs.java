@@ -37,19 +37,24 @@ final class RecordingOutputs implements PgOutputs {
 
     /** Nothing that is wanted of it is expected. */
     RecoveryOutputs recovery =
-            (RecoveryOutputs)
-                    Proxy.newProxyInstance(
-                            RecoveryOutputs.class.getClassLoader(),
-                            new Class<?>[] {RecoveryOutputs.class},
-                            (proxy, method, args) -> {
-                                if (method.isDefault()) {
-                                    return InvocationHandler.invokeDefault(proxy, method, args);
-                                }
-                                throw new UnsupportedOperationException(method.getName());
-                            });
+            recovery((proxy, method, args) -> {
+                if (method.isDefault()) {
+                    return InvocationHandler.invokeDefault(proxy, method, args);
+                }
+                throw new UnsupportedOperationException(method.getName());
+            });
 
     RecordingOutputs(SimStore store) {
         this.store = store;
+    }
+
+    /** What is wanted of recovery, by the names of its methods. */
+    static RecoveryOutputs recovery(InvocationHandler wanted) {
+        return (RecoveryOutputs)
+                Proxy.newProxyInstance(
+                        RecoveryOutputs.class.getClassLoader(),
+                        new Class<?>[] {RecoveryOutputs.class},
+                        wanted);
     }
 
     /** Everything appended becomes durable. */
