@@ -15,6 +15,7 @@ import picocli.CommandLine.Option;
                 "The data servers: what their disks have, and out of placement with all of them.",
         subcommands = {
             ServerCommand.Ls.class,
+            ServerAddCommand.class,
             ServerCommand.Drain.class,
             ServerCommand.Restore.class,
             ServerCommand.CanStop.class,

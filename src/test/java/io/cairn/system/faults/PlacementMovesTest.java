@@ -71,13 +71,19 @@ class PlacementMovesTest {
 
     private static void addServer(Cluster cluster) throws IOException {
         Path folder = Files.createDirectory(cluster.state().resolve("data-4"));
+        String address = "127.0.0.1:" + Cluster.freePort();
         String like = Files.readString(cluster.state().resolve("data-1/config.toml"));
         Files.writeString(
                 folder.resolve("config.toml"),
                 like.replaceAll("(?m)^(metrics_address|jmx_address).*\n", "")
-                        .replaceAll("(?m)^listen = .*", "listen = \"127.0.0.1:0\"")
+                        .replaceAll("(?m)^listen = .*", "listen = \"" + address + "\"")
                         .replace("server-1", "server-4"));
         cluster.start("data-4", "dataserver");
+        JsonNode added =
+                JsonMapper.shared()
+                        .readTree(ask(cluster, "server", "add", address, "--json").ok().out());
+        assertThat(added.at("/server/address").asString()).isEqualTo(address);
+        assertThat(added.at("/disks/0/state").asString()).isEqualTo("serving");
     }
 
     private void checkAll() {

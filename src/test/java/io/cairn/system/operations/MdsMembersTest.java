@@ -8,8 +8,6 @@ import io.cairn.system.support.MetadataWork;
 import io.cairn.system.support.Mount;
 import io.cairn.system.support.Shell;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -80,11 +78,11 @@ class MdsMembersTest {
         Matcher clusterId =
                 CLUSTER_ID.matcher(Files.readString(cluster.state().resolve("mds-1/config.toml")));
         assertThat(clusterId.find()).isTrue();
-        String address = "127.0.0.1:" + freePort();
+        String address = "127.0.0.1:" + Cluster.freePort();
         StringBuilder toml = new StringBuilder();
         toml.append("cluster_id = \"").append(clusterId.group(1)).append("\"\n");
         toml.append("member_id = ").append(id).append("\ndata_dir = \"state\"\n");
-        member(toml, id, address, "127.0.0.1:" + freePort());
+        member(toml, id, address, "127.0.0.1:" + Cluster.freePort());
         for (int other : others) {
             JsonNode known =
                     present.path("members")
@@ -112,12 +110,6 @@ class MdsMembersTest {
         toml.append("[[members]]\nid = ").append(id);
         toml.append("\naddress = \"").append(address);
         toml.append("\"\nraft_address = \"").append(raftAddress).append("\"\n");
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private static void awaitEnd(Cluster cluster, int member) {

@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -111,6 +113,13 @@ public final class Cluster implements AutoCloseable {
             return Files.createDirectory(mountPoint.resolve(name));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** For a server that is to be known by its address before it listens. */
+    public static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
         }
     }
 

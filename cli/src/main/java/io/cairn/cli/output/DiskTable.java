@@ -35,6 +35,23 @@ public final class DiskTable {
         }
     }
 
+    /** What is to be shown of one data server. */
+    public static DiskTable ofServer(StatusReply status, int server) {
+        StatusReply.Builder only = status.toBuilder();
+        only.getMapBuilder()
+                .clearServers()
+                .addAllServers(
+                        status.getMap().getServersList().stream()
+                                .filter(s -> s.getId() == server)
+                                .toList())
+                .clearDisks()
+                .addAllDisks(
+                        status.getMap().getDisksList().stream()
+                                .filter(d -> d.getServer() == server)
+                                .toList());
+        return new DiskTable(only.build());
+    }
+
     // ---- disks ----------------------------------------------------------------------------------
 
     /** What it has of the placement groups. */
@@ -84,6 +101,11 @@ public final class DiskTable {
                     now.getCause().isEmpty() ? "" : now.getCause() + "; " + now.getNextStep();
             case DRAINED, DRAINING, ABSENT -> "";
         };
+    }
+
+    public boolean isAnyOutOfService() {
+        return status.getMap().getDisksList().stream()
+                .anyMatch(d -> condition(d) == DiskState.OUT_OF_SERVICE);
     }
 
     public void printDisks(PrintWriter out) {
