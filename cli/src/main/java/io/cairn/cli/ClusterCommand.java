@@ -4,12 +4,14 @@ import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.GlobalOptions;
+import io.cairn.cli.command.Pause;
 import io.cairn.cli.local.ClusterDirectory;
 import io.cairn.cli.output.Output;
 import io.cairn.cli.output.Progress;
 import io.cairn.client.api.ClientConfig;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -67,6 +69,25 @@ abstract class ClusterCommand implements Callable<ExitCode> {
     /** To be closed before anything else is printed. */
     final Progress progress() {
         return Progress.on(out(), json());
+    }
+
+    /** One look at something that does not tell when it changes. */
+    interface Look<T> {
+        /** What it came to; null if not yet, and then the progress may be shown. */
+        @Nullable T at(Progress progress) throws InterruptedException;
+    }
+
+    /** Looks until it has come to something. */
+    final <T> T await(Duration between, Look<T> look) throws InterruptedException {
+        try (Progress progress = progress()) {
+            while (true) {
+                @Nullable T seen = look.at(progress);
+                if (seen != null) {
+                    return seen;
+                }
+                Pause.of(between);
+            }
+        }
     }
 
     /** To be thrown: the command line is wrong. */

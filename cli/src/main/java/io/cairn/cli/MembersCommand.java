@@ -6,7 +6,6 @@ import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
 import io.cairn.cli.command.Pause;
 import io.cairn.cli.output.MemberTable;
-import io.cairn.cli.output.Progress;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.AddMemberRequest;
 import io.cairn.common.proto.ChangeMemberReply;
@@ -83,17 +82,15 @@ abstract class MembersCommand extends ClusterCommand {
 
     private void change(AdminClient admin, Method method, MessageLite request)
             throws InterruptedException {
-        try (Progress progress = progress()) {
-            while (true) {
-                ChangeMemberReply reply =
-                        whoeverLeads(() -> admin.ask(method, request, ChangeMemberReply.parser()));
-                if (reply.getDone()) {
-                    return;
-                }
-                progress.show(reply.getPhase());
-                Pause.of(LOOK_AGAIN);
-            }
-        }
+        await(
+                LOOK_AGAIN,
+                progress -> {
+                    ChangeMemberReply reply =
+                            whoeverLeads(
+                                    () -> admin.ask(method, request, ChangeMemberReply.parser()));
+                    progress.show(reply.getPhase());
+                    return reply.getDone() ? reply : null;
+                });
     }
 
     /** Asks again while an election is held. */

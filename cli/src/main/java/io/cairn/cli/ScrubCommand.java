@@ -3,8 +3,6 @@ package io.cairn.cli;
 import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.Pause;
-import io.cairn.cli.output.Progress;
 import io.cairn.cli.output.ScrubResult;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.proto.Disk;
@@ -170,25 +168,22 @@ final class ScrubCommand extends ClusterCommand {
 
     private ScrubResult awaitEnd(AdminClient admin, List<Part> parts, List<String> notBegun)
             throws InterruptedException {
-        try (Progress progress = progress()) {
-            while (true) {
-                boolean waiting = false;
-                for (Part part : parts) {
-                    if (part.run != 0) {
-                        look(admin, part, notBegun);
-                        waiting |= part.run != 0 && part.progress.getWaiting() > 0;
+        return await(
+                LOOK_AGAIN,
+                progress -> {
+                    boolean waiting = false;
+                    for (Part part : parts) {
+                        if (part.run != 0) {
+                            look(admin, part, notBegun);
+                            waiting |= part.run != 0 && part.progress.getWaiting() > 0;
+                        }
                     }
-                }
-                ScrubResult result =
-                        new ScrubResult(
-                                deep, parts.stream().map(p -> p.progress).toList(), notBegun);
-                if (!waiting) {
-                    return result;
-                }
-                progress.show(result.progress());
-                Pause.of(LOOK_AGAIN);
-            }
-        }
+                    ScrubResult result =
+                            new ScrubResult(
+                                    deep, parts.stream().map(p -> p.progress).toList(), notBegun);
+                    progress.show(result.progress());
+                    return waiting ? null : result;
+                });
     }
 
     private static void look(AdminClient admin, Part part, List<String> notBegun) {

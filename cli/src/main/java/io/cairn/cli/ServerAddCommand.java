@@ -3,9 +3,7 @@ package io.cairn.cli;
 import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.Pause;
 import io.cairn.cli.output.DiskTable;
-import io.cairn.cli.output.Progress;
 import io.cairn.common.config.HostPort;
 import io.cairn.common.proto.Server;
 import io.cairn.common.proto.StatusReply;
@@ -67,23 +65,23 @@ final class ServerAddCommand extends ClusterCommand {
 
     private DiskTable await(AdminClient admin, String wanted) throws InterruptedException {
         long end = System.nanoTime() + Duration.ofSeconds(timeout).toNanos();
-        try (Progress progress = progress()) {
-            while (true) {
-                StatusReply status = admin.status();
-                Optional<Server> server = up(status, wanted);
-                if (server.isPresent() && isHeard(status, server.get())) {
-                    return DiskTable.ofServer(status, server.get().getId());
-                }
-                if (System.nanoTime() - end >= 0) {
-                    throw new CommandException(
-                            ExitCode.UNREACHABLE,
-                            "no data server %s has come within %d s: start it with 'cairn dataserver --config FILE'; if it runs, its log says what it waits for"
-                                    .formatted(wanted, timeout));
-                }
-                progress.show("data server %s has not registered yet".formatted(wanted));
-                Pause.of(LOOK_AGAIN);
-            }
-        }
+        return await(
+                LOOK_AGAIN,
+                progress -> {
+                    StatusReply status = admin.status();
+                    Optional<Server> server = up(status, wanted);
+                    if (server.isPresent() && isHeard(status, server.get())) {
+                        return DiskTable.ofServer(status, server.get().getId());
+                    }
+                    if (System.nanoTime() - end >= 0) {
+                        throw new CommandException(
+                                ExitCode.UNREACHABLE,
+                                "no data server %s has come within %d s: start it with 'cairn dataserver --config FILE'; if it runs, its log says what it waits for"
+                                        .formatted(wanted, timeout));
+                    }
+                    progress.show("data server %s has not registered yet".formatted(wanted));
+                    return null;
+                });
     }
 
     private static Optional<Server> up(StatusReply status, String address) {

@@ -4,8 +4,6 @@ import io.cairn.cli.admin.AdminClient;
 import io.cairn.cli.command.CommandException;
 import io.cairn.cli.command.CommandGroup;
 import io.cairn.cli.command.ExitCode;
-import io.cairn.cli.command.Pause;
-import io.cairn.cli.output.Progress;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
 import io.cairn.common.proto.Method;
@@ -186,20 +184,17 @@ final class SessionCommand extends CommandGroup {
                 throws InterruptedException {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(waitSeconds);
             Set<Long> left = new LinkedHashSet<>(evicted);
-            try (Progress progress = progress()) {
-                while (true) {
-                    Set<Long> present =
-                            sessions(admin).stream()
-                                    .map(SessionStatus::getSession)
-                                    .collect(Collectors.toSet());
-                    left.retainAll(present);
-                    if (left.isEmpty() || System.nanoTime() - end >= 0) {
-                        return left;
-                    }
-                    progress.show("Waiting until every data server refuses " + left);
-                    Pause.of(POLL);
-                }
-            }
+            return await(
+                    POLL,
+                    progress -> {
+                        Set<Long> present =
+                                sessions(admin).stream()
+                                        .map(SessionStatus::getSession)
+                                        .collect(Collectors.toSet());
+                        left.retainAll(present);
+                        progress.show("Waiting until every data server refuses " + left);
+                        return left.isEmpty() || System.nanoTime() - end >= 0 ? left : null;
+                    });
         }
 
         private void report(Set<Long> evicted, Set<Long> left) {
