@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.cairn.system.support.Cluster;
 import io.cairn.system.support.Shell;
 import io.cairn.system.support.Stall;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -112,6 +115,43 @@ class DeadServerTest {
             awaitStatus(part + " has everything again", "/pgs/degraded", 0);
             checkAll();
         }
+    }
+
+    /** What waits for it until another server takes its place is more than a mount may hold. */
+    @Test
+    void deepQueuesWaitForAnotherServerAndMeetNoError() throws Exception {
+        Path file = cluster.mnt().resolve("deep");
+        Path report = cluster.base().resolve("deep.out");
+        for (String part : List.of("data-1", "data-2", "data-3")) {
+            Process fio = deepWrites(file, report);
+            Awaitility.await("fio writes")
+                    .atMost(Duration.ofMinutes(1))
+                    .until(() -> !fio.isAlive() || Files.exists(file));
+            try (Stall _ = new Stall(cluster, part)) {
+                assertThat(fio.waitFor(5, TimeUnit.MINUTES)).as(part).isTrue();
+            }
+            assertThat(fio.exitValue()).as(Files.readString(report)).isZero();
+            Files.delete(file);
+            awaitStatus(part + " has everything again", "/pgs/degraded", 0);
+        }
+    }
+
+    private static Process deepWrites(Path file, Path report) throws IOException {
+        return new ProcessBuilder(
+                        "fio",
+                        "--name=deep",
+                        "--filename=" + file,
+                        "--rw=write",
+                        "--bs=1m",
+                        "--iodepth=512",
+                        "--ioengine=libaio",
+                        "--direct=1",
+                        "--size=1g",
+                        "--allow_file_create=1",
+                        "--fallocate=none")
+                .redirectErrorStream(true)
+                .redirectOutput(report.toFile())
+                .start();
     }
 
     /** With two of three away nothing could be kept twice: writes wait, reads are served. */

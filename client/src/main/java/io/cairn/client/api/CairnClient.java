@@ -240,9 +240,10 @@ public interface CairnClient extends AutoCloseable {
     CompletableFuture<StatFsReply> statFs();
 
     /**
-     * Keeps a thread that is about to issue another write waiting for a moment, at most 250 ms,
-     * while writes that are being answered hold much memory. Never because of data servers that do
-     * not answer.
+     * Keeps a thread that is about to issue another write waiting: for a moment, at most 250 ms,
+     * while writes that are being answered hold much memory; and while those that wait for data
+     * servers hold nearly all they may, but only until these have not answered for an attempt's
+     * time (10 s by default): another one should have taken their place by then.
      */
     default void slowDown() {}
 

@@ -78,7 +78,9 @@ public record ClientConfig(
                         value =
                                 "Memory that writes may take from when programs issue them until"
                                         + " they are answered; half of it where their data servers"
-                                        + " do not answer. A write beyond fails with ENOMEM. The"
+                                        + " do not answer. A write beyond waits until they have not"
+                                        + " answered for client.attempt_timeout; then it fails with"
+                                        + " ENOMEM. The"
                                         + " JVM's direct memory must be larger by half.",
                         defaultValue = "512MiB",
                         min = "16MiB",

@@ -111,7 +111,10 @@ public final class DataClient {
         this.budgets =
                 new PgBudgets<>(
                         new PgBudgets.Limits(
-                                limits.maxInFlightBytes, limits.maxHeldBytes, silentNanos));
+                                limits.maxInFlightBytes,
+                                limits.maxHeldBytes,
+                                silentNanos,
+                                attemptNanos));
         map.onChange(this::mapChanged);
         long tick = Math.clamp(silentNanos / 4, TICK_MIN_NANOS, TICK_MAX_NANOS);
         var _ = Periodic.every(timer, tick, "The care for requests that wait", this::tick);
@@ -182,8 +185,9 @@ public final class DataClient {
     }
 
     /**
-     * Keeps a caller that brings more writes waiting, at most 250 ms, while writes that the data
-     * servers do answer hold much memory.
+     * Keeps a caller that brings more writes waiting: at most 250 ms while writes that the data
+     * servers do answer hold much memory; and while those that they do not answer hold so much that
+     * it might be refused, until they have been silent for as long as an attempt may take.
      */
     public void slowDown() {
         try {

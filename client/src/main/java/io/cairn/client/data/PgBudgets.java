@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
  * one that is about to be found stuck has taken little. Requests of one PG start in their order;
  * PGs take turns.
  *
- * <p>Any thread; without a clock of its own. Nothing runs under its monitor.
+ * <p>Any thread; without a clock of its own but for {@link #slowDown}. Nothing runs under its
+ * monitor.
  *
  * @param <C> a request
  */
@@ -38,8 +39,10 @@ final class PgBudgets<C> {
      * @param inFlightBytes of all requests of PGs that answer; a larger request goes alone
      * @param heldBytes of all writes in memory; those for stuck PGs may take half
      * @param stuckNanos silence after which a PG counts as stuck
+     * @param patienceNanos silence up to which a stuck PG may be about to answer, from another
+     *     server: see {@link #slowDown}
      */
-    record Limits(long inFlightBytes, long heldBytes, long stuckNanos) {}
+    record Limits(long inFlightBytes, long heldBytes, long stuckNanos, long patienceNanos) {}
 
     /** In flight for a PG that has not answered lately. */
     private static final long PROBE_BYTES = 1 << 20;
@@ -163,6 +166,7 @@ final class PgBudgets<C> {
                 pg.stuck = false;
                 activeBytes += pg.inFlightBytes;
                 pg.held.forEach(held -> stuck(held, -1));
+                notifyAll();
             }
         }
         ready(pg);
@@ -280,10 +284,14 @@ final class PgBudgets<C> {
     }
 
     /**
-     * Waits while writes for PGs that answer hold more than half of what all may hold: the longer,
-     * the fuller it is.
+     * Waits as long as a write might be refused though its PGs are about to answer, and while
+     * writes for PGs that answer hold more than half of what all may hold: the longer, the fuller
+     * it is.
+     *
+     * @param maxMillis of the latter
      */
     synchronized void slowDown(long maxMillis) throws InterruptedException {
+        awaitPgsThatMayAnswer();
         long half = limits.heldBytes / 2;
         long over = heldBytes - stuckHeldBytes - half;
         if (over <= 0) {
@@ -295,6 +303,30 @@ final class PgBudgets<C> {
             wait(left / 1_000_000 + 1);
             left = until - System.nanoTime();
         }
+    }
+
+    /** Leaves a quarter for callers that are past this. */
+    private void awaitPgsThatMayAnswer() throws InterruptedException {
+        long most = limits.heldBytes / 8 * 3;
+        while (stuckHeldBytes > most) {
+            long left = patienceLeft();
+            if (left <= 0) {
+                return;
+            }
+            wait(left / 1_000_000 + 1);
+        }
+    }
+
+    /** With the PG that fell silent last; negative if with none. */
+    private long patienceLeft() {
+        long now = System.nanoTime();
+        long left = -1;
+        for (Pg pg : pgs.values()) {
+            if (pg.stuck && !pg.held.isEmpty()) {
+                left = Math.max(left, limits.patienceNanos - (now - pg.silentNanos));
+            }
+        }
+        return left;
     }
 
     // ---- meters

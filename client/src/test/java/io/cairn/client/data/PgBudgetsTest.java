@@ -1,7 +1,9 @@
 package io.cairn.client.data;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -14,10 +16,13 @@ class PgBudgetsTest {
     private static final int A = 1;
     private static final int B = 2;
 
-    private final PgBudgets<String> budgets =
-            new PgBudgets<>(new PgBudgets.Limits(4 * MIB, 16 * MIB, STUCK));
+    private final PgBudgets<String> budgets = budgets(STUCK);
     private final List<String> started = new ArrayList<>();
     private long now = 1;
+
+    private static PgBudgets<String> budgets(long patienceNanos) {
+        return new PgBudgets<>(new PgBudgets.Limits(4 * MIB, 16 * MIB, STUCK, patienceNanos));
+    }
 
     private void acquire(int pg, String name, long bytes) {
         if (budgets.acquire(pg, bytes, name, now)) {
@@ -244,19 +249,45 @@ class PgBudgetsTest {
         assertThat(budgets.hold(new int[] {B}, 8 * MIB)).isNotNull();
         budgets.slowDown(Long.MAX_VALUE / (64L * MIB)); // would not end
         release(A, 1, true);
+        Thread waiting = slowedDown(budgets);
+        budgets.letGo(ofA);
+        assertThat(waiting.join(Duration.ofSeconds(60))).isTrue();
+    }
+
+    /** A thread that is kept waiting. */
+    private static Thread slowedDown(PgBudgets<String> by) {
         Thread waiting =
                 Thread.ofPlatform()
-                        .unstarted(() -> {
+                        .start(() -> {
                             try {
-                                budgets.slowDown(600_000);
+                                by.slowDown(600_000);
                             } catch (InterruptedException e) {
                                 Thread.currentThread().interrupt();
                             }
                         });
-        waiting.start();
-        org.awaitility.Awaitility.await()
-                .until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
-        budgets.letGo(ofA);
-        assertThat(waiting.join(java.time.Duration.ofSeconds(60))).isTrue();
+        await().until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
+        return waiting;
+    }
+
+    /** Of a server that has just died, while another one takes its place. */
+    @Test
+    void whatIsAboutToAnswerKeepsCallersWaiting() throws InterruptedException {
+        PgBudgets<String> patient = budgets(Duration.ofHours(1).toNanos());
+        long began = System.nanoTime();
+        patient.acquire(A, 1, "a", began);
+        patient.acquire(B, 1, "b", began);
+        patient.hold(new int[] {A}, 4 * MIB);
+        PgBudgets.Held second = patient.hold(new int[] {B}, 2 * MIB);
+        patient.tick(began + STUCK);
+        patient.slowDown(600_000); // does not wait: not much is held
+        PgBudgets.Held third = patient.hold(new int[] {B}, MIB);
+        Thread until = slowedDown(patient);
+        patient.letGo(Objects.requireNonNull(third));
+        assertThat(until.join(Duration.ofSeconds(60))).as("something is let go").isTrue();
+        patient.hold(new int[] {A}, MIB);
+        Thread answered = slowedDown(patient);
+        patient.release(B, 1, true, began + STUCK);
+        assertThat(answered.join(Duration.ofSeconds(60))).as("one answers").isTrue();
+        patient.letGo(Objects.requireNonNull(second));
     }
 }
