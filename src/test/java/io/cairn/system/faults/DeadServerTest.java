@@ -122,18 +122,19 @@ class DeadServerTest {
     void deepQueuesWaitForAnotherServerAndMeetNoError() throws Exception {
         Path file = cluster.mnt().resolve("deep");
         Path report = cluster.base().resolve("deep.out");
+        Shell.run("dd", "if=/dev/zero", "of=" + file, "bs=1M", "count=1024", "oflag=direct").ok();
         for (String part : List.of("data-1", "data-2", "data-3")) {
             Process fio = deepWrites(file, report);
             Awaitility.await("fio writes")
                     .atMost(Duration.ofMinutes(1))
-                    .until(() -> !fio.isAlive() || Files.exists(file));
+                    .until(() -> !fio.isAlive() || Files.size(report) > 0);
             try (Stall _ = new Stall(cluster, part)) {
                 assertThat(fio.waitFor(5, TimeUnit.MINUTES)).as(part).isTrue();
             }
             assertThat(fio.exitValue()).as(Files.readString(report)).isZero();
-            Files.delete(file);
             awaitStatus(part + " has everything again", "/pgs/degraded", 0);
         }
+        Files.delete(file);
     }
 
     private static Process deepWrites(Path file, Path report) throws IOException {
@@ -141,14 +142,14 @@ class DeadServerTest {
                         "fio",
                         "--name=deep",
                         "--filename=" + file,
-                        "--rw=write",
+                        "--rw=randwrite",
                         "--bs=1m",
                         "--iodepth=512",
                         "--ioengine=libaio",
                         "--direct=1",
                         "--size=1g",
-                        "--allow_file_create=1",
-                        "--fallocate=none")
+                        "--time_based",
+                        "--runtime=10")
                 .redirectErrorStream(true)
                 .redirectOutput(report.toFile())
                 .start();

@@ -145,7 +145,17 @@ class PlacementMovesTest {
                             () -> cluster.status().path("warnings").toString(),
                             w -> w.contains("data server " + lost) && w.contains("add"));
             assertThat(pgs(cluster, "degraded")).isPositive();
+            ask(cluster, "set", "recovery.max_operations", "10").ok(); // so that it can be seen
             addServer(cluster);
+            Awaitility.await("status says what is left, and for how long")
+                    .atMost(PATIENCE)
+                    .until(
+                            () -> cluster.status().path("moving"),
+                            m ->
+                                    m.path("replicas_to_copy").asInt() > 0
+                                            && m.path("bytes_to_copy").asLong() > 0
+                                            && m.path("eta_seconds").asDouble() > 0);
+            ask(cluster, "set", "recovery.max_operations", "0").ok();
             awaitSpread(cluster, 3);
             ask(cluster, "server", "remove", lost).ok();
             Awaitility.await("nothing is missing")
