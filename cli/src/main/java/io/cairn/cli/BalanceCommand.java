@@ -28,6 +28,14 @@ final class BalanceCommand extends ClusterCommand {
             })
     private boolean plan;
 
+    @Option(
+            names = "--moves",
+            description = {
+                "Also each replica that would move: its placement group, from which disk to which,",
+                "and about how many bytes are copied. With --json it is always there."
+            })
+    private boolean moves;
+
     @Override
     public ExitCode call() throws IOException {
         if (!plan) {
@@ -48,6 +56,9 @@ final class BalanceCommand extends ClusterCommand {
             printJson(report.asMap());
         } else {
             report.print(out());
+            if (moves) {
+                report.printMoves(out());
+            }
         }
         return ExitCode.SUCCESS;
     }

@@ -17,6 +17,7 @@ import io.cairn.common.proto.DrainedDisk;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.PlannedMove;
 import io.cairn.common.proto.RemoveReply;
 import io.cairn.common.proto.RemoveRequest;
 import io.cairn.common.proto.ReweightReply;
@@ -435,5 +436,52 @@ final class PlacementCommandsTest {
         answers.put(Method.BALANCE_PLAN, BalancePlanReply.getDefaultInstance());
         assertThat(run("balance", "--plan")).isZero();
         assertThat(lines().getFirst()).isEqualTo("moves     nothing");
+    }
+
+    private static PlannedMove move(int pg, int from, int to, long bytes) {
+        return PlannedMove.newBuilder().setPg(pg).setFrom(from).setTo(to).setBytes(bytes).build();
+    }
+
+    @Test
+    void thePlanNamesMoves() {
+        BalancePlanReply.Builder plan =
+                BalancePlanReply.newBuilder()
+                        .setGroups(2)
+                        .setReplicas(2)
+                        .addMoves(move(0x10003, 2, 5, 3L << 29))
+                        .addMoves(move(0x1000a, 0, 7, 0))
+                        .setAllMoves(2);
+        answers.put(Method.BALANCE_PLAN, plan.build());
+        assertThat(run("balance", "--plan")).isZero();
+        assertThat(lines()).as("not unless it is asked").noneMatch(l -> l.startsWith("10003"));
+        assertThat(run("balance", "--plan", "--moves")).isZero();
+        assertThat(lines())
+                .endsWith(
+                        "DISK         NOW      THEN     SHARE",
+                        "PG          FROM     TO       BYTES",
+                        "10003          2      5    1.50 GiB",
+                        "1000a          -      7         0 B");
+        assertThat(run("balance", "--plan", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.at("/moves_total").asInt()).isEqualTo(2);
+        assertThat(json.at("/moves/0/pg").stringValue()).isEqualTo("10003");
+        assertThat(json.at("/moves/0/from").asInt()).isEqualTo(2);
+        assertThat(json.at("/moves/0/to").asInt()).isEqualTo(5);
+        assertThat(json.at("/moves/0/bytes").asLong()).isEqualTo(3L << 29);
+        assertThat(json.at("/moves/1/from").isMissingNode()).isTrue();
+        answers.put(Method.BALANCE_PLAN, plan.setAllMoves(12_345).build());
+        assertThat(run("balance", "--plan", "--moves")).isZero();
+        assertThat(lines().getLast()).isEqualTo("these are the first 2 of 12,345 moves");
+    }
+
+    @Test
+    void aLeaderOfAnOlderReleaseNamesNoMoves() {
+        answers.put(Method.BALANCE_PLAN, BalancePlanReply.newBuilder().setGroups(2).build());
+        assertThat(run("balance", "--plan", "--moves")).isZero();
+        assertThat(lines().getLast()).contains("does not name moves: upgrade it");
+        assertThat(run("balance", "--plan", "--json")).isZero();
+        JsonNode json = json();
+        assertThat(json.at("/moves").isEmpty()).isTrue();
+        assertThat(json.at("/moves_total").isMissingNode()).isTrue();
     }
 }

@@ -2,6 +2,7 @@ package io.cairn.cli.output;
 
 import io.cairn.common.proto.BalancePlanReply;
 import io.cairn.common.proto.DiskPlan;
+import io.cairn.common.proto.PlannedMove;
 import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -65,6 +66,10 @@ public final class BalanceReport {
         json.put("now", asMap(now));
         json.put("then", asMap(then));
         json.put("disks", plan.getDisksList().stream().map(BalanceReport::asMap).toList());
+        json.put("moves", plan.getMovesList().stream().map(BalanceReport::asMap).toList());
+        if (plan.hasAllMoves()) {
+            json.put("moves_total", plan.getAllMoves());
+        }
         return json;
     }
 
@@ -87,8 +92,20 @@ public final class BalanceReport {
         return json;
     }
 
+    private static Map<String, Object> asMap(PlannedMove move) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("pg", Integer.toHexString(move.getPg()));
+        if (move.getFrom() != 0) {
+            json.put("from", move.getFrom());
+        }
+        json.put("to", move.getTo());
+        json.put("bytes", move.getBytes());
+        return json;
+    }
+
+    /** Totals, and the disks. */
     public void print(PrintWriter out) {
-        out.println("moves     " + moves());
+        out.println("moves     " + totals());
         plan.getHoldsList().forEach(hold -> out.println("held      " + hold));
         out.println("now       " + now.text());
         out.println("then      " + then.text());
@@ -107,7 +124,34 @@ public final class BalanceReport {
         out.flush();
     }
 
-    private String moves() {
+    /** A row for each replica that moves. */
+    public void printMoves(PrintWriter out) {
+        if (!plan.hasAllMoves()) {
+            out.println(
+                    "the leader of the metadata service is of a release that does not name moves: upgrade it");
+        } else if (plan.getMovesCount() > 0) {
+            String row = "%-9s %6s %6s %11s%n";
+            out.printf(row, "PG", "FROM", "TO", "BYTES");
+            for (PlannedMove move : plan.getMovesList()) {
+                out.printf(
+                        row,
+                        Integer.toHexString(move.getPg()),
+                        move.getFrom() == 0 ? "-" : move.getFrom(),
+                        move.getTo(),
+                        Sizes.text(move.getBytes()));
+            }
+            if (plan.getAllMoves() > plan.getMovesCount()) {
+                out.printf(
+                        Locale.ROOT,
+                        "these are the first %,d of %,d moves%n",
+                        plan.getMovesCount(),
+                        plan.getAllMoves());
+            }
+        }
+        out.flush();
+    }
+
+    private String totals() {
         if (plan.getGroups() + plan.getPrimaries() == 0) {
             return "nothing";
         }

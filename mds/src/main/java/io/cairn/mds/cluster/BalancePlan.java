@@ -8,6 +8,7 @@ import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskPlan;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.PlannedMove;
 import io.cairn.common.proto.Pool;
 import io.cairn.mds.map.PgPlanner;
 import java.util.ArrayList;
@@ -21,12 +22,16 @@ import java.util.function.Function;
  * before and after. Pure; one use by one thread.
  */
 final class BalancePlan {
+    /** Moves that a reply names: some 200 KiB of it. */
+    static final int MAX_MOVES = 10_000;
+
     private final ClusterMap map;
     private final DiskLoads loads;
     private final ReplicaBytes bytesOf;
     private final Map<Integer, Integer> then = new HashMap<>();
     private final BalancePlanReply.Builder reply = BalancePlanReply.newBuilder();
     private double bytes;
+    private int moves;
 
     /**
      * @param reported what disks say of themselves, as far as it is known
@@ -55,7 +60,7 @@ final class BalancePlan {
                             .setReplicasThen(then.getOrDefault(disk.getId(), 0))
                             .setShare(shares.getOrDefault(disk.getId(), 0.0)));
         }
-        return reply.setBytes((long) bytes).addAllHolds(holds).build();
+        return reply.setBytes((long) bytes).setAllMoves(moves).addAllHolds(holds).build();
     }
 
     private void add(PlacementGroup group, List<Integer> wanted) {
@@ -67,9 +72,30 @@ final class BalancePlan {
         } else if (!wanted.getFirst().equals(group.getReplicas(0))) {
             reply.setPrimaries(reply.getPrimaries() + 1);
         }
+        addMoves(group, come, wanted);
         come.removeAll(group.getInSyncList());
         reply.setReplicas(reply.getReplicas() + come.size());
         bytes += come.size() * bytesOf.replicaOf(group);
+    }
+
+    /**
+     * Pairs the disks that come with those that leave, both in the order of the group's replicas:
+     * so one of a device class follows one of the same.
+     */
+    private void addMoves(PlacementGroup group, List<Integer> come, List<Integer> wanted) {
+        List<Integer> leave = new ArrayList<>(group.getReplicasList());
+        leave.removeAll(wanted);
+        for (int i = 0; i < come.size() && reply.getMovesCount() < MAX_MOVES; i++) {
+            int to = come.get(i);
+            boolean isCopied = !group.getInSyncList().contains(to);
+            reply.addMoves(
+                    PlannedMove.newBuilder()
+                            .setPg(group.getPg())
+                            .setFrom(i < leave.size() ? leave.get(i) : 0)
+                            .setTo(to)
+                            .setBytes(isCopied ? (long) bytesOf.replicaOf(group) : 0));
+        }
+        moves += come.size();
     }
 
     private Map<Integer, Double> shares() {

@@ -36,13 +36,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class PgMerges {
     /**
-     * Replicas of a pool on each of its disks, from which on the automatic target goes down: eight
-     * times as many as those below which it goes up, so that it never goes to and fro.
+     * Replicas of a pool on each of its disks, of whichever tier, from which on the automatic
+     * target goes down: eight times as many as those below which it goes up, so that it never goes
+     * to and fro.
      */
-    static final int MOST_PER_DISK = 8 * Pools.REPLICAS_PER_DISK;
+    static final int MOST_PER_DISK = 8 * PoolDisks.REPLICAS_PER_DISK;
 
     /** What a lowered target leaves on each disk at least. */
-    static final int LEFT_PER_DISK = 2 * Pools.REPLICAS_PER_DISK;
+    static final int LEFT_PER_DISK = 2 * PoolDisks.REPLICAS_PER_DISK;
 
     /** Groups of a pool that are brought to the disks of those that they go back into. */
     private static final int PREPARED = 8;
@@ -222,24 +223,20 @@ public final class PgMerges {
     // ---- the target ---------------------------------------------------------------------------
 
     private static InSyncSets.@Nullable Change lowered(ClusterMap base, Pool pool) {
-        long disks = base.disks().stream().filter(PgPlanner::isPlaceable).count();
-        long size = Math.max(1, pool.getSize());
-        if (!pool.getPgAuto()
-                || disks == 0
-                || base.pg(PgHash.pg(pool.getId(), 0)) == null
-                || ClusterMap.targetOf(pool) * size <= disks * MOST_PER_DISK) {
+        if (!pool.getPgAuto() || base.pg(PgHash.pg(pool.getId(), 0)) == null) {
             return null;
         }
-        long target = ClusterMap.baseOf(pool);
-        while (target * size < disks * LEFT_PER_DISK) {
-            target *= 2; // so that all groups have been divided as often
+        PoolDisks disks = PoolDisks.placeable(base, pool);
+        if (!disks.isComplete() || ClusterMap.targetOf(pool) <= disks.groups(MOST_PER_DISK)) {
+            return null;
         }
+        long target = disks.evenGroups(LEFT_PER_DISK);
         return target >= ClusterMap.targetOf(pool)
                 ? null
                 : new InSyncSets.Change(
                         Pools.update(Pools.withTarget(pool, (int) target)),
                         "pool %s is to have %d placement groups only, for %d disks"
-                                .formatted(pool.getName(), target, disks));
+                                .formatted(pool.getName(), target, disks.count()));
     }
 
     // ---- beginning ----------------------------------------------------------------------------

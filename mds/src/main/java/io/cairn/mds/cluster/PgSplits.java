@@ -8,7 +8,6 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.leader.Held;
-import io.cairn.mds.map.PgPlanner;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -158,26 +157,21 @@ public final class PgSplits {
     }
 
     private static InSyncSets.@Nullable Change raised(ClusterMap base, Pool pool) {
-        int disks = (int) base.disks().stream().filter(PgPlanner::isPlaceable).count();
-        int size = Math.max(1, pool.getSize());
-        if (!pool.getPgAuto()
-                || base.pg(PgHash.pg(pool.getId(), 0)) == null
-                || (long) ClusterMap.targetOf(pool) * size
-                        >= (long) disks * Pools.REPLICAS_PER_DISK) {
+        if (!pool.getPgAuto() || base.pg(PgHash.pg(pool.getId(), 0)) == null) {
             return null;
         }
-        long target = ClusterMap.baseOf(pool);
-        while (target * size < (long) disks * Pools.REPLICAS_PER_DISK) {
-            target *= 2; // so that all groups have been divided as often
+        PoolDisks disks = PoolDisks.placeable(base, pool);
+        if (ClusterMap.targetOf(pool) >= disks.groups(PoolDisks.REPLICAS_PER_DISK)) {
+            return null;
         }
-        target = Math.min(target, PgHash.MAX_PGS);
+        long target = Math.min(disks.evenGroups(PoolDisks.REPLICAS_PER_DISK), PgHash.MAX_PGS);
         if (target <= ClusterMap.targetOf(pool)) {
             return null;
         }
         return new InSyncSets.Change(
                 Pools.update(Pools.withTarget(pool, (int) target)),
                 "pool %s is to have %d placement groups, for %d disks"
-                        .formatted(pool.getName(), target, disks));
+                        .formatted(pool.getName(), target, disks.count()));
     }
 
     private InSyncSets.@Nullable Change split(ClusterMap base, Pool pool, long nowNanos) {

@@ -19,7 +19,6 @@ import java.util.List;
  */
 final class Pools {
     private static final int MAX_SIZE = 16;
-    static final int REPLICAS_PER_DISK = 50;
     private static final int LEAST_PGS = 16;
 
     private Pools() {}
@@ -47,7 +46,7 @@ final class Pools {
         }
         if (pool.getPgCount() == 0) {
             pool.setPgAuto(grows);
-            pool.setPgCount(pgCount(base.disks().size(), Math.max(1, pool.getSize())));
+            pool.setPgCount(pgCount(new PoolDisks(pool.build(), base.disks())));
         }
         if (id > PgHash.MAX_POOL) {
             throw new FsException(Errno.ENOSPC, "no more pools can be made");
@@ -58,9 +57,9 @@ final class Pools {
         return pool.build();
     }
 
-    /** A power of two with which each disk has at least fifty replicas. */
-    private static int pgCount(int disks, int size) {
-        int least = Math.ceilDiv(disks * REPLICAS_PER_DISK, size);
+    /** A power of two with which each disk has enough replicas. */
+    private static int pgCount(PoolDisks disks) {
+        int least = (int) Math.ceil(disks.groups(PoolDisks.REPLICAS_PER_DISK));
         int power = Integer.highestOneBit(Math.max(1, least - 1)) << 1;
         return Math.clamp(power, LEAST_PGS, PgHash.MAX_PGS);
     }

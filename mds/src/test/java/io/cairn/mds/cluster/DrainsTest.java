@@ -15,6 +15,7 @@ import io.cairn.common.proto.DrainRequest;
 import io.cairn.common.proto.FailureDomain;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.PlacementGroup;
+import io.cairn.common.proto.PlannedMove;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.RemoveRequest;
 import io.cairn.common.proto.ReweightRequest;
@@ -347,6 +348,10 @@ class DrainsTest {
         assertThat(plan.getPrimaries()).isEqualTo(1);
         assertThat(plan.getReplicas()).as("disk 21 is in sync").isEqualTo(1);
         assertThat(plan.getBytes()).as("of 2000 and 1000 a replica").isEqualTo(1500);
+        assertThat(plan.getMovesList())
+                .containsExactly(
+                        move(PgHash.pg(1, 1), 11, 31, 1500), move(PgHash.pg(1, 1), 30, 21, 0));
+        assertThat(plan.getAllMoves()).isEqualTo(2);
         assertThat(plan.getHoldsList()).containsExactly("held");
         assertThat(plan.getDisks(1).getPlaceable()).isFalse();
         assertThat(plan.getDisks(1).getReplicasNow()).isEqualTo(1);
@@ -354,5 +359,40 @@ class DrainsTest {
         assertThat(plan.getDisks(1).getShare()).isZero();
         assertThat(plan.getDisks(3).getReplicasThen()).isEqualTo(1);
         assertThat(plan.getDisks(3).getShare()).isEqualTo(6 / 7.0);
+    }
+
+    private static PlannedMove move(int pg, int from, int to, long bytes) {
+        return PlannedMove.newBuilder().setPg(pg).setFrom(from).setTo(to).setBytes(bytes).build();
+    }
+
+    @Test
+    void groupsThatGetMoreOrFewerReplicas() {
+        update.addPgs(group(0, 10, 20)).addPgs(group(1, 10, 20, 30, 40));
+        Map<Integer, List<Integer>> targets =
+                Map.of(
+                        PgHash.pg(1, 0), List.of(40, 10, 30),
+                        PgHash.pg(1, 1), List.of(10, 20, 30));
+        BalancePlanReply plan =
+                new BalancePlan(map(), Map.of())
+                        .reply(g -> targets.getOrDefault(g.getPg(), List.of()), List.of());
+        assertThat(plan.getMovesList())
+                .as("nothing is copied for a replica that only goes")
+                .containsExactly(move(PgHash.pg(1, 0), 20, 40, 0), move(PgHash.pg(1, 0), 0, 30, 0));
+        assertThat(plan.getAllMoves()).isEqualTo(2);
+    }
+
+    @Test
+    void ofVeryManyMovesTheFirstAreNamed() {
+        int groups = BalancePlan.MAX_MOVES / 2 + 1;
+        update.getPoolsBuilder(0).setPgCount(groups);
+        for (int i = 0; i < groups; i++) {
+            update.addPgs(group(i, 10, 20, 30));
+        }
+        BalancePlanReply plan =
+                new BalancePlan(map(), Map.of()).reply(g -> List.of(10, 21, 31), List.of());
+        assertThat(plan.getMovesList()).hasSize(BalancePlan.MAX_MOVES);
+        assertThat(plan.getMovesList().getLast().getPg()).isEqualTo(PgHash.pg(1, groups - 2));
+        assertThat(plan.getAllMoves()).isEqualTo(2 * groups);
+        assertThat(plan.getReplicas()).isEqualTo(2 * groups);
     }
 }

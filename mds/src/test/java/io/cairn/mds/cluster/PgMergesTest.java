@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.FailureDomain;
@@ -32,6 +33,8 @@ class PgMergesTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long BEGUN = 100 * SECOND;
     private static final int SERVERS = 6;
+    private static final DeviceClass SSD = DeviceClass.DEVICE_CLASS_SSD;
+    private static final DeviceClass HDD = DeviceClass.DEVICE_CLASS_HDD;
     private static final Duration NEVER = Duration.ofHours(1);
 
     private final ServerLeases servers = new ServerLeases(60 * SECOND);
@@ -375,6 +378,63 @@ class PgMergesTest {
         assertThat(splits.isAny(map, now)).as("nor up again").isFalse();
         change(Pools.update(pool().toBuilder().setPgAuto(false).setPgTarget(4000).build()));
         assertThat(step()).as("not automatic").isFalse();
+    }
+
+    /** The first disks are SSDs, the others hard disks. */
+    private void classes(int ssds) {
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        for (int i = 0; i < SERVERS; i++) {
+            update.addDisks(map.disks().get(i).toBuilder().setDeviceClass(i < ssds ? SSD : HDD));
+        }
+        change(update);
+    }
+
+    private void automatic(int target, DeviceClass... each) {
+        change(
+                Pools.update(
+                        pool().toBuilder()
+                                .setPgAuto(true)
+                                .setPgTarget(target)
+                                .clearReplicaClasses()
+                                .addAllReplicaClasses(List.of(each))
+                                .build()));
+    }
+
+    @Test
+    void theAutomaticTargetGoesDownOnlyWhereDisksOfEveryTierHaveFarTooMany() {
+        held = new Held(false, true, false, false, false, false, 4);
+        classes(3);
+        // 400 replicas on each of 3 disks: 1200 groups for the SSDs, 600 for the hard disks.
+        automatic(1200, SSD, HDD, HDD);
+        assertThat(step()).as("the SSDs have not too many").isFalse();
+        automatic(1201, SSD, HDD, HDD);
+        assertThat(step()).isTrue();
+        // At least 100 on each SSD, too: 300 groups; 150 would do for the hard disks.
+        assertThat(pool().getPgTarget()).isEqualTo(512);
+        assertThat(step()).isFalse();
+        assertThat(splits.isAny(map, now)).as("nor up again").isFalse();
+    }
+
+    @Test
+    void disksOfOtherClassesDoNotKeepTheAutomaticTargetUp() {
+        held = new Held(false, true, false, false, false, false, 4);
+        classes(3);
+        automatic(400, SSD);
+        assertThat(step()).isFalse();
+        automatic(401, SSD);
+        assertThat(step()).as("of all disks 800").isTrue();
+        assertThat(pool().getPgTarget()).isEqualTo(128);
+    }
+
+    /** Its disks may come back: until then nobody knows how many groups they need. */
+    @Test
+    void theAutomaticTargetStaysWhileATierHasNoDisks() {
+        held = new Held(false, true, false, false, false, false, 4);
+        classes(0);
+        automatic(4000, SSD, HDD, HDD);
+        assertThat(step()).isFalse();
+        classes(1);
+        assertThat(step()).isTrue();
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.DeviceClass;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskStatus;
 import io.cairn.common.proto.FailureDomain;
@@ -31,6 +32,8 @@ class PgSplitsTest {
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
     private static final long BEGUN = 100 * SECOND;
     private static final int SERVERS = 6;
+    private static final DeviceClass SSD = DeviceClass.DEVICE_CLASS_SSD;
+    private static final DeviceClass HDD = DeviceClass.DEVICE_CLASS_HDD;
     private static final Duration NEVER = Duration.ofHours(1);
 
     private final ServerLeases servers = new ServerLeases(60 * SECOND);
@@ -321,6 +324,51 @@ class PgSplitsTest {
         change(Pools.update(pool().toBuilder().setPgTarget(1000).build()));
         step();
         assertThat(pool().getPgTarget()).as("it does not go down here").isEqualTo(1000);
+    }
+
+    /** Gives the first disks these classes. */
+    private void classes(DeviceClass... classes) {
+        MapUpdate.Builder update = MapUpdate.newBuilder();
+        for (int i = 0; i < classes.length; i++) {
+            update.addDisks(map.disks().get(i).toBuilder().setDeviceClass(classes[i]));
+        }
+        change(update);
+    }
+
+    private void isAutomatic(DeviceClass... each) {
+        change(
+                Pools.update(
+                        pool().toBuilder()
+                                .setPgAuto(true)
+                                .addAllReplicaClasses(List.of(each))
+                                .build()));
+    }
+
+    @Test
+    void theTierThatNeedsMostGroupsDecides() {
+        classes(SSD, SSD, SSD, HDD, HDD, HDD);
+        isAutomatic(SSD, HDD, HDD);
+        assertThat(step()).isTrue();
+        // Of 3 SSDs each is to have at least 50 replicas, of 1 in a group: 150 groups.
+        assertThat(pool().getPgTarget()).isEqualTo(256);
+    }
+
+    @Test
+    void aTierOfManyDisksDecidesThoughItHasMoreReplicas() {
+        classes(SSD, HDD, HDD, HDD, HDD, HDD);
+        isAutomatic(SSD, HDD, HDD);
+        assertThat(step()).isTrue();
+        // Of 5 hard disks each is to have at least 50 replicas, of 2 in a group: 125 groups.
+        assertThat(pool().getPgTarget()).isEqualTo(128);
+    }
+
+    @Test
+    void disksOfOtherClassesDoNotCount() {
+        classes(SSD, SSD, SSD, HDD, HDD);
+        isAutomatic(SSD);
+        assertThat(step()).isTrue();
+        // 3 SSDs are 50 groups of 3; all 6 disks would be 100.
+        assertThat(pool().getPgTarget()).isEqualTo(64);
     }
 
     @Test

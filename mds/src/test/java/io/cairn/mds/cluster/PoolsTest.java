@@ -85,6 +85,20 @@ class PoolsTest {
         assertThat(Pools.created(map(), pool("one", 1).build(), true).getMinSize()).isEqualTo(1);
     }
 
+    private int groups(Pool.Builder pool) {
+        return Pools.created(map(), pool.build(), true).getPgCount();
+    }
+
+    @Test
+    void placementGroupsAreCountedByTier() {
+        assertThat(groups(pool("any", 1))).as("200 for 4 disks").isEqualTo(256);
+        assertThat(groups(pool("ssd", 1, SSD))).as("50 for 1 disk").isEqualTo(64);
+        assertThat(groups(pool("hdd", 3, HDD))).as("50 for 3 disks").isEqualTo(64);
+        assertThat(groups(pool("both", 2, SSD, HDD))).as("150 for 3 hard disks").isEqualTo(256);
+        update.getDisksBuilder(1).setDeviceClass(SSD);
+        assertThat(groups(pool("both", 2, SSD, HDD))).as("100 for 2 of each").isEqualTo(128);
+    }
+
     @Test
     void whatCannotBeIsRefused() {
         refused(pool("default", 3), Errno.EEXIST, "there is a pool default already");
