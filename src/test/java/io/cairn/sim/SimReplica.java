@@ -269,7 +269,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     @Override
     public void commit(long sequence) {
         for (long s = disk.committed(pg) + 1; s <= sequence; s++) {
-            cluster.history.committed(pg, disk.get(pg, s));
+            cluster.history.committed(pg, replica.epoch(), disk.get(pg, s));
         }
         disk.commit(pg, sequence);
         if (sim.random.nextInt(8) == 0) {
