@@ -818,6 +818,11 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return List.of();
     }
 
+    /** What was damaged when it was read last, and is now. */
+    List<BadBlock> damaged() {
+        return List.of();
+    }
+
     /** Whether the block was damaged when it was read last. */
     boolean isDamaged(BadBlock block) {
         return false;

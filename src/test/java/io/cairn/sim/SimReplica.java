@@ -162,6 +162,9 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
     /** Of the block as another member has it, as {@code Repairs} does it. */
     void repair(BadBlock block) {
+        if (cluster.fault == Fault.REPAIR_OMITTED) {
+            return;
+        }
         long epoch = replica.epoch();
         var _ =
                 askAnother(

@@ -212,6 +212,11 @@ final class StoreDisk extends SimDisk {
     }
 
     @Override
+    List<BadBlock> damaged() {
+        return damaged.stream().filter(b -> has(b.pg()) && readBlock(b) == null).toList();
+    }
+
+    @Override
     boolean isDamaged(BadBlock block) {
         return damaged.contains(block);
     }
