@@ -901,6 +901,20 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return look(pg).content.chunks.get(key);
     }
 
+    /** All that there is of the group, as it has to be on each replica that has everything. */
+    Map<Key, String> content(int pg) {
+        Content content = look(pg).content;
+        Map<Key, String> all = new TreeMap<>();
+        content.chunks.forEach((key, chunk) -> {
+            Map<Integer, String> writers = new TreeMap<>();
+            chunk.blocks().forEach((block, writer) -> writers.put(block, identity(writer)));
+            all.put(key, chunk.head(key) + " by " + writers);
+        });
+        content.truncated.forEach(
+                (inode, sequence) -> all.put(new Key(inode, Key.INODE), "truncation " + sequence));
+        return all;
+    }
+
     boolean has(int pg, long inode) {
         return look(pg).content.has(inode);
     }

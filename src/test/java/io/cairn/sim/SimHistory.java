@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -541,6 +542,32 @@ final class SimHistory {
             }
         });
         checkTruncations(group, truncated.keySet());
+        checkSame(group);
+    }
+
+    /** Replicas have the same, also of what no operation explains. */
+    private void checkSame(PlacementGroup group) {
+        int pg = group.getPg();
+        int primary = group.getInSync(0);
+        Map<Key, String> wanted = cluster.disk(primary).content(pg);
+        for (int disk : group.getInSyncList()) {
+            Map<Key, String> found = cluster.disk(disk).content(pg);
+            TreeSet<Key> others = new TreeSet<>(wanted.keySet());
+            others.addAll(found.keySet());
+            others.removeIf(key -> Objects.equals(wanted.get(key), found.get(key)));
+            if (!others.isEmpty()) {
+                Key key = others.first();
+                throw new AssertionError(
+                        "%x: of %s disk %d has %s, and disk %d %s"
+                                .formatted(
+                                        pg,
+                                        key,
+                                        primary,
+                                        wanted.get(key),
+                                        disk,
+                                        found.get(key)));
+            }
+        }
     }
 
     private static Key keyOf(PgLogEntry e) {
