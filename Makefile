@@ -74,7 +74,7 @@ crash: can-mount
 # The state machines of a whole cluster in simulated time; 300 seeds of it, and 4 on stores and logs, are part of `test`.
 sim:
 	@$(MVN) -pl src -am -Dskip.unit=true -Dskip.system=false -Dtest=ClusterSimTest -Dsurefire.failIfNoSpecifiedTests=false \
-	    -Dcairn.test.seeds=$(SEEDS) -Dcairn.test.store.seeds=$(STORE_SEEDS) $(if $(SEED),-Dcairn.test$(if $(filter command,$(origin SEEDS)),.first).seed=$(SEED)) verify $(SHOW)
+	    -Dcairn.test.seeds=$(SEEDS) -Dcairn.test.store.seeds=$(STORE_SEEDS) $(if $(SEED),-Dcairn.test$(if $(filter-out file,$(origin SEEDS)),.first).seed=$(SEED)) verify $(SHOW)
 
 # Random work of several processes against a model; two minutes of it are part of `test`.
 soak: can-mount

@@ -12,7 +12,9 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.dataserver.replication.PgMembers;
+import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.mds.map.PgPlanner;
+import io.cairn.sim.SimDisk.BadBlock;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -80,6 +82,8 @@ final class ClusterSim implements AutoCloseable {
         SESSIONS_NOT_FORGOTTEN,
         /** A damaged block is repaired with what another member has, of whatever version. */
         REPAIR_OF_ANY_VERSION,
+        /** A damaged block is found, and stays as it is. */
+        REPAIR_OMITTED,
         /** A group that is made by a split does not know what the other one has answered. */
         SPLIT_FORGETS_ANSWERS,
         /** A split is carried out before it is committed. */
@@ -120,8 +124,11 @@ final class ClusterSim implements AutoCloseable {
     private static final long CHAOS = 15_000 * MILLI;
     private static final long FLIP_INTERVAL = 1000 * MILLI;
 
-    /** Within so much of the end of trouble damage is repaired, if it can be. */
+    /** So long after the end of trouble damage that nobody can repair ends. */
     private static final long REPAIR = 10_000 * MILLI;
+
+    /** So long after that all is repaired that can be. */
+    private static final long LAST_REPAIR = 30_000 * MILLI;
 
     /** Of seeds, every fifth: they take twice as long. */
     private static final int PLANNED_EACH = 5;
@@ -312,12 +319,28 @@ final class ClusterSim implements AutoCloseable {
             flips(new Random(seed));
         }
         sim.after(length * CHAOS, this::heal);
+        comeToRest();
+        if (disks.stream().anyMatch(SimDisk::hasBits)) {
+            flipsAtRest(new Random(seed));
+        }
+        history.check();
+    }
+
+    private void comeToRest() {
         while (!isAtRest()) {
             if (!sim.step() || sim.now() > length * LIMIT) {
                 throw new AssertionError("not at rest: " + this);
             }
         }
-        history.check();
+    }
+
+    /** Now that nobody writes, each damage has to be repaired from another member. */
+    private void flipsAtRest(Random chance) {
+        for (SimDisk disk : disks) {
+            disk.flip(chance);
+            sim.after(REPAIR, () -> endDamage(sim.now() + LAST_REPAIR));
+            comeToRest();
+        }
     }
 
     /** What servers hold, told each second until trouble ends. */
@@ -346,7 +369,41 @@ final class ClusterSim implements AutoCloseable {
     private void heal() {
         sim.endChaos();
         machines().forEach(SimMachine::boot);
-        sim.after(REPAIR, () -> disks.forEach(SimDisk::flipBack));
+        sim.after(REPAIR, () -> endDamage(sim.now() + LAST_REPAIR));
+    }
+
+    /** A bit changes back, unless another member has the block: then it must be repaired in time. */
+    private void endDamage(long end) {
+        boolean waits = false;
+        for (SimDisk disk : disks) {
+            List<BadBlock> repairable =
+                    disk.damaged().stream().filter(b -> isRepairable(disk, b)).toList();
+            if (repairable.isEmpty()) {
+                disk.flipBack();
+            } else if (sim.now() >= end) {
+                throw new AssertionError(
+                        "disk %d: not repaired, though others in sync have them: %s"
+                                .formatted(disk.id, repairable));
+            } else {
+                waits = true;
+            }
+        }
+        if (waits) {
+            sim.after(1000 * MILLI, () -> endDamage(end));
+        }
+    }
+
+    /** Whether another member in sync of the group that has the chunk by now can read the block. */
+    private boolean isRepairable(SimDisk disk, BadBlock damaged) {
+        Key key = damaged.key();
+        int pg = raft.map().pgOf(POOL, key.inode(), key.chunk());
+        List<Integer> inSync = group(pg).getInSyncList();
+        return inSync.contains(disk.id)
+                && inSync.stream()
+                        .filter(other -> other != disk.id && disk(other).has(pg))
+                        .map(other ->
+                                disk(other).readBlock(new BadBlock(pg, key, damaged.block())))
+                        .anyMatch(Objects::nonNull);
     }
 
     /**

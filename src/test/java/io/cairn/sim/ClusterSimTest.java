@@ -99,7 +99,13 @@ final class ClusterSimTest {
     @ParameterizedTest
     @EnumSource(
             value = Fault.class,
-            names = {"DURABLE_AT_APPEND", "COPY_LOST", "BLOCKS_LEFT_OUT", "REPAIR_OF_ANY_VERSION"})
+            names = {
+                "DURABLE_AT_APPEND",
+                "COPY_LOST",
+                "BLOCKS_LEFT_OUT",
+                "REPAIR_OF_ANY_VERSION",
+                "REPAIR_OMITTED"
+            })
     void aBrokenStoreIsDetected(Fault fault, @TempDir Path directory) {
         int detected = 0;
         for (long seed = 1; seed <= 30 && detected == 0; seed++) {
@@ -177,7 +183,13 @@ final class ClusterSimTest {
     @EnumSource(
             value = Fault.class,
             mode = EnumSource.Mode.EXCLUDE,
-            names = {"NONE", "BLOCKS_LEFT_OUT", "REPAIR_OF_ANY_VERSION", "SESSIONS_NOT_FORGOTTEN"})
+            names = {
+                "NONE",
+                "BLOCKS_LEFT_OUT",
+                "REPAIR_OF_ANY_VERSION",
+                "REPAIR_OMITTED",
+                "SESSIONS_NOT_FORGOTTEN"
+            })
     void aBrokenRuleIsDetected(Fault fault) {
         int detected = 0;
         int first = FOUND_BY.getOrDefault(fault, 1);

@@ -652,7 +652,7 @@ final class SimDataServer extends SimMachine {
     }
 
     /** A mutation in flight, which leaves when the map refuses its session. */
-    private static final class Call extends EpochGate.Entry implements OpAnswer {
+    private final class Call extends EpochGate.Entry implements OpAnswer {
         private final SimLoop loop;
         private final DataOp op;
         private final OpAnswer answer;
@@ -681,6 +681,7 @@ final class SimDataServer extends SimMachine {
         @Override
         public void done() {
             if (loop.gate.leave(this)) {
+                cluster.history.acknowledged(op, name);
                 answer.done();
             }
         }

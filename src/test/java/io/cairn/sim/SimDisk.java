@@ -818,6 +818,11 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return List.of();
     }
 
+    /** What was damaged when it was read last, and is now. */
+    List<BadBlock> damaged() {
+        return List.of();
+    }
+
     /** Whether the block was damaged when it was read last. */
     boolean isDamaged(BadBlock block) {
         return false;
@@ -894,6 +899,20 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     /** What there is of a chunk; null if there is none. */
     @Nullable Chunk chunk(int pg, Key key) {
         return look(pg).content.chunks.get(key);
+    }
+
+    /** All that there is of the group, as it has to be on each replica that has everything. */
+    Map<Key, String> content(int pg) {
+        Content content = look(pg).content;
+        Map<Key, String> all = new TreeMap<>();
+        content.chunks.forEach((key, chunk) -> {
+            Map<Integer, String> writers = new TreeMap<>();
+            chunk.blocks().forEach((block, writer) -> writers.put(block, identity(writer)));
+            all.put(key, chunk.head(key) + " by " + writers);
+        });
+        content.truncated.forEach(
+                (inode, sequence) -> all.put(new Key(inode, Key.INODE), "truncation " + sequence));
+        return all;
     }
 
     boolean has(int pg, long inode) {

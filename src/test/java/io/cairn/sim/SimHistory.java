@@ -1,5 +1,6 @@
 package io.cairn.sim;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.common.data.DataOpType;
 import io.cairn.common.data.DeleteInodesFormat;
 import io.cairn.common.data.Merge;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -41,8 +43,11 @@ final class SimHistory {
     private final Map<Life, TreeMap<Long, Long>> offsets = new HashMap<>();
     private final Set<Long> released = new HashSet<>();
 
-    /** Newest epoch of a group in which a read was shown. */
-    private final Map<Integer, Long> shownIn = new HashMap<>();
+    /** Newest epoch of a group in which a read was shown, or an operation of it committed. */
+    private final Map<Integer, Long> servedIn = new HashMap<>();
+
+    /** What was committed, as who asked for it names it. */
+    private final Set<String> carriedOut = new HashSet<>();
 
     /**
      * A group, until it is merged into another one.
@@ -180,7 +185,14 @@ final class SimHistory {
     }
 
     private static String name(PgLogEntry write) {
-        return write.op().session() + "/" + write.op().number() % SimClient.RENUMBER;
+        return name(write.op());
+    }
+
+    private static String name(DataOp op) {
+        return op.session() != 0
+                ? op.session() + "/" + op.number() % SimClient.RENUMBER
+                : "%s %d of inode %d in %x"
+                        .formatted(op.type(), op.truncateSequence(), op.inode(), op.pg());
     }
 
     /** The map has changed. */
@@ -257,18 +269,32 @@ final class SimHistory {
         released.add(session);
     }
 
-    /** A primary shows a read: none that was deposed does, once another one has. */
+    /** A primary shows a read: none that was deposed does, once another one serves. */
     void shown(int pg, long epoch, String server) {
-        long newest = shownIn.merge(pg, epoch, Math::max);
-        if (epoch < newest) {
+        checkNewest(pg, epoch, server + " shows a read");
+        servedIn.put(pg, epoch);
+    }
+
+    /**
+     * A primary says that an operation was carried out, which is committed then. One that was
+     * deposed may say so, and late: all members in sync had the operation, so whoever serves after
+     * it has it too. It only may not commit anything more by then, which {@link #committed} judges.
+     */
+    void acknowledged(DataOp op, String server) {
+        if (!carriedOut.contains(name(op))) {
             throw new AssertionError(
-                    "%x: %s shows a read in epoch %d, after one was shown in epoch %d"
-                            .formatted(pg, server, epoch, newest));
+                    "%s acknowledges %s, which is not committed".formatted(server, name(op)));
         }
     }
 
-    /** A member takes an operation for committed. */
-    void committed(int pg, PgLogEntry entry) {
+    /**
+     * A member takes an operation for committed. Before a primary serves it commits all that was
+     * logged in older epochs and ever will be committed; so once an operation of its own epoch is
+     * committed, or a read is shown in it, nobody of an older one is the first to commit anything.
+     *
+     * @param epoch of the member, which may be newer than the operation
+     */
+    void committed(int pg, long epoch, PgLogEntry entry) {
         String identity = SimDisk.identity(entry);
         @Nullable PgLogEntry before =
                 committed
@@ -279,10 +305,30 @@ final class SimHistory {
                     "%x: committed %s and then %s"
                             .formatted(pg, SimDisk.identity(before), identity));
         }
-        if (before != null || !isNow(life(pg, entry.epoch()))) {
-            return;
+        if (before == null) {
+            carriedOut.add(name(entry));
+            checkNewest(pg, epoch, "a member commits " + identity);
+            servedIn.merge(pg, entry.epoch(), Math::max);
+            if (isNow(life(pg, entry.epoch()))) {
+                checkDurable(pg, entry);
+            }
         }
-        // The primary may be deposed already: whoever is in sync by now has it nevertheless.
+    }
+
+    private void checkNewest(int pg, long epoch, String what) {
+        long newest = servedIn.getOrDefault(pg, 0L);
+        if (epoch < newest) {
+            throw new AssertionError(
+                    "%x: %s in epoch %d, and epoch %d serves".formatted(pg, what, epoch, newest));
+        }
+    }
+
+    /**
+     * The primary that commits may be deposed already: whoever is in sync by now has it
+     * nevertheless.
+     */
+    private void checkDurable(int pg, PgLogEntry entry) {
+        String identity = SimDisk.identity(entry);
         for (int disk : cluster.group(pg).getInSyncList()) {
             boolean takenIn = cluster.disk(disk).isEnded(pg);
             if (!takenIn && !cluster.disk(disk).isDurable(pg, entry.sequence(), identity)) {
@@ -496,6 +542,32 @@ final class SimHistory {
             }
         });
         checkTruncations(group, truncated.keySet());
+        checkSame(group);
+    }
+
+    /** Replicas have the same, also of what no operation explains. */
+    private void checkSame(PlacementGroup group) {
+        int pg = group.getPg();
+        int primary = group.getInSync(0);
+        Map<Key, String> wanted = cluster.disk(primary).content(pg);
+        for (int disk : group.getInSyncList()) {
+            Map<Key, String> found = cluster.disk(disk).content(pg);
+            TreeSet<Key> others = new TreeSet<>(wanted.keySet());
+            others.addAll(found.keySet());
+            others.removeIf(key -> Objects.equals(wanted.get(key), found.get(key)));
+            if (!others.isEmpty()) {
+                Key key = others.first();
+                throw new AssertionError(
+                        "%x: of %s disk %d has %s, and disk %d %s"
+                                .formatted(
+                                        pg,
+                                        key,
+                                        primary,
+                                        wanted.get(key),
+                                        disk,
+                                        found.get(key)));
+            }
+        }
     }
 
     private static Key keyOf(PgLogEntry e) {

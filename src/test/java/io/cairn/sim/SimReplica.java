@@ -162,6 +162,9 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
 
     /** Of the block as another member has it, as {@code Repairs} does it. */
     void repair(BadBlock block) {
+        if (cluster.fault == Fault.REPAIR_OMITTED) {
+            return;
+        }
         long epoch = replica.epoch();
         var _ =
                 askAnother(
@@ -269,7 +272,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     @Override
     public void commit(long sequence) {
         for (long s = disk.committed(pg) + 1; s <= sequence; s++) {
-            cluster.history.committed(pg, disk.get(pg, s));
+            cluster.history.committed(pg, replica.epoch(), disk.get(pg, s));
         }
         disk.commit(pg, sequence);
         if (sim.random.nextInt(8) == 0) {

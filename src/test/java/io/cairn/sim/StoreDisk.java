@@ -25,9 +25,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -209,6 +211,11 @@ final class StoreDisk extends SimDisk {
             flip = null;
         }
         return List.copyOf(damaged);
+    }
+
+    @Override
+    List<BadBlock> damaged() {
+        return damaged.stream().filter(b -> has(b.pg()) && readBlock(b) == null).toList();
     }
 
     @Override
@@ -412,6 +419,25 @@ final class StoreDisk extends SimDisk {
                                     Arrays.toString(found)));
         }
         return expected;
+    }
+
+    @Override
+    Map<Key, String> content(int pg) {
+        Map<Key, String> all = new TreeMap<>();
+        for (ContentHead head : store.heads(pg, Key.FIRST, MOST)) {
+            all.put(head.key(), head + " with " + bytes(pg, head));
+        }
+        return all;
+    }
+
+    private String bytes(int pg, ContentHead head) {
+        Key key = head.key();
+        try {
+            byte[] found = store.read(pg, key.inode(), key.chunk(), 0, head.lengthBytes());
+            return "%d bytes %08x".formatted(found.length, Arrays.hashCode(found));
+        } catch (CorruptBlockException e) {
+            throw new AssertionError("disk %d, %x: %s".formatted(id, pg, head), e);
+        }
     }
 
     @Override

@@ -61,11 +61,15 @@ class ConsistencyTest {
     private static final List<String> DATA = List.of("data-1", "data-2", "data-3", "data-4");
     private static final int MOUNTS = 3;
 
+    /** Of so many histories the checker may give up on one. */
+    private static final int UNDECIDED_EACH = 10;
+
     private final long seed = TestSeed.of("ConsistencyTest");
     private final Random random = new Random(seed);
     private final List<WorkingMount> working = new ArrayList<>();
     private final List<WorkingMount> all = new ArrayList<>();
     private final List<String> found = new ArrayList<>();
+    private int verdicts;
     private int undecided;
     private boolean judged;
 
@@ -178,11 +182,17 @@ class ConsistencyTest {
             check(one.getKey(), one.getValue(), last.mnt(), lost);
         }
         System.out.printf(
-                "ConsistencyTest: %d operations, %d not answered, mounts lost: %s, %d undecided%n",
+                "ConsistencyTest: %d operations, %d not answered, mounts lost: %s, %d of %d histories undecided%n",
                 history.size(),
                 history.stream().filter(o -> o.outcome() == Operation.Outcome.UNKNOWN).count(),
                 lost,
-                undecided);
+                undecided,
+                verdicts);
+        if (undecided * UNDECIDED_EACH > verdicts) {
+            found.add(
+                    "too much is not judged: %d of %d histories are undecided"
+                            .formatted(undecided, verdicts));
+        }
     }
 
     private void check(String object, List<Operation> operations, Path mount, List<String> lost)
@@ -207,6 +217,7 @@ class ConsistencyTest {
     }
 
     private void judge(String object, Verdict verdict) {
+        verdicts++;
         switch (verdict) {
             case Verdict.Contradiction(String text) -> found.add(object + ": " + text);
             case Verdict.Undecided() -> undecided++;
