@@ -145,7 +145,7 @@ class PlacementMovesTest {
                             () -> cluster.status().path("warnings").toString(),
                             w -> w.contains("data server " + lost) && w.contains("add"));
             assertThat(pgs(cluster, "degraded")).isPositive();
-            ask(cluster, "set", "recovery.max_operations", "10").ok(); // so that it can be seen
+            ask(cluster, "set", "recovery.max_operations", "1").ok(); // so that it can be seen
             addServer(cluster);
             Awaitility.await("status says what is left, and for how long")
                     .atMost(PATIENCE)
