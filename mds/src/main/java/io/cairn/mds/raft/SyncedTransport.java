@@ -8,6 +8,8 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.grpc.GrpcConfigKeys;
@@ -37,17 +39,21 @@ import org.apache.ratis.server.leader.LogAppender;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transport between the members, which adds three things to that of Ratis. It refuses messages
+ * The transport between the members, which adds four things to that of Ratis. It refuses messages
  * that are not from a member ({@link RaftPort}). It makes term and vote durable before an answer
  * that rests on them is sent, and before a candidate asks for votes ({@link TermSync}): Ratis has
  * no hook between writing the vote and answering, but its transport can be replaced. It notices
- * when the leader begins to send this member a checkpoint.
+ * when the leader begins to send this member a checkpoint. It pauses where a checkpoint cannot be
+ * sent.
  *
  * <p>Ratis makes one by its class name, hence public, and passes on the parameters. Stateless.
  */
 public final class SyncedTransport implements RpcType {
     private static final String TRANSPORT = "cairn.transport";
     private static final String WATCH = "cairn.watch";
+
+    /** About as long as Ratis itself waits between entries that cannot be sent. */
+    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
     /** Told by its id when the leader has begun to send a checkpoint: of others no more comes. */
     @FunctionalInterface
@@ -94,7 +100,9 @@ public final class SyncedTransport implements RpcType {
         @Override
         public RaftServerRpc newRaftServerRpc(RaftServer server) {
             return asking(
-                    new NettyPort(answering(server, watch), watch.port, watch.disconnected), watch);
+                    new NettyPort(answering(server, watch), watch.port, watch.disconnected),
+                    watch,
+                    SyncedTransport::pause);
         }
 
         @Override
@@ -128,7 +136,7 @@ public final class SyncedTransport implements RpcType {
             GrpcServicesImpl made =
                     (GrpcServicesImpl) grpc.newRaftServerRpc(answering(server, watch));
             services = made;
-            return asking(made, watch);
+            return asking(made, watch, SyncedTransport::pause);
         }
 
         /** Ratis's wants the very class of its transport, which the server does not have here. */
@@ -272,11 +280,17 @@ public final class SyncedTransport implements RpcType {
      * The transport as the server sees it: who may not vote does not ask for votes, a candidate's
      * own vote is durable before it asks, and followers that lack what they acknowledged are told
      * of before the server reads their answer.
+     *
+     * @param pause after a part of a checkpoint that could not be sent: Ratis tries again at once,
+     *     thousands of times a second where nobody listens, and logs each failure
      */
-    static RaftServerRpc asking(RaftServerRpc rpc, Watch watch) {
+    static RaftServerRpc asking(RaftServerRpc rpc, Watch watch, Runnable pause) {
         return wrapped(
                 RaftServerRpc.class,
                 (method, arguments) -> {
+                    if (method.getName().equals("installSnapshot")) {
+                        return sent(rpc, method, arguments, pause);
+                    }
                     if (method.getName().equals("requestVote") && arguments != null) {
                         watch.voting.stand(((RequestVoteRequestProto) arguments[0]).getPreVote());
                         watch.sync.sync();
@@ -287,6 +301,21 @@ public final class SyncedTransport implements RpcType {
                     }
                     return answer;
                 });
+    }
+
+    private static void pause() {
+        LockSupport.parkNanos(PAUSE_NANOS);
+    }
+
+    private static @Nullable Object sent(
+            RaftServerRpc rpc, Method method, Object @Nullable [] arguments, Runnable pause)
+            throws Throwable {
+        try {
+            return invoke(rpc, method, arguments);
+        } catch (IOException | RuntimeException e) {
+            pause.run();
+            throw e;
+        }
     }
 
     private static AppendEntriesReplyProto synced(AppendEntriesReplyProto reply, TermSync sync) {

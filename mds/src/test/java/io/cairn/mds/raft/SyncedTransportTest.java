@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.cairn.common.time.NanoClock;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.net.ConnectException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,6 +33,7 @@ final class SyncedTransportTest {
     private final TermSync sync =
             new TermSync(() -> events.add("sync"), (reason, cause) -> events.add(reason));
     private long term = 7;
+    private boolean unreachable;
     private InstallSnapshotResult installed = InstallSnapshotResult.SUCCESS;
     private final VotingRight voting = voting(VotingRight.State.VOTING);
 
@@ -45,7 +47,7 @@ final class SyncedTransportTest {
 
     @Test
     void aCandidatesOwnVoteIsDurableBeforeItAsks() throws IOException {
-        RaftServerRpc rpc = SyncedTransport.asking(fake(RaftServerRpc.class), watch(sync, voting));
+        RaftServerRpc rpc = asking(voting);
         rpc.requestVote(vote());
         assertThat(events).containsExactly("sync", "requestVote");
     }
@@ -62,7 +64,7 @@ final class SyncedTransportTest {
         VotingRight none = voting(VotingRight.State.JOINING);
         RaftServer server = answering(sync, none);
         assertThat(server.requestVote(vote()).getServerReply().getSuccess()).isFalse();
-        RaftServerRpc rpc = SyncedTransport.asking(fake(RaftServerRpc.class), watch(sync, none));
+        RaftServerRpc rpc = asking(none);
         assertThatThrownBy(() -> rpc.requestVote(vote()))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("stands for no election");
@@ -120,6 +122,17 @@ final class SyncedTransportTest {
         assertThat(events).containsExactly(call, "one", "sync", call, call, call, "three");
     }
 
+    /** Ratis itself would try again at once. */
+    @Test
+    void afterAPartOfACheckpointThatCannotBeSentThereIsAPause() throws IOException {
+        RaftServerRpc rpc = asking(voting);
+        rpc.installSnapshot(chunk("one", 0));
+        unreachable = true;
+        assertThatThrownBy(() -> rpc.installSnapshot(chunk("one", 1)))
+                .isInstanceOf(ConnectException.class);
+        assertThat(events).containsExactly("installSnapshot", "installSnapshot", "pause");
+    }
+
     private static InstallSnapshotRequestProto chunk(String attempt, int index) {
         return InstallSnapshotRequestProto.newBuilder()
                 .setServerRequest(RaftMessages.head(CONFIG, 2))
@@ -148,6 +161,11 @@ final class SyncedTransportTest {
         return SyncedTransport.answering(fake(RaftServer.class), watch(by, right));
     }
 
+    private RaftServerRpc asking(VotingRight right) throws IOException {
+        return SyncedTransport.asking(
+                fake(RaftServerRpc.class), watch(sync, right), () -> events.add("pause"));
+    }
+
     private SyncedTransport.Watch watch(TermSync by, VotingRight right) throws IOException {
         RaftPort port =
                 new RaftPort(
@@ -171,6 +189,9 @@ final class SyncedTransportTest {
                         new Class<?>[] {type},
                         (proxy, method, arguments) -> {
                             events.add(method.getName());
+                            if (unreachable) {
+                                throw new ConnectException("refused");
+                            }
                             return switch (method.getName()) {
                                 case "requestVote" ->
                                         RequestVoteReplyProto.newBuilder()

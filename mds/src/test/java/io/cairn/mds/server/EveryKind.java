@@ -7,6 +7,7 @@ import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MknodOp;
 import io.cairn.common.proto.MoveOp;
 import io.cairn.common.proto.MoveStep;
+import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
@@ -17,6 +18,7 @@ import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetLockOp;
 import io.cairn.common.proto.SymlinkOp;
 import io.cairn.common.proto.Timespec;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -131,6 +133,15 @@ final class EveryKind {
                                                                         .setSeconds(9))))
                         .build(),
                 TestSession.unlink(prefix + "nothing"));
+    }
+
+    /** The same, each in a batch of its own. */
+    List<MutateRequest> single(TestSession session) {
+        List<MutateRequest> batches = new ArrayList<>();
+        for (Mutation m : mutations()) {
+            batches.add(session.batch(session.next++, m));
+        }
+        return batches;
     }
 
     private Mutation create(String name, boolean open) {

@@ -3,15 +3,11 @@ package io.cairn.mds.server;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
-import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
-import io.cairn.common.proto.ReadDirReply;
-import io.cairn.common.proto.ReadDirRequest;
-import io.cairn.common.proto.StatusReply;
 import io.cairn.common.rpc.Advice;
 import io.cairn.common.seed.TestSeed;
 import io.cairn.mds.server.TestGroup.Answer;
@@ -51,14 +47,14 @@ final class ExactlyOnceTest {
 
             // All are committed and none is answered.
             EveryKind all = new EveryKind(session, "all-");
-            List<MutateRequest> single = single(session, all.mutations());
+            List<MutateRequest> single = all.single(session);
             String before = killAfter(group, single, single.size());
             repeat(session, single);
-            assertThat(describe(group)).isEqualTo(before);
+            assertThat(RootText.of(group)).isEqualTo(before);
 
             // Some are answered, some committed, some not.
             EveryKind some = new EveryKind(session, "some-");
-            List<MutateRequest> others = single(session, some.mutations());
+            List<MutateRequest> others = some.single(session);
             killAfter(group, others, 1 + random.nextInt(others.size() - 1));
             repeat(session, others);
 
@@ -69,7 +65,7 @@ final class ExactlyOnceTest {
             session.next += mutations.length;
             before = killAfter(group, batch, 1);
             repeat(session, batch);
-            assertThat(describe(group)).isEqualTo(before);
+            assertThat(RootText.of(group)).isEqualTo(before);
         }
     }
 
@@ -104,7 +100,7 @@ final class ExactlyOnceTest {
             assertThat(given.await(60, TimeUnit.SECONDS)).isTrue();
             group.routeDirectly(1);
             if (all) {
-                state = describe(group);
+                state = RootText.of(group);
                 process.kill();
             }
             for (CompletableFuture<Answer<MutateReply>> answer : sent) {
@@ -153,7 +149,7 @@ final class ExactlyOnceTest {
             kinds.mutations().forEach(m -> covered.add(m.getOpCase()));
             assertThat(covered).isEqualTo(EnumSet.allOf(Mutation.OpCase.class));
 
-            List<MutateRequest> batches = single(session, kinds.mutations());
+            List<MutateRequest> batches = kinds.single(session);
             List<CompletableFuture<Answer<MutateReply>>> sent = new ArrayList<>();
             for (MutateRequest batch : batches) {
                 sent.add(session.send(1, batch));
@@ -173,52 +169,13 @@ final class ExactlyOnceTest {
                 assertSucceeded(settled.getResultsList(), i == batches.size() - 1);
                 answers.add(settled);
             }
-            String state = describe(group);
+            String state = RootText.of(group);
             for (int i = 0; i < batches.size(); i++) {
                 assertThat(session.mutate(batches.get(i)).get()).isEqualTo(answers.get(i));
             }
-            assertThat(describe(group)).isEqualTo(state);
+            assertThat(RootText.of(group)).isEqualTo(state);
             // "file", "unlinked" and "created": an open and a release more change nothing.
             assertThat(group.status().getSessions(0).getOpenFiles()).isEqualTo(3);
         }
-    }
-
-    private static List<MutateRequest> single(TestSession session, List<Mutation> mutations) {
-        List<MutateRequest> batches = new ArrayList<>();
-        for (Mutation m : mutations) {
-            batches.add(session.batch(session.next++, m));
-        }
-        return batches;
-    }
-
-    /** The root with every attribute of its entries, how often they were changed among them. */
-    private static String describe(TestGroup group) {
-        StringBuilder text = new StringBuilder();
-        ReadDirReply page;
-        long cursor = 0;
-        do {
-            page =
-                    group.call(
-                                    Method.READ_DIR,
-                                    ReadDirRequest.newBuilder()
-                                            .setInode(1)
-                                            .setCursor(cursor)
-                                            .setMaxBytes(100_000)
-                                            .setWithAttributes(true)
-                                            .build(),
-                                    ReadDirReply.parser())
-                            .get();
-            for (DirEntry entry : page.getEntriesList()) {
-                text.append(entry);
-                cursor = entry.getCursor();
-            }
-        } while (!page.getEnd());
-        StatusReply status = group.status();
-        return text.append("open files ")
-                .append(status.getSessions(0).getOpenFiles())
-                // Removed files go from the one to the other by themselves.
-                .append(", inodes, and those to be deleted ")
-                .append(status.getSpace().getInodesUsed() + status.getDeletionBacklogInodes())
-                .toString();
     }
 }

@@ -1,22 +1,22 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.MemberCommands.add;
+import static io.cairn.mds.server.MemberCommands.address;
+import static io.cairn.mds.server.MemberCommands.askAdd;
+import static io.cairn.mds.server.MemberCommands.askRemove;
+import static io.cairn.mds.server.MemberCommands.askTransfer;
+import static io.cairn.mds.server.MemberCommands.awaitLevel;
+import static io.cairn.mds.server.MemberCommands.failureOfAdd;
+import static io.cairn.mds.server.MemberCommands.ids;
+import static io.cairn.mds.server.MemberCommands.member;
+import static io.cairn.mds.server.MemberCommands.members;
+import static io.cairn.mds.server.MemberCommands.remove;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.google.protobuf.MessageLite;
 import io.cairn.common.errno.Errno;
-import io.cairn.common.proto.AddMemberRequest;
-import io.cairn.common.proto.ChangeMemberReply;
-import io.cairn.common.proto.GroupMember;
-import io.cairn.common.proto.GroupMembersReply;
-import io.cairn.common.proto.GroupMembersRequest;
 import io.cairn.common.proto.MdsMember;
 import io.cairn.common.proto.MemberRole;
-import io.cairn.common.proto.Method;
-import io.cairn.common.proto.RemoveMemberRequest;
-import io.cairn.common.proto.TransferLeaderReply;
-import io.cairn.common.proto.TransferLeaderRequest;
-import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.raft.MemberRefusedException;
 import io.cairn.mds.raft.StartWord;
@@ -217,85 +217,5 @@ final class MembershipTest {
                 assertThat(askAdd(group, 8, address).get().getDone()).isFalse();
             }
         }
-    }
-
-    // ---- as the administrator's command does it -------------------------------------------------
-
-    private static String address(TestGroup group, int id) {
-        return RpcAddress.format(group.address(id));
-    }
-
-    private static void awaitLevel(TestGroup group) {
-        Awaitility.await()
-                .atMost(Duration.ofSeconds(20))
-                .until(() -> group.status().getFeatureLevel() >= 5);
-    }
-
-    private static void add(TestGroup group, int id) {
-        awaitDone(
-                group,
-                Method.ADD_MEMBER,
-                AddMemberRequest.newBuilder().setId(id).setAddress(address(group, id)).build());
-    }
-
-    private static void remove(TestGroup group, int id) {
-        awaitDone(group, Method.REMOVE_MEMBER, RemoveMemberRequest.newBuilder().setId(id).build());
-    }
-
-    private static void awaitDone(TestGroup group, Method method, MessageLite request) {
-        Awaitility.await(method.name())
-                .pollInSameThread()
-                .atMost(Duration.ofSeconds(60))
-                .until(() ->
-                        group.call(method, request, ChangeMemberReply.parser()).get().getDone());
-    }
-
-    private static TestGroup.Answer<ChangeMemberReply> askAdd(
-            TestGroup group, int id, String address) {
-        return group.call(
-                Method.ADD_MEMBER,
-                AddMemberRequest.newBuilder().setId(id).setAddress(address).build(),
-                ChangeMemberReply.parser());
-    }
-
-    private static RpcStatus failureOfAdd(TestGroup group, int id, String address) {
-        return Awaitility.await()
-                .pollInSameThread()
-                .atMost(Duration.ofSeconds(30))
-                .until(() -> askAdd(group, id, address).status(), status -> !status.ok());
-    }
-
-    private static TestGroup.Answer<ChangeMemberReply> askRemove(TestGroup group, int id) {
-        return group.call(
-                Method.REMOVE_MEMBER,
-                RemoveMemberRequest.newBuilder().setId(id).build(),
-                ChangeMemberReply.parser());
-    }
-
-    private static TestGroup.Answer<TransferLeaderReply> askTransfer(TestGroup group, int id) {
-        return group.call(
-                Method.TRANSFER_LEADER,
-                TransferLeaderRequest.newBuilder().setId(id).build(),
-                TransferLeaderReply.parser());
-    }
-
-    private static List<GroupMember> members(TestGroup group) {
-        return group.call(
-                        Method.GROUP_MEMBERS,
-                        GroupMembersRequest.getDefaultInstance(),
-                        GroupMembersReply.parser())
-                .get()
-                .getMembersList();
-    }
-
-    private static GroupMember member(TestGroup group, int id) {
-        return members(group).stream()
-                .filter(m -> m.getMember().getId() == id)
-                .findFirst()
-                .orElseThrow();
-    }
-
-    private static List<Integer> ids(List<GroupMember> members) {
-        return members.stream().map(m -> m.getMember().getId()).toList();
     }
 }
