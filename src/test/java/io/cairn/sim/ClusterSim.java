@@ -372,7 +372,9 @@ final class ClusterSim implements AutoCloseable {
         sim.after(REPAIR, () -> endDamage(sim.now() + LAST_REPAIR));
     }
 
-    /** A bit changes back, unless another member has the block: then it must be repaired in time. */
+    /**
+     * A bit changes back, unless another member has the block: then it must be repaired in time.
+     */
     private void endDamage(long end) {
         boolean waits = false;
         for (SimDisk disk : disks) {
@@ -401,8 +403,7 @@ final class ClusterSim implements AutoCloseable {
         return inSync.contains(disk.id)
                 && inSync.stream()
                         .filter(other -> other != disk.id && disk(other).has(pg))
-                        .map(other ->
-                                disk(other).readBlock(new BadBlock(pg, key, damaged.block())))
+                        .map(other -> disk(other).readBlock(new BadBlock(pg, key, damaged.block())))
                         .anyMatch(Objects::nonNull);
     }
 

@@ -560,12 +560,7 @@ final class SimHistory {
                 throw new AssertionError(
                         "%x: of %s disk %d has %s, and disk %d %s"
                                 .formatted(
-                                        pg,
-                                        key,
-                                        primary,
-                                        wanted.get(key),
-                                        disk,
-                                        found.get(key)));
+                                        pg, key, primary, wanted.get(key), disk, found.get(key)));
             }
         }
     }
