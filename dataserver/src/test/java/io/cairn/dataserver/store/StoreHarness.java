@@ -332,7 +332,7 @@ final class StoreHarness implements AutoCloseable {
         appendDelete(pg, 1 + random.nextInt(inodes));
     }
 
-    private void appendDelete(int pg, long inode) {
+    void appendDelete(int pg, long inode) {
         PgLogEntry e = Ops.delete(pg, epoch, model(pg).last() + 1, inode);
         append(pg, e, inode, 0, new byte[0], 0);
     }

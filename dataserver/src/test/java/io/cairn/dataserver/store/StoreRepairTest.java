@@ -107,6 +107,21 @@ class StoreRepairTest {
         }
     }
 
+    /** Another member then has nothing there either, of the same version. */
+    @Test
+    void ofWhatIsDeletedMeanwhileThereIsNothingToRepair() throws Exception {
+        try (StoreHarness h = stored()) {
+            flip(h, 1);
+            h.appendDelete(0, 1);
+            h.awaitDurable();
+            h.commitAll();
+            VersionedBlock none = readBlock(h, 1);
+            assertThat(none.content().readableBytes()).isZero();
+            assertThat(repair(h, 1, none)).isEqualTo(RepairOutcome.CHANGED);
+            h.compareAll();
+        }
+    }
+
     @Test
     void writesAfterItStandOverIt() throws Exception {
         try (StoreHarness h = stored()) {
