@@ -377,7 +377,6 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         }
         log(pg, new Begun(reset), durable);
         committed.put(pg, reset.sequence());
-        flushed.put(pg, reset.sequence());
     }
 
     void copied(int pg, Copy copy, CopyRead read, Runnable durable) {
@@ -620,7 +619,6 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                     pg,
                     new Begun(new Reset(0, group.lastEpoch(), last(pg), List.of(), true)),
                     () -> {});
-            flushed.put(pg, last(pg));
         }
     }
 
