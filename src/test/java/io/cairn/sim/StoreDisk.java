@@ -51,6 +51,9 @@ final class StoreDisk extends SimDisk {
 
     private @Nullable Flip flip;
 
+    /** What may come back with what a crash or a drop takes from the log, as a repair. */
+    private @Nullable Flip lastFlip;
+
     StoreDisk(int id, SteppedStore store, Fault fault) {
         super(id, Fault.NONE);
         this.store = store;
@@ -177,6 +180,7 @@ final class StoreDisk extends SimDisk {
     @Override
     void flip(Random chance) {
         flip = store.flip(chance);
+        lastFlip = flip;
     }
 
     @Override
@@ -271,6 +275,7 @@ final class StoreDisk extends SimDisk {
     void dropTail(int pg, long kept) {
         super.dropTail(pg, kept);
         store.dropTail(pg, kept);
+        flip = lastFlip;
         store.sync();
     }
 
@@ -278,6 +283,7 @@ final class StoreDisk extends SimDisk {
     @Override
     void crash(Random random) {
         store.crash(random.nextBoolean());
+        flip = lastFlip;
         int least = synced();
         int survives = end();
         keep(survives);
