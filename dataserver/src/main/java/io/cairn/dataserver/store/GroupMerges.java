@@ -122,7 +122,11 @@ final class GroupMerges {
         return children;
     }
 
-    /** Everything of the group that ends is in the index; or there is nothing of it. */
+    /**
+     * Everything of the group that ends is in the index; or there is nothing of it. So are the
+     * no-ops and repairs behind its end that may be flushed: in the index after the rows have moved
+     * they would bring it back.
+     */
     private boolean isWhole(Merge merge) {
         PgStore child = pgs.get(merge.child());
         if (child == null || child.isEnded()) {

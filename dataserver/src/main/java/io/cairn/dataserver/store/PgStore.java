@@ -758,9 +758,9 @@ final class PgStore {
                 && isComplete();
     }
 
-    /** Everything up to the operation is in the index. */
+    /** Everything up to the operation is in the index, and nothing else is on its way there. */
     synchronized boolean isFlushedTo(long sequence) {
-        return flushed >= sequence && deferred.isEmpty();
+        return flushed >= sequence && isFlushed();
     }
 
     /** Whether nothing is left in the log but what was never committed. */

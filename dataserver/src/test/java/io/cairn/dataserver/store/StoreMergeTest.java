@@ -12,12 +12,16 @@ import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
 import io.cairn.dataserver.chunk.PgLogState.Answered;
 import io.cairn.dataserver.store.ContentHead.Key;
+import io.netty.buffer.Unpooled;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -42,11 +46,22 @@ class StoreMergeTest {
         final Map<ChunkId, byte[]> expected = new HashMap<>();
         final Map<ChunkId, Long> truncated = new HashMap<>();
         long childSequence;
+
+        /** A chunk of the child that has all its blocks. */
+        ChunkId written = new ChunkId(0, 0);
+
         Merge merge;
         long sequence;
 
         Disk(String name, long seed) throws Exception {
-            harness = new StoreHarness(Files.createDirectory(directory.resolve(name)), seed);
+            // With room in its log, so that rounds of the flusher take all of it.
+            harness =
+                    new StoreHarness(
+                            Files.createDirectory(directory.resolve(name)),
+                            seed,
+                            8 << 20,
+                            36,
+                            64 << 10);
             harness.open();
             harness.work(120);
             harness.awaitDurable();
@@ -118,6 +133,7 @@ class StoreMergeTest {
                                     1000,
                                     List.of()),
                             () -> {});
+            written = id;
             expected.put(id, payload);
             truncated.merge(id, 1000L, Math::max);
         }
@@ -172,6 +188,33 @@ class StoreMergeTest {
         /** As the loop that owns the child does. */
         void release() {
             store().toRelease().forEach(store()::release);
+        }
+
+        /** Only its owner is waited for. */
+        void awaitToRelease() {
+            harness.commitAll();
+            for (int i = 0; i < 50; i++) {
+                store().toRelease(); // tells the child what is committed
+                store().flushThread().step();
+            }
+            assertThat(isDone()).isFalse();
+            assertThat(store().toRelease()).containsExactly(CHILD);
+        }
+
+        /** A block of the child, as it is. */
+        RepairOutcome repairSome() throws Exception {
+            ChunkId id = written;
+            byte[] content = Arrays.copyOf(Objects.requireNonNull(expected.get(id)), 4096);
+            BlockRepair repair =
+                    new BlockRepair(
+                            id.inode(),
+                            id.chunk(),
+                            0,
+                            store().version(CHILD, id.inode(), id.chunk()),
+                            Unpooled.wrappedBuffer(content));
+            CompletableFuture<RepairOutcome> outcome = new CompletableFuture<>();
+            store().repair(CHILD, repair, outcome::complete);
+            return outcome.get(1, TimeUnit.MINUTES);
         }
 
         void step() {
@@ -289,14 +332,36 @@ class StoreMergeTest {
     @Test
     void waitsUntilTheOwnerHasLetGo() throws Exception {
         try (Disk disk = new Disk("owned", TestSeed.of("StoreMergeTest"))) {
-            disk.harness.commitAll();
-            for (int i = 0; i < 50; i++) {
-                disk.store().toRelease(); // tells the child what is committed
-                disk.store().flushThread().step();
-            }
-            assertThat(disk.isDone()).isFalse();
-            assertThat(disk.store().toRelease()).containsExactly(CHILD);
+            disk.awaitToRelease();
             disk.finish();
+            disk.check();
+        }
+    }
+
+    /** Flushed beside the merge, it would bring back the group that has ended. */
+    @Test
+    void waitsForTheNoopOfALaterEpochOfTheGroupThatEnds() throws Exception {
+        try (Disk disk = new Disk("behind", TestSeed.of("StoreMergeTest"))) {
+            disk.awaitToRelease();
+            disk.store().commit(CHILD, disk.childSequence + 1);
+            disk.finish();
+            disk.check();
+            disk.reopen(true);
+            disk.check();
+        }
+    }
+
+    /** Who repairs does not ask the loop that owns the group. */
+    @Test
+    void waitsForARepairThatIsLoggedBeforeTheGroupIsReleased() throws Exception {
+        try (Disk disk = new Disk("repaired", TestSeed.of("StoreMergeTest"))) {
+            disk.store().commit(CHILD, disk.childSequence + 1);
+            disk.awaitToRelease();
+            assertThat(disk.repairSome()).isEqualTo(RepairOutcome.LOGGED);
+            disk.store().release(CHILD);
+            disk.finish();
+            disk.check();
+            disk.reopen(true);
             disk.check();
         }
     }
