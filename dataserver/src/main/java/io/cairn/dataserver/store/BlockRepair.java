@@ -18,6 +18,7 @@ import java.nio.ByteBuffer;
  * @param content verified bytes of the block up to the end of the chunk; stays the caller's
  */
 public record BlockRepair(long inode, int chunk, int block, ChunkVersion version, ByteBuf content) {
+    private static final int CRC_OF_ZEROS = BlockCrc.of(ByteBuffer.allocate(BlockCrc.BLOCK_BYTES));
 
     BlockRepair retained() {
         content.retain();
@@ -44,12 +45,7 @@ public record BlockRepair(long inode, int chunk, int block, ChunkVersion version
      * because the block's content is in the WAL in part, or lost.
      */
     boolean matches(View view, Stored stored) {
-        int from = block * BlockCrc.BLOCK_BYTES;
-        boolean asStored =
-                view.ranges().isEmpty()
-                        && view.baseLimit()
-                                >= Math.min(stored.length(), from + BlockCrc.BLOCK_BYTES);
-        if (!asStored) {
+        if (!isAsStored(view, stored)) {
             return true;
         }
         BlockGroup group = stored.group(block / ChunkKeys.GROUP_BLOCKS);
@@ -59,6 +55,19 @@ public record BlockRepair(long inode, int chunk, int block, ChunkVersion version
             case -1 -> true;
             default -> false;
         };
+    }
+
+    /** Whether the block is a hole, by the index and by the content: nothing of it is stored. */
+    boolean isHole(View view, Stored stored) {
+        BlockGroup group = stored.group(block / ChunkKeys.GROUP_BLOCKS);
+        return isAsStored(view, stored)
+                && group.location(block % ChunkKeys.GROUP_BLOCKS) == BlockGroup.ABSENT
+                && crcOfWholeBlock() == CRC_OF_ZEROS;
+    }
+
+    private boolean isAsStored(View view, Stored stored) {
+        int to = (block + 1) * BlockCrc.BLOCK_BYTES;
+        return view.ranges().isEmpty() && view.baseLimit() >= Math.min(stored.length(), to);
     }
 
     /** Whether the block keeps its place: the repair needs no space. */

@@ -543,7 +543,7 @@ final class PgStore {
         int to = from + BlockCrc.BLOCK_BYTES;
         View view = logged == null ? View.EMPTY : logged.view(from, to);
         int length = Math.min(to, view.length(stored.length())) - from;
-        if (length <= 0) {
+        if (length <= 0 || r.isHole(view, stored)) {
             return RepairOutcome.CHANGED; // it was deleted, or cut off, and so is no more damaged
         }
         if (length != r.content().readableBytes() || !r.matches(view, stored)) {

@@ -4,7 +4,7 @@ package io.cairn.dataserver.store;
 public enum RepairOutcome {
     /** The content is durable in the WAL, and read from there until it is on the disk. */
     LOGGED,
-    /** The chunk has another version by now, or ends before the block: read the block again. */
+    /** The chunk has another version by now, or no such block: read the block again. */
     CHANGED,
     /** The content is not what the index says the block must have: never written. */
     DIFFERENT,

@@ -122,6 +122,24 @@ class StoreRepairTest {
         }
     }
 
+    /** Another member then has the same hole, of the same version. */
+    @Test
+    void ofAHoleThereIsNothingToRepair() throws Exception {
+        try (StoreHarness h = stored()) {
+            flip(h, 1);
+            h.appendDelete(0, 1);
+            write(h, 2 * PAGE, new byte[10]);
+            flush(h);
+            VersionedBlock hole = readBlock(h, 1);
+            assertThat(hole.content().readableBytes()).isEqualTo(PAGE);
+            assertThat(repair(h, 1, hole)).isEqualTo(RepairOutcome.CHANGED);
+            byte[] some = Arrays.copyOf(payload, PAGE);
+            VersionedBlock other = new VersionedBlock(hole.version(), Unpooled.wrappedBuffer(some));
+            assertThat(repair(h, 1, other)).isEqualTo(RepairOutcome.DIFFERENT);
+            h.compareAll();
+        }
+    }
+
     @Test
     void writesAfterItStandOverIt() throws Exception {
         try (StoreHarness h = stored()) {
