@@ -139,7 +139,7 @@ final class StoreDisk extends SimDisk {
     @Override
     boolean mayUnite(int pg, int child) {
         boolean united = store.unite(pg, child);
-        if (!united && flip == null) {
+        if (!united && !hasFlipped()) {
             throw new AssertionError("disk %d: %x is not merged into %x".formatted(id, child, pg));
         }
         noteSplits();
@@ -183,9 +183,10 @@ final class StoreDisk extends SimDisk {
         lastFlip = flip;
     }
 
+    /** A block that the log covered when it was read last may be needed after all. */
     @Override
     boolean hasFlipped() {
-        return flip != null;
+        return flip != null || (lastFlip != null && store.waitsForRepair());
     }
 
     @Override
@@ -266,8 +267,8 @@ final class StoreDisk extends SimDisk {
 
     @Override
     void flipBack() {
-        if (flip != null) {
-            store.flipBack(flip);
+        if (lastFlip != null) {
+            store.flipBack(lastFlip);
         }
     }
 
@@ -408,7 +409,7 @@ final class StoreDisk extends SimDisk {
                             block * SimClient.BLOCK,
                             SimClient.WRITE_BYTES);
         } catch (CorruptBlockException e) {
-            if (flip == null) {
+            if (!hasFlipped()) {
                 throw new AssertionError("disk %d, %x".formatted(id, pg), e);
             }
             damaged.add(new BadBlock(pg, key, block));

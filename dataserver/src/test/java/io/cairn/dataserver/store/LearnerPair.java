@@ -190,14 +190,15 @@ final class LearnerPair implements AutoCloseable {
 
     private boolean drop(long kept) {
         AtomicBoolean done = new AtomicBoolean();
-        durableSequence = Math.min(durableSequence, kept);
         store().dropTail(PG, kept, () -> done.set(true));
         while (!appended.isEmpty() && appended.getLast().sequence() > kept) {
             appended.removeLast();
         }
         copiedChunks.entrySet().removeIf(e -> e.getValue() > kept && chunks.add(e.getKey()));
         copiedInodes.entrySet().removeIf(e -> e.getValue() > kept && inodes.add(e.getKey()));
-        return await(done::get);
+        boolean isAlive = await(done::get);
+        durableSequence = Math.min(durableSequence, kept); // what is dropped was told of until then
+        return isAlive;
     }
 
     /** What the learner has to get. */
