@@ -49,10 +49,11 @@ final class StoreDisk extends SimDisk {
     /** What the flusher has told of, perhaps in chunks that a split has given away. */
     private final Set<BadBlock> told = new HashSet<>();
 
+    /** The last one. */
     private @Nullable Flip flip;
 
-    /** What may come back with what a crash or a drop takes from the log, as a repair. */
-    private @Nullable Flip lastFlip;
+    /** Not so once all was read, until a crash or a drop takes from the log what repaired it. */
+    private boolean maybeFlipped;
 
     StoreDisk(int id, SteppedStore store, Fault fault) {
         super(id, Fault.NONE);
@@ -180,13 +181,13 @@ final class StoreDisk extends SimDisk {
     @Override
     void flip(Random chance) {
         flip = store.flip(chance);
-        lastFlip = flip;
+        maybeFlipped = flip != null;
     }
 
     /** A block that the log covered when it was read last may be needed after all. */
     @Override
     boolean hasFlipped() {
-        return flip != null || (lastFlip != null && store.waitsForRepair());
+        return maybeFlipped || (flip != null && store.waitsForRepair());
     }
 
     @Override
@@ -213,7 +214,7 @@ final class StoreDisk extends SimDisk {
         told.removeIf(b -> !has(b.pg()) || readBlock(b) != null);
         damaged.addAll(told);
         if (damaged.isEmpty() && !store.waitsForRepair()) {
-            flip = null;
+            maybeFlipped = false;
         }
         return List.copyOf(damaged);
     }
@@ -267,8 +268,8 @@ final class StoreDisk extends SimDisk {
 
     @Override
     void flipBack() {
-        if (lastFlip != null) {
-            store.flipBack(lastFlip);
+        if (flip != null) {
+            store.flipBack(flip);
         }
     }
 
@@ -276,7 +277,7 @@ final class StoreDisk extends SimDisk {
     void dropTail(int pg, long kept) {
         super.dropTail(pg, kept);
         store.dropTail(pg, kept);
-        flip = lastFlip;
+        maybeFlipped = flip != null;
         store.sync();
     }
 
@@ -284,7 +285,7 @@ final class StoreDisk extends SimDisk {
     @Override
     void crash(Random random) {
         store.crash(random.nextBoolean());
-        flip = lastFlip;
+        maybeFlipped = flip != null;
         int least = synced();
         int survives = end();
         keep(survives);

@@ -69,8 +69,9 @@ final class PoolDisks {
      * all groups that the pool was made with have been divided as often.
      */
     long evenGroups(int replicasPerDisk) {
+        double least = groups(replicasPerDisk);
         long count = ClusterMap.baseOf(pool);
-        while (count < groups(replicasPerDisk)) {
+        while (count < least) {
             count *= 2;
         }
         return count;

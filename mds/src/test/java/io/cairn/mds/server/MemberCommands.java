@@ -1,6 +1,5 @@
 package io.cairn.mds.server;
 
-import com.google.protobuf.MessageLite;
 import io.cairn.common.proto.AddMemberRequest;
 import io.cairn.common.proto.ChangeMemberReply;
 import io.cairn.common.proto.GroupMember;
@@ -15,6 +14,7 @@ import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcStatus;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 import org.awaitility.Awaitility;
 
 /** Changes the members of a group as the administrator's commands do it. */
@@ -32,22 +32,18 @@ final class MemberCommands {
     }
 
     static void add(TestGroup group, int id) {
-        awaitDone(
-                group,
-                Method.ADD_MEMBER,
-                AddMemberRequest.newBuilder().setId(id).setAddress(address(group, id)).build());
+        awaitDone("added", () -> askAdd(group, id, address(group, id)));
     }
 
     static void remove(TestGroup group, int id) {
-        awaitDone(group, Method.REMOVE_MEMBER, RemoveMemberRequest.newBuilder().setId(id).build());
+        awaitDone("removed", () -> askRemove(group, id));
     }
 
-    private static void awaitDone(TestGroup group, Method method, MessageLite request) {
-        Awaitility.await(method.name())
+    private static void awaitDone(String what, Supplier<TestGroup.Answer<ChangeMemberReply>> ask) {
+        Awaitility.await(what)
                 .pollInSameThread()
                 .atMost(Duration.ofSeconds(60))
-                .until(() ->
-                        group.call(method, request, ChangeMemberReply.parser()).get().getDone());
+                .until(() -> ask.get().get().getDone());
     }
 
     static TestGroup.Answer<ChangeMemberReply> askAdd(TestGroup group, int id, String address) {
