@@ -57,6 +57,11 @@ public record PgLogState(
         return new PgLogState(pg, 0, 0, 0, 0, List.of(), List.of());
     }
 
+    /** Whether nothing of it was ever committed: what there is of it is in the log only. */
+    public boolean isNeverCommitted() {
+        return committedSequence == 0 && (content.isAll() || content.isNothing());
+    }
+
     /** Whether the content is what the position says. */
     public boolean isComplete() {
         return content.isAll();

@@ -143,7 +143,9 @@ final class StrayReplicas {
 
         void begin() {
             PgLogState state = store().logState(pg);
-            if (state.lastSequence() > state.committedSequence()) {
+            if (state.isNeverCommitted() && isEnded(pg, disk)) {
+                end(); // once its operations were dropped it would not be known for what it is
+            } else if (state.lastSequence() > state.committedSequence()) {
                 dropping = true;
                 store().dropTail(pg, state.committedSequence(), () -> owner.execute(this::dropped));
             } else {
@@ -187,7 +189,7 @@ final class StrayReplicas {
 
         private void remove(List<ContentHead> heads) {
             if (heads.isEmpty() && isEnded(pg, disk)) {
-                store().end(pg, () -> owner.execute(this::gone));
+                end();
                 return;
             }
             if (heads.isEmpty()) {
@@ -205,6 +207,10 @@ final class StrayReplicas {
                 Runnable durable = i < inodes.length - 1 ? () -> {} : this::pause;
                 store().removeContent(pg, inodes[i], durable);
             }
+        }
+
+        private void end() {
+            store().end(pg, () -> owner.execute(this::gone));
         }
 
         private void gone() {

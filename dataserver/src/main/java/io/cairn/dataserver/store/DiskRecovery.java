@@ -186,7 +186,7 @@ final class DiskRecovery {
                 allocator.blocks(),
                 pgs.size());
         GroupSplits splits = new GroupSplits(index, pgs, space);
-        GroupMerges merges = new GroupMerges(index, pgs, space);
+        GroupMerges merges = new GroupMerges(index, pgs, space, allocator);
         Flusher flusher =
                 new Flusher(
                         superblock.disk(),

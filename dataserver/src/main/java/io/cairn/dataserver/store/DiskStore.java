@@ -140,8 +140,9 @@ public interface DiskStore extends LearnerStore, ScrubStore, AutoCloseable {
     default void release(int child) {}
 
     /**
-     * What is here of a PG that lives nowhere any more has been removed: now its history is
-     * forgotten too, so that another one of its number can begin. Nobody owns it.
+     * What is here of a PG that lives nowhere any more has been removed, or was never committed:
+     * now its history is forgotten too, so that another one of its number can begin. Nobody owns
+     * it.
      */
     default void end(int pg, Runnable done) {
         done.run();

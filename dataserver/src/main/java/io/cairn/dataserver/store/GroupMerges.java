@@ -7,6 +7,7 @@ import io.cairn.dataserver.chunk.InodeChange.United;
 import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.chunk.MergeRows;
 import io.cairn.dataserver.chunk.PgLogState;
+import io.cairn.dataserver.disk.BlockAllocator;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -34,6 +35,7 @@ final class GroupMerges {
     private final ChunkIndex index;
     private final Map<Integer, PgStore> pgs;
     private final SpaceAccount space;
+    private final BlockAllocator allocator;
     private int batchRows = BATCH_ROWS;
     private int roundBatches = ROUND_BATCHES;
 
@@ -65,10 +67,15 @@ final class GroupMerges {
         ALL
     }
 
-    GroupMerges(ChunkIndex index, Map<Integer, PgStore> pgs, SpaceAccount space) {
+    GroupMerges(
+            ChunkIndex index,
+            Map<Integer, PgStore> pgs,
+            SpaceAccount space,
+            BlockAllocator allocator) {
         this.index = index;
         this.pgs = pgs;
         this.space = space;
+        this.allocator = allocator;
     }
 
     /** So small that a crash can come between any two. */
@@ -214,7 +221,7 @@ final class GroupMerges {
 
     private void ended(PgStore store) {
         PgLogState state = store.endedState();
-        store.abandonRest();
+        store.abandonRest().forEach(r -> allocator.release(r.first(), r.count()));
         pgs.put(store.pg(), new PgStore(state, index, space));
     }
 

@@ -151,7 +151,6 @@ final class PgStore {
 
     synchronized void append(Wal wal, DirectWrites direct, PgLogEntry entry, Runnable durable) {
         check(entry);
-        ended = false;
         InodeChange change = InodeChange.of(entry.op(), entry.payload());
         boolean large = direct.takes(entry.op());
         if (large || !held.isEmpty()) {
@@ -251,7 +250,6 @@ final class PgStore {
                     "PG %d: (%d, %d), committed up to %d, cannot go on from (%d, %d)"
                             .formatted(pg, lastEpoch, lastSequence, committed, epoch, sequence));
         }
-        ended = false;
         Completeness left = learner.content().afterReset(lastSequence, distrusted);
         log(wal, drafts(epoch, sequence).reset(left, answered), done);
         goOn(epoch, sequence);
@@ -812,12 +810,13 @@ final class PgStore {
                 learner.newestGiven());
     }
 
-    /** It has ended: what is left in the log, all of it never committed, is of no use. */
-    synchronized void abandonRest() {
-        unflushed.forEach(space::settle);
-        overlay.removeDropped(List.copyOf(unflushed));
-        unflushed.clear();
-        turns = false;
+    /**
+     * It has ended: what is left, all of it never committed, is of no use, and the blocks of that
+     * are free.
+     */
+    synchronized List<BlockRun> abandonRest() {
+        held.drop(committed);
+        return drop(committed);
     }
 
     /** Steps of learners that were ever given here. */
@@ -1019,6 +1018,7 @@ final class PgStore {
 
     private void addLogged(LoggedOp op) {
         unflushed.addLast(op);
+        ended = false;
         turns |= isTurn(op);
         highestEpoch = Math.max(highestEpoch, op.record().epoch());
         learner.logged(op);

@@ -235,8 +235,10 @@ public final class SteppedStore implements AutoCloseable {
      */
     public void end(int pg) {
         long lastEpoch = store().lastEpoch(pg);
-        discard(pg);
-        removeContent(pg);
+        if (!store().logState(pg).isNeverCommitted()) {
+            discard(pg);
+            removeContent(pg);
+        }
         flushing(() -> {
             store().flushThread().flushAll();
             await(done -> {

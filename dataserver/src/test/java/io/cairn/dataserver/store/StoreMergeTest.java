@@ -553,4 +553,75 @@ class StoreMergeTest {
             DiskInvariants.check(disk.store());
         }
     }
+
+    /**
+     * What is here of the group that was merged was never committed: dropped, it would count as a
+     * group that begins, and the split would not make another one beside it.
+     */
+    @Test
+    void theSplitThatMakesTheNumberAgainWaitsForTheEndOfWhatWasNeverCommitted() throws Exception {
+        for (int crash = 0; crash < 4; crash++) {
+            try (Disk disk = new Disk("never-" + crash, TestSeed.of("StoreMergeTest"))) {
+                disk.finish();
+                long epoch = disk.harness.epoch() + 5;
+                beginUncommitted(disk, epoch);
+                Split again = new Split(CHILD, BASE, epoch + 2);
+                long at = disk.harness.model(PARENT).last() + 1;
+                disk.harness.append(PARENT, Ops.split(epoch + 2, at, again), 0, 0, new byte[0], 0);
+                disk.harness.awaitDurable();
+                disk.harness.commitAll();
+                disk.store().flushThread().flushAll();
+                assertThat(disk.store().lastEpoch(CHILD)).isEqualTo(epoch);
+                if (crash % 2 > 0) {
+                    disk.reopen(true);
+                    disk.store().commit(PARENT, at);
+                }
+                assertThat(disk.store().logState(CHILD).isNeverCommitted()).isTrue();
+                CountDownLatch ended = new CountDownLatch(1);
+                disk.store().end(CHILD, ended::countDown);
+                disk.store().flushThread().flushAll();
+                disk.store().flushThread().step();
+                assertThat(ended.getCount()).isZero();
+                if (crash > 1) {
+                    disk.reopen(true);
+                    disk.store().commit(PARENT, at);
+                }
+                disk.store().flushThread().flushAll();
+                assertThat(disk.store().logState(CHILD).lastSequence()).isEqualTo(at);
+                assertThat(disk.store().lastEpoch(CHILD)).isEqualTo(epoch + 2);
+                for (Map.Entry<ChunkId, byte[]> e : disk.expected.entrySet()) {
+                    assertThat(disk.read(CHILD, e.getKey())).isEqualTo(e.getValue());
+                }
+                DiskInvariants.check(disk.store());
+            }
+        }
+    }
+
+    /** Of the one that ended is only in the index that it did. */
+    @Test
+    void theNextGroupOfTheNumberIsThereAfterARestart() throws Exception {
+        try (Disk disk = new Disk("next", TestSeed.of("StoreMergeTest"))) {
+            disk.finish();
+            beginUncommitted(disk, disk.harness.epoch() + 5);
+            PgLogState before = disk.store().logState(CHILD);
+            disk.reopen(true);
+            assertThat(disk.store().pgs()).contains(CHILD);
+            assertThat(disk.store().lastEpoch(CHILD)).isEqualTo(before.lastEpoch());
+            assertThat(disk.store().logState(CHILD).lastSequence()).isEqualTo(2);
+        }
+    }
+
+    /** With a write so large that it has blocks of the data file already. */
+    private static void beginUncommitted(Disk disk, long epoch) throws Exception {
+        assertThat(disk.store().begin(CHILD, PARENT, false)).isTrue();
+        CountDownLatch durable = new CountDownLatch(2);
+        disk.store().append(Ops.noop(CHILD, epoch, 1), durable::countDown);
+        byte[] payload = new byte[disk.harness.layout.chunkSize()];
+        disk.random().nextBytes(payload);
+        disk.store()
+                .append(
+                        Ops.write(CHILD, epoch, 2, 1, 0, 0, payload, 1000, List.of()),
+                        durable::countDown);
+        assertThat(durable.await(1, TimeUnit.MINUTES)).isTrue();
+    }
 }
