@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAccumulator;
 import org.awaitility.Awaitility;
 
 /**
@@ -26,18 +27,29 @@ final class CrashWorkload {
     private final Path root;
     private final List<CrashWriter> writers = new ArrayList<>();
     private final AtomicLong acknowledged = new AtomicLong();
+    private final LongAccumulator longestNanos = new LongAccumulator(Math::max, 0);
 
     CrashWorkload(Path root, int writers, long seed) {
         this.root = root;
         SplittableRandom random = new SplittableRandom(seed);
         for (int i = 0; i < writers; i++) {
-            this.writers.add(new CrashWriter(root, i, random.split(), acknowledged));
+            this.writers.add(new CrashWriter(root, i, random.split(), this::acknowledged));
         }
     }
 
     /** Starts or, after a crash and a new start of the cluster, resumes writing. */
     void start() {
         writers.forEach(CrashWriter::start);
+    }
+
+    private void acknowledged(long tookNanos) {
+        acknowledged.incrementAndGet();
+        longestNanos.accumulate(tookNanos);
+    }
+
+    /** The longest of the operations that were acknowledged since this was asked last. */
+    Duration takeLongest() {
+        return Duration.ofNanos(longestNanos.getThenReset());
     }
 
     /** Operations acknowledged so far, over all writers and rounds. */

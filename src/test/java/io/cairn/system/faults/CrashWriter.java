@@ -10,7 +10,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +31,7 @@ final class CrashWriter {
     private final Path root;
     private final int id;
     private final SplittableRandom random;
-    private final AtomicLong acknowledged;
+    private final LongConsumer acknowledged;
     private final CrashNames names;
     private final long[] ackedVersion = new long[SLOTS];
 
@@ -50,9 +50,9 @@ final class CrashWriter {
 
     /**
      * @param root of the directories of all writers
-     * @param acknowledged counts the operations of all writers
+     * @param acknowledged told how many nanoseconds each operation took
      */
-    CrashWriter(Path root, int id, SplittableRandom random, AtomicLong acknowledged) {
+    CrashWriter(Path root, int id, SplittableRandom random, LongConsumer acknowledged) {
         this.root = root;
         this.id = id;
         this.random = random;
@@ -115,12 +115,13 @@ final class CrashWriter {
                             StandardOpenOption.CREATE,
                             StandardOpenOption.WRITE)) {
                 while (!stopping) {
+                    long begun = System.nanoTime();
                     if (random.nextInt(3) == 0) {
                         names.change();
                     } else {
                         writeSlot(file);
                     }
-                    acknowledged.incrementAndGet();
+                    acknowledged.accept(System.nanoTime() - begun);
                 }
             }
         } catch (Throwable e) {

@@ -28,7 +28,8 @@ import org.junit.jupiter.api.TestInstance.Lifecycle;
  * Disks of four data servers go bad, one after the other, under load. No program meets an error,
  * and nobody does anything: what is damaged is repaired, and what a disk had that serves no more is
  * on other disks soon. Then the disk comes back and gets its share. {@code
- * -Dcairn.test.disks.faults=N} faults of disks that serve no more, 7 for one of each kind.
+ * -Dcairn.test.disks.faults=N} faults of disks that serve no more, 7 for one of each kind. It
+ * prints the longest operation meanwhile.
  */
 @Tag("slow")
 @Tag("part-6")
@@ -196,6 +197,7 @@ class ReplacedDiskTest {
     private void isReplaced(Fault fault) throws IOException {
         ServerDisk disk = fault.disk();
         System.out.println(disk.data() + ": " + fault.what());
+        work.takeLongest();
         fault.begin().run();
         await(fault.what() + ": all replicas are on other disks")
                 .until(
@@ -205,6 +207,9 @@ class ReplacedDiskTest {
                                         && s.path("replicas").asInt(-1) == 0);
         awaitRedundancy();
         everythingGoesOn();
+        System.out.printf(
+                "%s: longest operation %.1f s%n",
+                fault.what(), work.takeLongest().toMillis() / 1e3);
         disk.stopServer();
         fault.end().run();
         disk.startServer();

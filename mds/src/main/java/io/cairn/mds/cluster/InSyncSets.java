@@ -66,7 +66,9 @@ import org.jspecify.annotations.Nullable;
  * any newer map again, when they could not be made from the one they were made for.
  */
 public final class InSyncSets {
-    static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** With a tick of the leader and a commit it is out within 2 s. */
+    static final long SILENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(1800);
+
     static final long RESTART_WAIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** A primary tells it again sooner, while it is so. */
