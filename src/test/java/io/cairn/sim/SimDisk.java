@@ -557,14 +557,14 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
     /** Carries out what is due of the group, and released. */
     final void mergeSome(int pg) {
         for (Uniting m : mergesDue(pg)) {
-            if (released.contains(m.merge.child()) && mayUnite(pg, m.merge.child())) {
+            if (released.contains(m.merge.child()) && mayUnite(pg, m.sequence)) {
                 unite(pg, m);
             }
         }
     }
 
-    /** Whether nothing that the merge needs is damaged. */
-    boolean mayUnite(int pg, int child) {
+    /** Whether nothing that the merge of that sequence needs is damaged. */
+    boolean mayUnite(int pg, long sequence) {
         return true;
     }
 

@@ -138,10 +138,11 @@ final class StoreDisk extends SimDisk {
     }
 
     @Override
-    boolean mayUnite(int pg, int child) {
-        boolean united = store.unite(pg, child);
+    boolean mayUnite(int pg, long sequence) {
+        boolean united = store.unite(pg, sequence);
         if (!united && !hasFlipped()) {
-            throw new AssertionError("disk %d: %x is not merged into %x".formatted(id, child, pg));
+            throw new AssertionError(
+                    "disk %d: %x has not done the merge of %d".formatted(id, pg, sequence));
         }
         noteSplits();
         return united;

@@ -201,21 +201,19 @@ public final class SteppedStore implements AutoCloseable {
     }
 
     /**
-     * The merge of the child, which is committed, is carried out now; false if it waits, for a
-     * repair.
+     * The oldest merge that is not carried out, which is committed, is carried out now; false if it
+     * waits, for a repair. What is logged behind it may make the group that it ends again.
+     *
+     * @param sequence of the merge
      */
-    public boolean unite(int parent, int child) {
-        for (int i = 0; i < MOST_ROUNDS && store().pgs().contains(child); i++) {
+    public boolean unite(int parent, long sequence) {
+        for (int i = 0; i < MOST_ROUNDS && store().firstMerge(parent) == sequence; i++) {
             flushing(() -> {
                 store().toRelease().forEach(store()::release);
                 store().flushThread().flushAll();
             });
         }
-        boolean united = !store().pgs().contains(child);
-        if (united && store().firstMerge(parent) > 0) {
-            throw new AssertionError("%x is not merged into %x".formatted(child, parent));
-        }
-        return united;
+        return store().firstMerge(parent) != sequence;
     }
 
     /** Whether all of the group is in the index, once all that can be is. */
