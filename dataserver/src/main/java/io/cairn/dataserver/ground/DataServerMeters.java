@@ -5,6 +5,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.metrics.Timers;
 import java.util.EnumSet;
+import java.util.List;
 
 /** What the requests and repairs of one data server record to, made once. Any thread. */
 public final class DataServerMeters {
@@ -58,6 +59,11 @@ public final class DataServerMeters {
 
     public OperationTimer prepare() {
         return prepare;
+    }
+
+    /** What clients wait for on this server, as the primary of their placement groups or not. */
+    public List<OperationTimer> waitedFor() {
+        return List.of(operation(Op.READ), operation(Op.WRITE), backup);
     }
 
     /** Bytes of chunks copied to replicas that were away. */

@@ -217,8 +217,8 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
-    public boolean mayCopy() {
-        return !parts.holds().recoveryPaused() && parts.pace().allows();
+    public boolean mayCopy(int to) {
+        return !parts.holds().recoveryPaused() && parts.pace().allows(to);
     }
 
     @Override

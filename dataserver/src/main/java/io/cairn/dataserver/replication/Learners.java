@@ -358,7 +358,7 @@ final class Learners {
                 held = null;
                 return;
             }
-            if (held == null && !out.recovery().mayCopy()) {
+            if (held == null && !out.recovery().mayCopy(peer.disk)) {
                 return;
             }
             ContentHead there = todo.getFirst();

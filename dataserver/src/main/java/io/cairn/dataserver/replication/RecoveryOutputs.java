@@ -90,10 +90,10 @@ public interface RecoveryOutputs {
     void sendListContent(int disk, long pgEpoch, long number, Key after);
 
     /**
-     * Whether a copy may begin now. If not, it is asked again at the next tick: meanwhile nothing
-     * waits for the copy.
+     * Whether a copy to the disk may begin now. If not, it is asked again at the next tick:
+     * meanwhile nothing waits for the copy.
      */
-    boolean mayCopy();
+    boolean mayCopy(int disk);
 
     /** Whether a learner may be asked to join now. If not, it follows meanwhile. */
     default boolean mayJoin() {
