@@ -124,6 +124,7 @@ public final class DataServer implements AutoCloseable {
                         this::needMap,
                         recorded.prepare(),
                         recorded.copied(),
+                        recorded.resent(),
                         fatal);
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();

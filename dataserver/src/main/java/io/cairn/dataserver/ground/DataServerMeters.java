@@ -24,6 +24,7 @@ public final class DataServerMeters {
     private final Counter writtenAsPrimary;
     private final Counter writtenAsBackup;
     private final Counter copiedBytes;
+    private final Counter resentBytes;
     private final Counter corruptReads;
     private final Counter corruptBlocks;
     private final Counter corruptRequests;
@@ -42,6 +43,7 @@ public final class DataServerMeters {
         writtenAsPrimary = meters.counter(DataServerMeter.WRITTEN_BYTES, "primary");
         writtenAsBackup = meters.counter(DataServerMeter.WRITTEN_BYTES, "backup");
         copiedBytes = meters.counter(DataServerMeter.COPIED_BYTES);
+        resentBytes = meters.counter(DataServerMeter.RESENT_BYTES);
         corruptReads = meters.counter(DataServerMeter.CORRUPT_READ);
         corruptBlocks = meters.counter(DataServerMeter.CORRUPT_BLOCK);
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
@@ -69,6 +71,11 @@ public final class DataServerMeters {
     /** Bytes of chunks copied to replicas that were away. */
     public Counter copied() {
         return copiedBytes;
+    }
+
+    /** Bytes of operations that replicas had missed while they were away, sent from the log. */
+    public Counter resent() {
+        return resentBytes;
     }
 
     /** A client has read so many bytes. */

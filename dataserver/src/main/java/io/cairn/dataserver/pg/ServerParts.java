@@ -44,6 +44,7 @@ public record ServerParts(
         Runnable needMap,
         OperationTimer prepareTimer,
         Counter copiedBytes,
+        Counter resentBytes,
         FatalHandler fatal) {
 
     /** A disk that serves here; null if it is elsewhere, or out. */

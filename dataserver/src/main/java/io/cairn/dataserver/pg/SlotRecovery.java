@@ -95,6 +95,11 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
+    public void sentMissed(int bytes) {
+        parts.resentBytes().increment(bytes);
+    }
+
+    @Override
     public void sendAsk(int to, long pgEpoch, long number, long shared) {
         if (!owner.isUp(to) || parts.holds().recoveryPaused()) {
             return; // it is asked again soon

@@ -64,6 +64,11 @@ public interface RecoveryOutputs {
     void readEntriesFor(int disk, long pgEpoch, long after);
 
     /**
+     * So many bytes of an operation that the learner has missed were sent to it: for the meters.
+     */
+    default void sentMissed(int bytes) {}
+
+    /**
      * Asks a learner what it has; steps of lower numbers that have not reached it are void then.
      * {@link PgReplica#onLearnerHistory} follows, or nothing.
      *
