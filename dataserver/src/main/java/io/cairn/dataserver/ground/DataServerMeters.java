@@ -20,6 +20,10 @@ public final class DataServerMeters {
     private final Timers<Op> operations;
     private final OperationTimer prepare;
     private final OperationTimer backup;
+
+    /** The part of {@link #backup} that clients wait for; no meter of its own. */
+    private final OperationTimer waitedBackup;
+
     private final Counter readBytes;
     private final Counter writtenAsPrimary;
     private final Counter writtenAsBackup;
@@ -39,6 +43,7 @@ public final class DataServerMeters {
         operations = meters.timers(DataServerMeter.OPERATION, EnumSet.allOf(Op.class));
         prepare = meters.timer(DataServerMeter.PREPARE);
         backup = meters.timer(DataServerMeter.BACKUP);
+        waitedBackup = Meters.unpublished().timer(DataServerMeter.BACKUP);
         readBytes = meters.counter(DataServerMeter.READ_BYTES);
         writtenAsPrimary = meters.counter(DataServerMeter.WRITTEN_BYTES, "primary");
         writtenAsBackup = meters.counter(DataServerMeter.WRITTEN_BYTES, "backup");
@@ -65,7 +70,7 @@ public final class DataServerMeters {
 
     /** What clients wait for on this server, as the primary of their placement groups or not. */
     public List<OperationTimer> waitedFor() {
-        return List.of(operation(Op.READ), operation(Op.WRITE), backup);
+        return List.of(operation(Op.READ), operation(Op.WRITE), waitedBackup);
     }
 
     /** Bytes of chunks copied to replicas that were away. */
@@ -97,9 +102,13 @@ public final class DataServerMeters {
      * An operation of another primary was answered.
      *
      * @param durable whether it is on the disk here
+     * @param waitedFor whether a client waits for it
      */
-    public void backedUp(long startNanos, boolean durable) {
+    public void backedUp(long startNanos, boolean durable, boolean waitedFor) {
         backup.recordSince(startNanos, durable);
+        if (waitedFor) {
+            waitedBackup.recordSince(startNanos, durable);
+        }
     }
 
     public void corruptRead() {
