@@ -639,7 +639,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     @Override
-    public boolean mayCopy() {
+    public boolean mayCopy(int to) {
         return sim.random.nextInt(8) > 0;
     }
 

@@ -261,9 +261,10 @@ final class StoreDisk extends SimDisk {
                         right.version(),
                         right.content());
         RepairOutcome outcome = store.repair(b.pg(), repair);
-        boolean refused = outcome == RepairOutcome.DIFFERENT && !isComplete(b.pg());
-        if (!refused && outcome != RepairOutcome.LOGGED && outcome != RepairOutcome.CHANGED) {
-            throw new AssertionError("disk %d: repair of %s: %s".formatted(id, b, outcome));
+        switch (outcome) {
+            case LOGGED, CHANGED, LACKING -> {}
+            case DIFFERENT, NO_SPACE ->
+                    throw new AssertionError("disk %d: repair of %s: %s".formatted(id, b, outcome));
         }
     }
 

@@ -24,13 +24,13 @@ import io.cairn.dataserver.disk.IdentityDirectory;
 import io.cairn.dataserver.ground.DataServerConfig;
 import io.cairn.dataserver.ground.DataServerException;
 import io.cairn.dataserver.ground.DataServerMeters;
-import io.cairn.dataserver.ground.DataServerMeters.Op;
 import io.cairn.dataserver.ground.DirectMemory;
 import io.cairn.dataserver.mdslink.ClusterIdentity;
 import io.cairn.dataserver.mdslink.MapFollower;
 import io.cairn.dataserver.mdslink.MdsLink;
 import io.cairn.dataserver.mdslink.ServerIdentity;
 import io.cairn.dataserver.mdslink.ServerRegistration;
+import io.cairn.dataserver.pg.ClientLatency;
 import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.Holds;
 import io.cairn.dataserver.pg.Lease;
@@ -47,12 +47,14 @@ import io.cairn.dataserver.service.DataService;
 import io.cairn.dataserver.service.Repairs;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -117,12 +119,12 @@ public final class DataServer implements AutoCloseable {
                         repairs,
                         new ConcurrentHashMap<>(),
                         new RecoveryPace(
-                                config.recovery(),
-                                List.of(recorded.operation(Op.READ), recorded.operation(Op.WRITE)),
-                                NanoClock.MONOTONIC),
+                                config.recovery(), recorded.waitedFor(), NanoClock.MONOTONIC),
+                        clientsWait(config.recovery().clientLatency(), recorded),
                         this::needMap,
                         recorded.prepare(),
                         recorded.copied(),
+                        recorded.resent(),
                         fatal);
         pgLoops = new PgLoops(loops, parts);
         DirectMemory memory = DirectMemory.ofProcess();
@@ -174,6 +176,12 @@ public final class DataServer implements AutoCloseable {
         mdsClient.onPush(Method.MAP_PART_VALUE, (from, head) -> maps.partPushed(head));
         gauges = new ServerGauges(meters, disks.all(), pgLoops, parts, maps, scrubs);
         gauges.register();
+    }
+
+    private static BooleanSupplier clientsWait(Duration limit, DataServerMeters recorded) {
+        NanoClock clock = NanoClock.MONOTONIC;
+        ClientLatency latency = new ClientLatency(limit, recorded.waitedFor(), clock.nanos());
+        return () -> latency.isTooLong(clock.nanos());
     }
 
     /**

@@ -24,6 +24,7 @@ class ReplicaRecoveryTest {
     private final Random random = new Random(5);
     private final byte[][] content = new byte[FakeMds.PGS][BYTES];
     private long number;
+    private long written;
 
     /** Writes at random places of every PG's chunk. */
     private void write(TestCluster cluster, int rounds) {
@@ -37,6 +38,7 @@ class ReplicaRecoveryTest {
         byte[] data = new byte[length];
         random.nextBytes(data);
         System.arraycopy(data, 0, content[pg], offset, data.length);
+        written += length;
         DataOp op = cluster.write(TestCluster.pg(pg), SESSION, ++number, offset, data);
         Result result = cluster.sendUntilFinal(op, data);
         assertThat(result.status().ok()).as(result.status().detail()).isTrue();
@@ -66,11 +68,17 @@ class ReplicaRecoveryTest {
             write(cluster, 10);
             cluster.kill(2);
             cluster.mds.takeOut(3);
+            long before = written;
             write(cluster, 10);
+            long missed = written - before;
             cluster.start(2);
             awaitWhole(cluster);
             write(cluster, 2);
             readFrom(cluster, 2);
+            assertThat(counted(cluster, DataServerMeter.RESENT_BYTES))
+                    .as("perhaps again what the server had logged and not told of")
+                    .isGreaterThanOrEqualTo(missed);
+            assertThat(counted(cluster, DataServerMeter.COPIED_BYTES)).isZero();
         }
     }
 
@@ -164,9 +172,13 @@ class ReplicaRecoveryTest {
     }
 
     private static long copied(TestCluster cluster) {
+        return counted(cluster, DataServerMeter.COPIED_BYTES);
+    }
+
+    private static long counted(TestCluster cluster, DataServerMeter meter) {
         long bytes = 0;
         for (int i = 0; i < TestCluster.SERVERS; i++) {
-            bytes += cluster.meters(i).counter(DataServerMeter.COPIED_BYTES).count();
+            bytes += cluster.meters(i).counter(meter).count();
         }
         return bytes;
     }

@@ -21,6 +21,11 @@ public enum DataServerMeter implements MeterSpec {
             Kind.COUNTER,
             "bytes",
             "Bytes of chunks that this server, as primary, has copied to replicas that were away"),
+    RESENT_BYTES(
+            Kind.COUNTER,
+            "bytes",
+            "Bytes of operations that this server, as primary, has sent from its log to replicas that"
+                    + " were away and had missed them: these need no copy"),
     RECOVERY_RATE(
             Kind.RATE,
             "bytes",

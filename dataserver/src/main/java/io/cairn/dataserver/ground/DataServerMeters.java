@@ -5,6 +5,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.metrics.OperationTimer;
 import io.cairn.common.metrics.Timers;
 import java.util.EnumSet;
+import java.util.List;
 
 /** What the requests and repairs of one data server record to, made once. Any thread. */
 public final class DataServerMeters {
@@ -19,10 +20,15 @@ public final class DataServerMeters {
     private final Timers<Op> operations;
     private final OperationTimer prepare;
     private final OperationTimer backup;
+
+    /** The part of {@link #backup} that clients wait for; no meter of its own. */
+    private final OperationTimer waitedBackup;
+
     private final Counter readBytes;
     private final Counter writtenAsPrimary;
     private final Counter writtenAsBackup;
     private final Counter copiedBytes;
+    private final Counter resentBytes;
     private final Counter corruptReads;
     private final Counter corruptBlocks;
     private final Counter corruptRequests;
@@ -37,10 +43,12 @@ public final class DataServerMeters {
         operations = meters.timers(DataServerMeter.OPERATION, EnumSet.allOf(Op.class));
         prepare = meters.timer(DataServerMeter.PREPARE);
         backup = meters.timer(DataServerMeter.BACKUP);
+        waitedBackup = Meters.unpublished().timer(DataServerMeter.BACKUP);
         readBytes = meters.counter(DataServerMeter.READ_BYTES);
         writtenAsPrimary = meters.counter(DataServerMeter.WRITTEN_BYTES, "primary");
         writtenAsBackup = meters.counter(DataServerMeter.WRITTEN_BYTES, "backup");
         copiedBytes = meters.counter(DataServerMeter.COPIED_BYTES);
+        resentBytes = meters.counter(DataServerMeter.RESENT_BYTES);
         corruptReads = meters.counter(DataServerMeter.CORRUPT_READ);
         corruptBlocks = meters.counter(DataServerMeter.CORRUPT_BLOCK);
         corruptRequests = meters.counter(DataServerMeter.CORRUPT_REQUEST);
@@ -60,9 +68,19 @@ public final class DataServerMeters {
         return prepare;
     }
 
+    /** What clients wait for on this server, as the primary of their placement groups or not. */
+    public List<OperationTimer> waitedFor() {
+        return List.of(operation(Op.READ), operation(Op.WRITE), waitedBackup);
+    }
+
     /** Bytes of chunks copied to replicas that were away. */
     public Counter copied() {
         return copiedBytes;
+    }
+
+    /** Bytes of operations that replicas had missed while they were away, sent from the log. */
+    public Counter resent() {
+        return resentBytes;
     }
 
     /** A client has read so many bytes. */
@@ -84,9 +102,13 @@ public final class DataServerMeters {
      * An operation of another primary was answered.
      *
      * @param durable whether it is on the disk here
+     * @param waitedFor whether a client waits for it
      */
-    public void backedUp(long startNanos, boolean durable) {
+    public void backedUp(long startNanos, boolean durable, boolean waitedFor) {
         backup.recordSince(startNanos, durable);
+        if (waitedFor) {
+            waitedBackup.recordSince(startNanos, durable);
+        }
     }
 
     public void corruptRead() {

@@ -25,9 +25,11 @@ public record RecoveryConfig(
                 ByteSize minRate,
         @Key(
                         value =
-                                "While reads and writes of clients take longer here, on average,"
-                                        + " the rate is halved five times a second; else it grows"
-                                        + " again.",
+                                "While reads of clients take longer here, on average, or writes, or"
+                                        + " the writes that this server has as a backup, the rate is"
+                                        + " halved five times a second; else it grows again. Servers"
+                                        + " that copy to this one do the same with what they copy to"
+                                        + " it.",
                         defaultValue = "25ms",
                         min = "1ms",
                         max = "60s")

@@ -137,7 +137,9 @@ public final class ConfiguredDisk {
                         : DiskStatus.newBuilder().setDisk(id).setCapacityBytes(capacityBytes);
         status.setData(data.toString())
                 .setReads(total(Part.DATA, Kind.READ))
+                .setWrites(total(Part.DATA, Kind.WRITE))
                 .setSyncs(total(Part.DATA, Kind.SYNC))
+                .setLogWrites(total(Part.WAL, Kind.WRITE))
                 .setLogSyncs(total(Part.WAL, Kind.SYNC));
         if (phase == DiskPhase.OUT) {
             status.setCondition(DiskCondition.DISK_OUT)

@@ -4,7 +4,9 @@ import io.cairn.common.data.BlockCrc;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgLearnerCopyRequest;
+import io.cairn.common.proto.PgLearnerStepReply;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcChannel;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.dataserver.replication.PgReplica;
@@ -154,8 +156,8 @@ final class CopyCall {
             return;
         }
         piece++;
-        parts.pace().sent(content.readableBytes());
         int bytes = content.readableBytes();
+        parts.pace().sent(target.disk(), bytes);
         ByteBuf head = PooledByteBufAllocator.DEFAULT.directBuffer(request.getSerializedSize());
         head.writeBytes(request.toByteArray());
         channel.call(
@@ -163,16 +165,19 @@ final class CopyCall {
                 head,
                 content,
                 System.nanoTime() + SlotRecovery.STEP_NANOS,
-                (status, reply, payload) -> {
-                    if (status.ok()) {
-                        parts.copiedBytes().increment(bytes);
-                    }
-                    if (next == null || !status.ok()) {
-                        recovery.ended(status, step);
-                    } else {
-                        read(next);
-                    }
-                });
+                Heads.reply(
+                        PgLearnerStepReply.parser(),
+                        (status, reply) -> {
+                            if (reply != null) {
+                                parts.copiedBytes().increment(bytes);
+                                parts.pace().answered(target.disk(), reply.getClientsWait());
+                            }
+                            if (next == null || reply == null) {
+                                recovery.ended(status, step);
+                            } else {
+                                read(next);
+                            }
+                        }));
     }
 
     private void fails(String why) {

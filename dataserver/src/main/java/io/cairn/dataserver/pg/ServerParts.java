@@ -7,6 +7,7 @@ import io.cairn.dataserver.disk.FatalHandler;
 import io.cairn.dataserver.replication.PgLimits;
 import io.cairn.dataserver.replication.SpaceLedger;
 import java.util.Map;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * @param ends of groups that go back into others, as their primaries here have found them, by group
  *     and disk
  * @param pace of copies to learners
+ * @param clientsWait whether operations of clients take longer here than they should: who copies to
+ *     a learner here is told
  * @param needMap called when a request or a member shows that a newer map exists
  */
 public record ServerParts(
@@ -37,9 +40,11 @@ public record ServerParts(
         DamagedBlocks damaged,
         Map<Long, Merges.End> ends,
         RecoveryPace pace,
+        BooleanSupplier clientsWait,
         Runnable needMap,
         OperationTimer prepareTimer,
         Counter copiedBytes,
+        Counter resentBytes,
         FatalHandler fatal) {
 
     /** A disk that serves here; null if it is elsewhere, or out. */

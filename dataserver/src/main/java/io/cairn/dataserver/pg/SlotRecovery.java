@@ -95,6 +95,11 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
+    public void sentMissed(int bytes) {
+        parts.resentBytes().increment(bytes);
+    }
+
+    @Override
     public void sendAsk(int to, long pgEpoch, long number, long shared) {
         if (!owner.isUp(to) || parts.holds().recoveryPaused()) {
             return; // it is asked again soon
@@ -217,8 +222,8 @@ final class SlotRecovery implements RecoveryOutputs {
     }
 
     @Override
-    public boolean mayCopy() {
-        return !parts.holds().recoveryPaused() && parts.pace().allows();
+    public boolean mayCopy(int to) {
+        return !parts.holds().recoveryPaused() && parts.pace().allows(to);
     }
 
     @Override

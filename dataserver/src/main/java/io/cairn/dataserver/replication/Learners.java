@@ -83,6 +83,9 @@ final class Learners {
         long askedNanos;
         boolean reading;
 
+        /** It has missed operations up to here, as far as it has said what it has. */
+        private long missedUpTo;
+
         /** Whether the content may differ in what was changed before, too. */
         boolean distrusted;
 
@@ -153,6 +156,7 @@ final class Learners {
             }
             awaited = NOTHING;
             peer.history = history;
+            missedUpTo = log.lastSequence();
             distrusted = lacking.contains(peer.disk);
             content =
                     distrusted
@@ -251,7 +255,14 @@ final class Learners {
                 if (op == null) {
                     return;
                 }
-                primary.send(peer, op.entry, log.epochAt(peer.next - 1));
+                send(op.entry);
+            }
+        }
+
+        private void send(PgLogEntry entry) {
+            primary.send(peer, entry, log.epochAt(entry.sequence() - 1));
+            if (entry.sequence() <= missedUpTo) {
+                out.recovery().sentMissed(entry.payload().readableBytes());
             }
         }
 
@@ -274,7 +285,7 @@ final class Learners {
             }
             for (PgLogEntry entry : entries) {
                 if (wanted && entry.sequence() == peer.next) {
-                    primary.send(peer, entry, log.epochAt(entry.sequence() - 1));
+                    send(entry);
                 }
                 entry.payload().release();
             }
@@ -358,7 +369,7 @@ final class Learners {
                 held = null;
                 return;
             }
-            if (held == null && !out.recovery().mayCopy()) {
+            if (held == null && !out.recovery().mayCopy(peer.disk)) {
                 return;
             }
             ContentHead there = todo.getFirst();

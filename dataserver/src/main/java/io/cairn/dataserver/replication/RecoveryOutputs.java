@@ -64,6 +64,11 @@ public interface RecoveryOutputs {
     void readEntriesFor(int disk, long pgEpoch, long after);
 
     /**
+     * So many bytes of an operation that the learner has missed were sent to it: for the meters.
+     */
+    default void sentMissed(int bytes) {}
+
+    /**
      * Asks a learner what it has; steps of lower numbers that have not reached it are void then.
      * {@link PgReplica#onLearnerHistory} follows, or nothing.
      *
@@ -90,10 +95,10 @@ public interface RecoveryOutputs {
     void sendListContent(int disk, long pgEpoch, long number, Key after);
 
     /**
-     * Whether a copy may begin now. If not, it is asked again at the next tick: meanwhile nothing
-     * waits for the copy.
+     * Whether a copy to the disk may begin now. If not, it is asked again at the next tick:
+     * meanwhile nothing waits for the copy.
      */
-    boolean mayCopy();
+    boolean mayCopy(int disk);
 
     /** Whether a learner may be asked to join now. If not, it follows meanwhile. */
     default boolean mayJoin() {

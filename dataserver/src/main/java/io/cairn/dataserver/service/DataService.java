@@ -76,7 +76,7 @@ public final class DataService implements RpcHandler {
         this.moreDisks = moreDisks;
         MemberSlots slots = new MemberSlots(loops, parts);
         members = new MemberService(loops, slots, repairs, meters);
-        learners = new LearnerService(slots);
+        learners = new LearnerService(slots, parts.clientsWait());
         changes = new ChangesService(loops, needMap);
         this.scrubs = new ScrubService(slots, scrubs);
         mds = new MdsService(loops, parts, meters);

@@ -18,6 +18,7 @@ import io.cairn.dataserver.replication.RecoveryOutputs.Step;
 import io.cairn.dataserver.store.ChunkCopy;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.DiskStore;
+import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,9 +30,14 @@ final class LearnerService {
     private static final Logger LOG = LoggerFactory.getLogger(LearnerService.class);
 
     private final MemberSlots slots;
+    private final BooleanSupplier clientsWait;
 
-    LearnerService(MemberSlots slots) {
+    /**
+     * @param clientsWait whether operations of clients take longer here than they should
+     */
+    LearnerService(MemberSlots slots, BooleanSupplier clientsWait) {
         this.slots = slots;
+        this.clientsWait = clientsWait;
     }
 
     void ask(RpcRequest request) {
@@ -132,7 +138,7 @@ final class LearnerService {
                         request.fail(refusal);
                         return;
                     }
-                    Runnable done = () -> request.reply(PgLearnerStepReply.getDefaultInstance());
+                    Runnable done = () -> request.reply(copied());
                     DiskStore store = slot.disk().store();
                     if (piece == null) {
                         copyInode(store, r, done);
@@ -142,6 +148,10 @@ final class LearnerService {
                     }
                     request.releaseBody(); // the log has its own copy
                 });
+    }
+
+    private PgLearnerStepReply copied() {
+        return PgLearnerStepReply.newBuilder().setClientsWait(clientsWait.getAsBoolean()).build();
     }
 
     private static void copyInode(DiskStore store, PgLearnerCopyRequest r, Runnable done) {

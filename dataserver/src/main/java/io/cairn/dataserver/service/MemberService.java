@@ -70,21 +70,28 @@ final class MemberService {
                 p.entry().pg(),
                 p.targetDisk(),
                 slot -> {
-                    slot.replica().onPrepare(p, new PrepareReply(request, meters));
+                    slot.replica().onPrepare(p, new PrepareReply(request, meters, isWaitedFor(p)));
                     // The log has its own copy; the answer comes when that is durable.
                     request.releaseBody();
                 });
     }
 
+    /** What a learner gets from the log is committed; and a no-op is nobody's. */
+    private static boolean isWaitedFor(Prepare p) {
+        return p.entry().op().session() != 0 && p.entry().sequence() > p.committedSequence();
+    }
+
     private static final class PrepareReply implements PrepareAnswer {
         private final RpcRequest request;
         private final DataServerMeters meters;
+        private final boolean waitedFor;
         private final int bytes;
         private final long startNanos = System.nanoTime();
 
-        PrepareReply(RpcRequest request, DataServerMeters meters) {
+        PrepareReply(RpcRequest request, DataServerMeters meters, boolean waitedFor) {
             this.request = request;
             this.meters = meters;
+            this.waitedFor = waitedFor;
             this.bytes = request.payload().readableBytes();
         }
 
@@ -95,13 +102,13 @@ final class MemberService {
 
         @Override
         public void durable(long pgEpoch, long durableSequence, DiskSpace space) {
-            meters.backedUp(startNanos, true);
+            meters.backedUp(startNanos, true, waitedFor);
             reply(new PrepareReplyFormat.Reply(pgEpoch, durableSequence, space, false));
         }
 
         @Override
         public void gap(long pgEpoch, long haveSequence, DiskSpace space) {
-            meters.backedUp(startNanos, false);
+            meters.backedUp(startNanos, false, false);
             reply(new PrepareReplyFormat.Reply(pgEpoch, haveSequence, space, true));
         }
 
@@ -113,7 +120,7 @@ final class MemberService {
 
         @Override
         public void refuse(RpcStatus status) {
-            meters.backedUp(startNanos, false);
+            meters.backedUp(startNanos, false, false);
             request.fail(status);
         }
     }

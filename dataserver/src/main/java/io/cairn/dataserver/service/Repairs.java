@@ -21,6 +21,7 @@ import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,8 +30,9 @@ import org.slf4j.LoggerFactory;
  * Repairs blocks that are damaged on a disk of this server from other replicas, whatever the role
  * of the replica here. A range with damage is read; its first bad block is fetched, with the
  * version of its chunk, from a member that has it; the store takes the block only while its own
- * chunk has the same version. Then the range is read again, until it is clean. Each PG's repairs
- * run on its loop; {@link #found} may be called by any thread.
+ * chunk has the same version. Then the range is read again, until it is clean. A learner's block
+ * whose chunk is yet to be copied waits for the copy. Each PG's repairs run on its loop; {@link
+ * #found} may be called by any thread.
  */
 public final class Repairs implements DamagedBlocks {
     private static final Logger LOG = LoggerFactory.getLogger(Repairs.class);
@@ -41,6 +43,9 @@ public final class Repairs implements DamagedBlocks {
     private static final long RETRY_NANOS = 20_000_000;
 
     private static final int MAX_RETRIES = 100;
+
+    /** A block whose chunk is yet to be copied is looked at so often. */
+    private static final long COPY_NANOS = 5_000_000_000L;
 
     private final DataServerMeters meters;
     private final Set<Damage> active = ConcurrentHashMap.newKeySet();
@@ -78,6 +83,7 @@ public final class Repairs implements DamagedBlocks {
         private int block = -1;
         private int retries;
         private String cause = "";
+        private boolean awaitsCopy;
 
         Repair(PgLoop owner, PgSlot slot, Damage damage) {
             this.owner = owner;
@@ -200,7 +206,13 @@ public final class Repairs implements DamagedBlocks {
                             from(member));
                     retry("it does not stay repaired");
                 }
-                case CHANGED -> retry("its chunk is being written all the time");
+                case CHANGED -> {
+                    if (retries >= MAX_RETRIES && !isInSync()) {
+                        awaitCopy();
+                    } else {
+                        retry("its chunk is being written all the time");
+                    }
+                }
                 case DIFFERENT -> {
                     LOG.error(
                             "{}: disk {} has a block of the same version with other content",
@@ -208,6 +220,7 @@ public final class Repairs implements DamagedBlocks {
                             from(member));
                     fetch(member + 1);
                 }
+                case LACKING -> awaitCopy();
                 case NO_SPACE -> fail("the disk is full");
             }
         }
@@ -220,6 +233,26 @@ public final class Repairs implements DamagedBlocks {
             } else {
                 owner.after(RETRY_NANOS, this::read);
             }
+        }
+
+        private boolean isInSync() {
+            return IntStream.of(owner.members(damage.pg())).anyMatch(m -> m == damage.disk());
+        }
+
+        /** A learner's block need not be what the others have. It is looked at when it may be. */
+        private void awaitCopy() {
+            if (owner.slot(damage.pg(), damage.disk()) != slot) {
+                active.remove(damage);
+                return;
+            }
+            if (!awaitsCopy) {
+                awaitsCopy = true;
+                LOG.info(
+                        "{} is damaged ({}), and its chunk is yet to be copied to this disk",
+                        where(),
+                        cause);
+            }
+            owner.after(COPY_NANOS, this::read);
         }
 
         private String from(int member) {

@@ -545,7 +545,7 @@ final class PgStore {
             return RepairOutcome.CHANGED; // it was deleted, or cut off, and so is no more damaged
         }
         if (length != r.content().readableBytes() || !r.matches(view, stored)) {
-            return RepairOutcome.DIFFERENT;
+            return lacks(r) ? RepairOutcome.LACKING : RepairOutcome.DIFFERENT;
         }
         if (space.admissibleBytes() < BlockCrc.BLOCK_BYTES && !r.inPlace(stored)) {
             return RepairOutcome.NO_SPACE;
@@ -559,6 +559,11 @@ final class PgStore {
                         durable);
         addLogged(new LoggedOp(record, null, nextOrder++));
         return RepairOutcome.LOGGED;
+    }
+
+    /** Whether an operation up to the repair's version may have changed the block, but not here. */
+    private boolean lacks(BlockRepair r) {
+        return learner.content().of(r.inode(), r.chunk()) < r.version().sequence();
     }
 
     /** See {@link DiskStore#overwrites}. */

@@ -8,6 +8,11 @@ public enum RepairOutcome {
     CHANGED,
     /** The content is not what the index says the block must have: never written. */
     DIFFERENT,
+    /**
+     * The content is not what the index says, and need not be: the PG lacks operations on the
+     * chunk, which was written to since. The copy that brings them brings the block. Never written.
+     */
+    LACKING,
     /** The disk is full. */
     NO_SPACE
 }

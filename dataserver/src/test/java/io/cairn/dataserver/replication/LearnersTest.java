@@ -107,6 +107,32 @@ class LearnersTest {
         assertThat(wanted("askToJoin")[0]).isEqualTo(2);
     }
 
+    /** What it missed is counted; what is written since it came back is sent to every replica. */
+    @Test
+    void operationsThatALearnerMissedAreToldOf() {
+        replica.onMap(3, 3, new PgMembers(List.of(1), List.of(2), 1));
+        out.sync(replica);
+        write(1, 100);
+        out.sync(replica);
+        replica.tick(1_000_000_000L);
+        long asked = (long) wanted("sendAsk")[2];
+        replica.onLearnerHistory(2, 3, asked, new PgHistory(0, 0, 0, List.of(), Completeness.ALL));
+        wanted("readEntriesFor");
+        replica.onEntriesFor(2, 3, 0, List.of(out.store.get(1), out.store.get(2)));
+        assertThat(wanted("sentMissed")).containsExactly(100);
+        write(2, 50);
+        assertThat(wanted).doesNotContainKey("sentMissed");
+    }
+
+    private void write(long number, int length) {
+        Answer answer = new Answer();
+        replica.onOperation(
+                Ops.write(7, number, 0, 0, length),
+                Unpooled.wrappedBuffer(new byte[length]),
+                answer);
+        assertThat(answer.failure).isNull();
+    }
+
     /** A primary that comes after this one knows it from the learner only. */
     @Test
     void aMemberThatLacksSomethingLogsThatNothingOfItCounts() {

@@ -152,12 +152,7 @@ class StoreCopyTest {
             commit(h, 1);
             reset(h, 1, 1, List.of());
             flush(h);
-            BlockRepair repair =
-                    new BlockRepair(
-                            INODE, 0, 0, new ChunkVersion(1, 1), Unpooled.wrappedBuffer(old));
-            CompletableFuture<RepairOutcome> outcome = new CompletableFuture<>();
-            h.store().repair(PG, repair, outcome::complete);
-            assertThat(outcome.get(30, TimeUnit.SECONDS)).isEqualTo(RepairOutcome.LOGGED);
+            assertThat(repair(h, 0, new ChunkVersion(1, 1), old)).isEqualTo(RepairOutcome.LOGGED);
             byte[] copied = bytes(PAGE);
             copy(h, piece(INODE, 0, copied, new ChunkVersion(1, 1)));
             flush(h);
@@ -169,6 +164,46 @@ class StoreCopyTest {
             assertThat(read(h, 0)).isEqualTo(copied);
             DiskInvariants.check(h.store());
         }
+    }
+
+    /** What is written to a chunk gives it the version that it has elsewhere, with other blocks. */
+    @Test
+    void aBlockThatIsYetToBeCopiedIsNotCalledDifferent() throws Exception {
+        try (StoreHarness h = open()) {
+            byte[] old = bytes(3 * PAGE);
+            write(h, 0, old);
+            commit(h, 1);
+            flush(h);
+            reset(h, 1, 10, List.of());
+            append(h, 1, 11, PAGE, bytes(PAGE));
+            commit(h, 11);
+            ChunkVersion version = new ChunkVersion(1, 11);
+            byte[] copied = bytes(3 * PAGE);
+            byte[] block = Arrays.copyOf(copied, PAGE);
+            assertThat(repair(h, 0, version, block)).isEqualTo(RepairOutcome.LACKING);
+            assertThat(repair(h, 2, version, bytes(10)))
+                    .as("a chunk that was cut meanwhile")
+                    .isEqualTo(RepairOutcome.LACKING);
+            assertThat(repair(h, 2, version, Arrays.copyOfRange(old, 2 * PAGE, 3 * PAGE)))
+                    .as("as it was")
+                    .isEqualTo(RepairOutcome.LOGGED);
+            copy(h, piece(INODE, 0, copied, version));
+            h.store().copiedTo(PG, new Key(INODE, 0));
+            flush(h);
+            assertThat(repair(h, 0, version, Arrays.copyOf(old, PAGE)))
+                    .isEqualTo(RepairOutcome.DIFFERENT);
+            assertThat(repair(h, 0, version, block)).isEqualTo(RepairOutcome.LOGGED);
+            assertThat(read(h, 0)).isEqualTo(copied);
+        }
+    }
+
+    private static RepairOutcome repair(
+            StoreHarness h, int block, ChunkVersion version, byte[] content) throws Exception {
+        CompletableFuture<RepairOutcome> outcome = new CompletableFuture<>();
+        BlockRepair repair =
+                new BlockRepair(INODE, 0, block, version, Unpooled.wrappedBuffer(content));
+        h.store().repair(PG, repair, outcome::complete);
+        return outcome.get(30, TimeUnit.SECONDS);
     }
 
     /**

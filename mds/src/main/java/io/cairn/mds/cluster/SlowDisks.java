@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
  * InSyncSets}), and does not join again before it is well.
  *
  * <p>Disks are compared in windows, a sixth of an interval long, by the mean time of their reads,
- * their syncs and those of their logs, each for itself. A window counts for a disk with at least
- * {@link #MIN_CALLS} calls, where at least {@link #MIN_PEERS} others of its class have as many. It
- * was slow if its mean is {@link #FACTOR} times the median of the others, and more than {@link
- * #FLOOR_MICROS}. After three such windows the administrator is told, after six the disk is slow.
- * One window in which it is less than half as bad takes one of them back. A slow disk rests for
- * five intervals, as nothing is known of a disk that is asked nothing; one that stalled rests until
- * it has not for a window. No more than a tenth of the disks, and one, are slow at once: else it is
- * rather all of them, or what they are compared with.
+ * their writes and syncs, and those of their logs, each for itself. A window counts for a disk with
+ * at least {@link #MIN_CALLS} calls, where at least {@link #MIN_PEERS} others of its class have as
+ * many. It was slow if its mean is {@link #FACTOR} times the median of the others, and more than
+ * {@link #FLOOR_MICROS}. After three such windows the administrator is told, after six the disk is
+ * slow. One window in which it is less than half as bad takes one of them back. A slow disk rests
+ * for five intervals, as nothing is known of a disk that is asked nothing; one that stalled rests
+ * until it has not for a window. No more than a tenth of the disks, and one, are slow at once: else
+ * it is rather all of them, or what they are compared with.
  *
  * <p>One thread, except for {@link #texts}; without clock or I/O. What was counted is the leader's
  * own: a new leader counts anew, and lets a slow disk rest anew.
@@ -54,7 +54,9 @@ final class SlowDisks {
     private static final List<Service> SERVICES =
             List.of(
                     new Service("reads", DiskStatus::getReads),
+                    new Service("writes", DiskStatus::getWrites),
                     new Service("syncs", DiskStatus::getSyncs),
+                    new Service("writes of the log", DiskStatus::getLogWrites),
                     new Service("syncs of the log", DiskStatus::getLogSyncs));
 
     private final long intervalNanos;

@@ -223,6 +223,49 @@ class SlowDisksTest {
         assertThat(state.getPgs(0).getEpoch()).isEqualTo(9);
     }
 
+    /** Its syncs have nothing to do where its writes wait for the device. */
+    @Test
+    void aDiskIsSlowByItsWritesToo() {
+        for (int i = 0; i < 7; i++) {
+            reported.forEach(
+                    (id, status) -> status.setWrites(more(status.getWrites(), id == 4 ? 60 : 5)));
+            windows(1, CALLS);
+        }
+        assertThat(slowDisks()).containsExactly(4);
+        assertThat(slow.texts().get(4))
+                .startsWith("its writes take 60.0 ms on average, those of other hdd disks 5.0 ms");
+    }
+
+    @Test
+    void aDiskIsSlowByTheWritesOfItsLogToo() {
+        for (int i = 0; i < 7; i++) {
+            reported.forEach((id, status) ->
+                    status.setLogWrites(more(status.getLogWrites(), id == 4 ? 60 : 5)));
+            windows(1, CALLS);
+        }
+        assertThat(slowDisks()).containsExactly(4);
+        assertThat(slow.texts().get(4)).startsWith("its writes of the log take 60.0 ms");
+    }
+
+    /** A server of an older release reports no writes. */
+    @Test
+    void whatFewReportIsNotCompared() {
+        for (int i = 0; i < 20; i++) {
+            for (int id : List.of(1, 4)) {
+                status(id).setWrites(more(status(id).getWrites(), id == 4 ? 60 : 5));
+            }
+            windows(1, CALLS);
+        }
+        assertThat(slow.texts()).isEmpty();
+    }
+
+    private static CallTotal more(CallTotal before, long millis) {
+        return CallTotal.newBuilder()
+                .setCalls(before.getCalls() + CALLS)
+                .setMicros(before.getMicros() + CALLS * millis * 1000)
+                .build();
+    }
+
     @Test
     void whatANewLeaderFindsSlowRestsAnew() {
         state.getDisksBuilder(2).setSlow(true);
