@@ -67,6 +67,11 @@ final class ClientRuntime implements MetaEvents {
     private static final long ATTR_FRESH_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long CLOSE_SECONDS = 30;
 
+    /** Bounds of how long a connection may be silent while a request waits. */
+    private static final long MIN_SILENCE_MILLIS = 250;
+
+    private static final long MAX_SILENCE_MILLIS = 1000;
+
     /** The group's feature level from which on locks hold between clients. */
     private static final int LOCKS_LEVEL = 6;
 
@@ -103,7 +108,7 @@ final class ClientRuntime implements MetaEvents {
                         HexFormat.of()
                                 .parseHex(config.clusterId().orElse("").toLowerCase(Locale.ROOT)));
         loops = new RpcLoops(config.eventLoops(), "cairn-client", published);
-        rpc = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, RpcOptions.DEFAULT);
+        rpc = new RpcClient(loops, this::hello, HelloPolicy.ACCEPT, rpcOptions(config));
         timer =
                 Executors.newSingleThreadScheduledExecutor(task ->
                         Thread.ofPlatform().daemon().name("cairn-client-timer").unstarted(task));
@@ -160,6 +165,16 @@ final class ClientRuntime implements MetaEvents {
                 (from, head) ->
                         meta.leases().recalled(from, Heads.parse(ReadRecall.parser(), head)));
         gauges(published);
+    }
+
+    /** A dead connection is found long before an attempt on it is given up. */
+    private static RpcOptions rpcOptions(ClientConfig config) {
+        long silence =
+                Math.clamp(
+                        config.attemptTimeout().toMillis() / 10,
+                        MIN_SILENCE_MILLIS,
+                        MAX_SILENCE_MILLIS);
+        return RpcOptions.DEFAULT.withSilenceMillis((int) silence);
     }
 
     private void gauges(Meters published) {

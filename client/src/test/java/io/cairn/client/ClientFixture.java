@@ -7,6 +7,7 @@ import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.Credentials;
 import io.cairn.common.proto.SetAttrOp;
 import io.netty.buffer.ByteBuf;
@@ -47,7 +48,11 @@ abstract class ClientFixture {
     }
 
     CairnClient connect(String... lines) {
-        CairnClient client = CairnClients.connect(cluster.config(lines));
+        return connect(Meters.unpublished(), lines);
+    }
+
+    CairnClient connect(Meters meters, String... lines) {
+        CairnClient client = CairnClients.connect(cluster.config(lines), meters);
         clients.add(client);
         return client;
     }

@@ -33,8 +33,12 @@ import org.jspecify.annotations.Nullable;
  * thread, and owns it no more once it has put it into one of them. So the fields need no lock, and
  * each attempt happens after the one before.
  *
- * <p>Attempts that were abandoned, or lost with a connection, may arrive late. Why that changes
- * nothing, also of a number that another one has replaced: {@code docs/architecture/client.md}.
+ * <p>Attempts that were abandoned, or lost with a connection, may arrive late, also after newer
+ * writes to the same bytes. No write is executed twice or out of order by that: one that overlaps
+ * begins only when this one is answered, and its PG then knows the number as executed, to which it
+ * gives the first answer again, until it learns that all numbers up to it have ended ({@link
+ * DataNumbers}), from when on it refuses it. The whole argument, also for a number that another one
+ * has replaced: {@code docs/architecture/client.md}.
  */
 final class DataCall {
     private static final int MAX_CHECKSUM_ERRORS = 4;

@@ -12,6 +12,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.rpc.TestRelay;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.io.IOException;
@@ -35,6 +36,11 @@ public final class FakeDataServer implements AutoCloseable {
 
     public String address() {
         return endpoint.address();
+    }
+
+    /** Clients that get the map from now on connect through the relay. */
+    public TestRelay relay() throws IOException {
+        return endpoint.relay();
     }
 
     public void faults(Function<DataOp, Fault> decide) {

@@ -11,11 +11,13 @@ import io.cairn.common.rpc.RpcOptions;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcServer;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.rpc.TestRelay;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What every server of the fake cluster has: a port, connections that can be cut, requests that are
@@ -24,6 +26,7 @@ import java.util.List;
 final class FakeEndpoint implements AutoCloseable {
     private final RpcServer server;
     private final List<RpcRequest> held = new ArrayList<>();
+    private volatile @Nullable TestRelay relay;
 
     FakeEndpoint(FakeCluster cluster, RpcLoops loops, Role role, RpcHandler handler)
             throws IOException {
@@ -39,7 +42,15 @@ final class FakeEndpoint implements AutoCloseable {
     }
 
     String address() {
-        return RpcAddress.format(server.localAddress());
+        TestRelay between = relay;
+        return RpcAddress.format(between == null ? server.localAddress() : between.address());
+    }
+
+    /** From now on the address is that of a relay. */
+    TestRelay relay() throws IOException {
+        var between = new TestRelay(server.localAddress());
+        relay = between;
+        return between;
     }
 
     void hold(RpcRequest request) {
@@ -76,6 +87,10 @@ final class FakeEndpoint implements AutoCloseable {
     @Override
     public void close() {
         takeHeld().forEach(r -> r.fail(RpcStatus.fail(Errno.EIO, "the server ends")));
+        TestRelay between = relay;
+        if (between != null) {
+            between.close();
+        }
         server.close();
     }
 }

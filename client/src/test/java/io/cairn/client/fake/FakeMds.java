@@ -47,6 +47,7 @@ import io.cairn.common.rpc.RpcLoops;
 import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.common.rpc.TestRelay;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -94,6 +95,11 @@ public final class FakeMds implements AutoCloseable {
 
     public String address() {
         return endpoint.address();
+    }
+
+    /** Clients that are configured from now on connect through the relay. */
+    public TestRelay relay() throws IOException {
+        return endpoint.relay();
     }
 
     /** Decides about each request before it is looked at. */

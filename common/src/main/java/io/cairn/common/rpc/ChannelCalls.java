@@ -28,6 +28,11 @@ final class ChannelCalls {
         this.wheel = wheel;
     }
 
+    /** How many were sent and wait for their answer. */
+    int sent() {
+        return sent.size();
+    }
+
     /** How many wait for a connection. */
     int waiting() {
         return waiting.size();
@@ -103,11 +108,25 @@ final class ChannelCalls {
 
     /** The connection is lost: those that were sent, in that order, then those that wait. */
     void failAll(RpcStatus status) {
+        List<PendingCall> calls = takeSent();
+        calls.addAll(waiting);
+        waiting.clear();
+        fail(calls, status);
+    }
+
+    /** Those that were sent, in that order, will not be answered. */
+    void failSent(RpcStatus status) {
+        fail(takeSent(), status);
+    }
+
+    private List<PendingCall> takeSent() {
         List<PendingCall> calls = new ArrayList<>(sent.values());
         sent.clear();
         calls.sort((a, b) -> Long.compare(a.id, b.id));
-        calls.addAll(waiting);
-        waiting.clear();
+        return calls;
+    }
+
+    private void fail(List<PendingCall> calls, RpcStatus status) {
         for (PendingCall call : calls) {
             wheel.remove(call);
             call.fail(status);

@@ -28,10 +28,13 @@ import org.slf4j.LoggerFactory;
  *                  any ─┴──> CLOSED
  * </pre>
  *
+ * <p>A READY channel whose connection turns out to be dead goes on with another one, see {@link
+ * Replacement}; the calls that were sent fail as if the connection was lost.
+ *
  * <p>Calls made while CONNECTING wait for the outcome, as do calls in a BACK_OFF that ends soon;
  * during a longer one they fail at once.
  */
-final class ClientChannel implements RpcChannel {
+final class ClientChannel implements RpcChannel, ClientConnection.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(ClientChannel.class);
 
     /** A call waits for the next attempt if that is not further away. */
@@ -65,6 +68,7 @@ final class ClientChannel implements RpcChannel {
 
     // All below on the loop only.
     private final ChannelCalls calls;
+    private final Replacement replacement;
     private int failedAttempts;
     private State state = State.IDLE;
     private @Nullable ClientConnection connection;
@@ -81,6 +85,7 @@ final class ClientChannel implements RpcChannel {
         this.loop = loop;
         this.options = client.options();
         this.calls = new ChannelCalls(address, client.loops().wheel(loop));
+        this.replacement = new Replacement(this, client, address, loop);
         this.backOff =
                 new BackOff(
                         Duration.ofMillis(options.backOffMinMillis()),
@@ -210,10 +215,18 @@ final class ClientChannel implements RpcChannel {
             return;
         }
         call.writeTo(to, calls.sent(call, now));
+        if (!call.oneWay()) {
+            replacement.sent(to);
+        }
     }
 
     void expired(PendingCall call) {
         calls.expired(call);
+    }
+
+    /** Whether a call that was sent waits for its answer. */
+    boolean awaitsAnswers() {
+        return calls.sent() > 0;
     }
 
     void answered(long id, int word, ByteBuf head, ByteBuf payload) {
@@ -225,11 +238,11 @@ final class ClientChannel implements RpcChannel {
     private void connect() {
         state = State.CONNECTING;
         refusal = null;
-        client.connect(this, address, loop);
+        client.connect(this, this, address, loop);
     }
 
-    /** The handshake is done. */
-    void ready(ClientConnection with) {
+    @Override
+    public void ready(ClientConnection with) {
         if (state != State.CONNECTING) {
             with.closeQuietly("the client is closed");
             return;
@@ -249,19 +262,20 @@ final class ClientChannel implements RpcChannel {
         }
     }
 
-    /** The handshake was refused, by either end; the connection closes. */
-    void refused(String reason) {
+    @Override
+    public void refused(String reason) {
         refusal = RpcStatus.fail(Errno.EPROTO, Advice.GIVE_UP, reason);
     }
 
-    /** No TCP connection could be made. */
-    void connectFailed(String reason) {
+    @Override
+    public void connectFailed(String reason) {
         if (state == State.CONNECTING) {
             failed(unreachable("cannot connect to " + RpcAddress.format(address) + ": " + reason));
         }
     }
 
-    void lost(ClientConnection which, String reason) {
+    @Override
+    public void lost(ClientConnection which, String reason) {
         if (state == State.CONNECTING || which == connection) {
             failed(
                     refusal != null
@@ -274,11 +288,27 @@ final class ClientChannel implements RpcChannel {
         }
     }
 
+    /** While READY: nothing comes through the connection, but this one has just been made. */
+    void replace(ClientConnection dead, ClientConnection with) {
+        connection = with;
+        readySinceNanos = System.nanoTime();
+        with.belongTo(this);
+        with.traffic().replaced();
+        String reason =
+                "nothing came from "
+                        + RpcAddress.format(address)
+                        + " through a connection, but it takes another one";
+        LOG.warn("{}: what waits for an answer is sent again through that", reason);
+        dead.abort(reason);
+        calls.failSent(unreachable(reason));
+    }
+
     private void failed(RpcStatus status) {
         long now = System.nanoTime();
         if (state == State.READY && now - readySinceNanos >= STABLE_NANOS) {
             failedAttempts = 0;
         }
+        replacement.stop();
         connection = null;
         connected = false;
         lastFailure = status;
@@ -325,6 +355,7 @@ final class ClientChannel implements RpcChannel {
         }
         state = State.CLOSED;
         lastFailure = RpcStatus.fail(Errno.EHOSTUNREACH, "the client is closed");
+        replacement.stop();
         connected = false;
         @Nullable ClientConnection last = connection;
         connection = null;

@@ -5,10 +5,14 @@ import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Hello;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.epoll.EpollTcpInfo;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.concurrent.TimeUnit;
@@ -39,6 +43,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     private final FrameSender sender = new FrameSender();
     private final Runnable flushTask = this::flush;
     private final Runnable resumeTask = this::resume;
+    private long reads;
     private boolean flushRequested;
     private boolean closing;
     private boolean greeted;
@@ -106,6 +111,7 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) {
         ByteBuf bytes = (ByteBuf) message;
+        reads++;
         if (traffic != null) {
             traffic.received(bytes.readableBytes());
         }
@@ -130,6 +136,28 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
         idleCheckScheduled = false;
         if (!closing && (receiver.frames() != idleAtFrame || !receiver.releaseIfIdle())) {
             scheduleIdleCheck();
+        }
+    }
+
+    /** Grows with everything that is received, parts of frames too. */
+    final long heard() {
+        return reads;
+    }
+
+    /**
+     * Whether bytes are on their way to the peer and its host has acknowledged others in the time
+     * before: a slow network. False where the transport does not tell.
+     */
+    final boolean delivering(long nanos) {
+        if (!(channel instanceof EpollSocketChannel socket) || !open()) {
+            return false;
+        }
+        try {
+            EpollTcpInfo tcp = socket.tcpInfo();
+            return tcp.unacked() > 0 && tcp.lastAckRecv() < TimeUnit.NANOSECONDS.toMillis(nanos);
+        } catch (ChannelException e) {
+            LOG.debug("The kernel says nothing about the connection of {}", describe(), e);
+            return false;
         }
     }
 
@@ -338,6 +366,14 @@ abstract class Connection extends ChannelInboundHandlerAdapter implements FrameR
             LOG.warn("Closing the connection of {}: {}", describe(), reason);
             closeQuietly(reason);
         }
+    }
+
+    /** As {@link #closeQuietly}; what the peer has not acknowledged is not sent to it any more. */
+    final void abort(String reason) {
+        if (open()) {
+            channel.config().setOption(ChannelOption.SO_LINGER, 0);
+        }
+        closeQuietly(reason);
     }
 
     final void closeQuietly(String reason) {

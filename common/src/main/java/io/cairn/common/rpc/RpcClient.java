@@ -131,10 +131,14 @@ public final class RpcClient implements AutoCloseable {
         }
     }
 
-    /** On the channel's loop; the outcome is reported there. */
-    void connect(ClientChannel channel, InetSocketAddress address, EventLoop loop) {
+    /** On the channel's loop; the owner is told the outcome there. */
+    void connect(
+            ClientChannel channel,
+            ClientConnection.Owner owner,
+            InetSocketAddress address,
+            EventLoop loop) {
         if (!address.isUnresolved()) {
-            connectTo(channel, address, loop);
+            connectTo(channel, owner, address, loop);
             return;
         }
         // A name server may take seconds, which an event loop must not.
@@ -144,22 +148,30 @@ public final class RpcClient implements AutoCloseable {
                     var resolved =
                             new InetSocketAddress(address.getHostString(), address.getPort());
                     try {
-                        loop.execute(() -> resolved(channel, resolved, loop));
+                        loop.execute(() -> resolved(channel, owner, resolved, loop));
                     } catch (RejectedExecutionException e) {
                         LOG.debug("Loop ended while {} was resolved", address, e);
                     }
                 });
     }
 
-    private void resolved(ClientChannel channel, InetSocketAddress address, EventLoop loop) {
+    private void resolved(
+            ClientChannel channel,
+            ClientConnection.Owner owner,
+            InetSocketAddress address,
+            EventLoop loop) {
         if (address.isUnresolved()) {
-            channel.connectFailed("host name is unknown");
+            owner.connectFailed("host name is unknown");
         } else {
-            connectTo(channel, address, loop);
+            connectTo(channel, owner, address, loop);
         }
     }
 
-    private void connectTo(ClientChannel owner, InetSocketAddress address, EventLoop loop) {
+    private void connectTo(
+            ClientChannel of,
+            ClientConnection.Owner owner,
+            InetSocketAddress address,
+            EventLoop loop) {
         Bootstrap bootstrap =
                 new Bootstrap()
                         .group(loop)
@@ -177,6 +189,7 @@ public final class RpcClient implements AutoCloseable {
                                         channel.pipeline()
                                                 .addLast(
                                                         new ClientConnection(
+                                                                of,
                                                                 owner,
                                                                 RpcClient.this,
                                                                 channel,

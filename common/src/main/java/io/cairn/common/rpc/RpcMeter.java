@@ -18,7 +18,19 @@ public enum RpcMeter implements MeterSpec {
     ONE_WAY(Kind.COUNTER, "", "Messages received or sent that have no answer", "side", "peer"),
     CONNECTIONS(Kind.GAUGE, "", "Connections whose handshake is done", "side", "peer"),
     RECEIVED(Kind.COUNTER, "bytes", "Bytes received after the handshake", "side", "peer"),
-    SENT(Kind.COUNTER, "bytes", "Bytes handed to the network after the handshake", "side", "peer");
+    SENT(Kind.COUNTER, "bytes", "Bytes handed to the network after the handshake", "side", "peer"),
+    PINGS(
+            Kind.COUNTER,
+            "",
+            "Pings received or sent; one is sent when nothing is heard though a request waits",
+            "side",
+            "peer"),
+    REPLACED(
+            Kind.COUNTER,
+            "",
+            "Connections that were silent and replaced by a new one; client side only",
+            "side",
+            "peer");
 
     private final Definition definition;
 

@@ -17,6 +17,9 @@ package io.cairn.common.rpc;
  *     other servers are not counted: they must go on, or servers would wait for each other
  * @param backOffMinMillis pause after the first failed connection attempt
  * @param backOffMaxMillis longest pause between attempts, at least backOffMinMillis
+ * @param silenceMillis after about so long in which nothing came from a server, though a request
+ *     waits for its answer, a client has pinged it in vain and tries another connection, see {@link
+ *     SilenceWatch}
  */
 public record RpcOptions(
         int maxBodyBytes,
@@ -27,7 +30,8 @@ public record RpcOptions(
         long maxInFlightBytes,
         long maxClientBytes,
         int backOffMinMillis,
-        int backOffMaxMillis) {
+        int backOffMaxMillis,
+        int silenceMillis) {
     /** What every server and client uses unless configured otherwise. */
     public static final RpcOptions DEFAULT =
             new RpcOptions(
@@ -39,6 +43,7 @@ public record RpcOptions(
                     64 << 20,
                     Long.MAX_VALUE,
                     5,
+                    1_000,
                     1_000);
 
     /** Throws IllegalArgumentException for a limit or time that is too small. */
@@ -55,6 +60,9 @@ public record RpcOptions(
         if (backOffMinMillis < 1 || backOffMaxMillis < backOffMinMillis) {
             throw new IllegalArgumentException("back-off must be positive and min <= max");
         }
+        if (silenceMillis < 1) {
+            throw new IllegalArgumentException("silence must be positive");
+        }
     }
 
     /** The same with another time for the handshake, at least 1 ms. */
@@ -68,7 +76,8 @@ public record RpcOptions(
                 maxInFlightBytes,
                 maxClientBytes,
                 backOffMinMillis,
-                backOffMaxMillis);
+                backOffMaxMillis,
+                silenceMillis);
     }
 
     /** The same with another limit of the bytes that wait to be sent on one connection. */
@@ -82,7 +91,8 @@ public record RpcOptions(
                 maxInFlightBytes,
                 maxClientBytes,
                 backOffMinMillis,
-                backOffMaxMillis);
+                backOffMaxMillis,
+                silenceMillis);
     }
 
     /**
@@ -101,7 +111,8 @@ public record RpcOptions(
                 bytes,
                 maxClientBytes,
                 backOffMinMillis,
-                backOffMaxMillis);
+                backOffMaxMillis,
+                silenceMillis);
     }
 
     /** The same with another limit of what all clients may have sent, at least 1 byte. */
@@ -115,6 +126,22 @@ public record RpcOptions(
                 maxInFlightBytes,
                 bytes,
                 backOffMinMillis,
-                backOffMaxMillis);
+                backOffMaxMillis,
+                silenceMillis);
+    }
+
+    /** The same with another time after which a silent connection is given up, at least 1 ms. */
+    public RpcOptions withSilenceMillis(int millis) {
+        return new RpcOptions(
+                maxBodyBytes,
+                handshakeTimeoutMillis,
+                connectTimeoutMillis,
+                maxQueuedBytes,
+                maxInFlightRequests,
+                maxInFlightBytes,
+                maxClientBytes,
+                backOffMinMillis,
+                backOffMaxMillis,
+                millis);
     }
 }

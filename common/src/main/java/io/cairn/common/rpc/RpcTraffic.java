@@ -16,6 +16,8 @@ final class RpcTraffic {
     private final LongAdder connections = new LongAdder();
     private final LongAdder received = new LongAdder();
     private final LongAdder sent = new LongAdder();
+    private final LongAdder pings = new LongAdder();
+    private final LongAdder replaced = new LongAdder();
 
     /**
      * @param meters null where nobody looks at them
@@ -31,6 +33,8 @@ final class RpcTraffic {
         meters.gauge(RpcMeter.CONNECTIONS, connections::sum, side, peer);
         meters.counter(RpcMeter.RECEIVED, received::sum, side, peer);
         meters.counter(RpcMeter.SENT, sent::sum, side, peer);
+        meters.counter(RpcMeter.PINGS, pings::sum, side, peer);
+        meters.counter(RpcMeter.REPLACED, replaced::sum, side, peer);
     }
 
     void connected() {
@@ -56,6 +60,15 @@ final class RpcTraffic {
 
     void oneWay() {
         oneWay.increment();
+    }
+
+    /** The peer was asked for a sign of life, or asked for one. */
+    void pinged() {
+        pings.increment();
+    }
+
+    void replaced() {
+        replaced.increment();
     }
 
     void received(int bytes) {

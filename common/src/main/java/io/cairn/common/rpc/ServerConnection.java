@@ -2,6 +2,7 @@ package io.cairn.common.rpc;
 
 import com.google.protobuf.MessageLite;
 import io.cairn.common.proto.Hello;
+import io.cairn.common.proto.Method;
 import io.cairn.common.proto.Role;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
@@ -22,11 +23,15 @@ import org.slf4j.LoggerFactory;
 /**
  * A connection a server accepted. Bounds what one peer can make the server hold: it stops reading
  * requests while the peer does not take its answers or has too many requests unanswered, and closes
- * a peer that does not take what is pushed to it. A client's large messages also need memory of the
- * server's {@link ReceiveBudget}.
+ * a peer that does not take what is pushed to it. A peer that it does not read from, and whose
+ * pings it therefore does not see, is told that it lives, see {@link SilenceWatch}. A client's
+ * large messages also need memory of the server's {@link ReceiveBudget}.
  */
 final class ServerConnection extends Connection implements RpcPeer, ReceiveBudget.Waiter {
     private static final Logger LOG = LoggerFactory.getLogger(ServerConnection.class);
+
+    /** Well within the silence in which a client gives up a connection. */
+    private static final long LIFE_SIGN_MILLIS = 200;
 
     private final RpcServer server;
     private final HandoffQueue<Outbound> handoff = new HandoffQueue<>();
@@ -40,6 +45,7 @@ final class ServerConnection extends Connection implements RpcPeer, ReceiveBudge
     private int inFlight;
     private final AtomicLong inFlightBytes = new AtomicLong();
     private volatile boolean reading = true;
+    private boolean lifeSignScheduled;
 
     /** Bytes of the client budget for the frame being received. */
     private int budgeted;
@@ -133,7 +139,12 @@ final class ServerConnection extends Connection implements RpcPeer, ReceiveBudge
         inFlightBytes.addAndGet(request.bodyBytes());
         updateReading();
         try {
-            server.handler().handle(request);
+            if (request.method() == Method.PING_VALUE) {
+                traffic().pinged();
+                request.reply(Unpooled.EMPTY_BUFFER, Unpooled.EMPTY_BUFFER);
+            } else {
+                server.handler().handle(request);
+            }
         } catch (Throwable e) {
             request.failed(e);
         }
@@ -224,12 +235,34 @@ final class ServerConnection extends Connection implements RpcPeer, ReceiveBudge
         if (reading && full()) {
             reading = false;
             pauseReading();
+            if (!lifeSignScheduled) {
+                scheduleLifeSign();
+            }
         }
         // Also right after: what was released meanwhile saw a connection that reads.
         if (!reading && drained()) {
             reading = true;
             resumeReading();
         }
+    }
+
+    private void scheduleLifeSign() {
+        lifeSignScheduled = true;
+        var _ = loop().schedule(this::lifeSign, LIFE_SIGN_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private void lifeSign() {
+        lifeSignScheduled = false;
+        if (reading || !open()) {
+            return;
+        }
+        if (channel().isWritable()) { // else what it does not take tells it as much
+            traffic().oneWay();
+            ByteBuf frame = FrameSender.withHead(allocator(), Unpooled.EMPTY_BUFFER);
+            int kind = FrameFormat.KIND_ONE_WAY;
+            write(kind, Method.PING_VALUE, 0, 0, frame, Unpooled.EMPTY_BUFFER);
+        }
+        scheduleLifeSign();
     }
 
     private boolean full() {

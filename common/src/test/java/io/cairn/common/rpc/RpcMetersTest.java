@@ -43,7 +43,7 @@ class RpcMetersTest {
                             loops,
                             () -> Hello.newBuilder().setRole(Role.ROLE_CLIENT).build(),
                             HelloPolicy.ACCEPT,
-                            RpcOptions.DEFAULT);
+                            RpcOptions.DEFAULT.withSilenceMillis(3_600_000)); // no pings
             RpcChannel channel = client.channel(server.localAddress());
             for (int method : new int[] {GOOD, GOOD, BAD}) {
                 call(channel, method).join();
