@@ -44,6 +44,10 @@ final class ClusterSim implements AutoCloseable {
         RETRY_RENUMBERED,
         /** A read is shown without asking whether it may be. */
         READ_UNCOMMITTED,
+        /** A read takes half of its range earlier than the rest. */
+        READ_IN_PARTS,
+        /** When a log is replayed, the older of two writes of different ranges stays in both. */
+        OLDER_WRITE_REPLAYED_OVER,
         /** A silent data server is marked down before its lease has ended. */
         LEASE_WAIT_SKIPPED,
         /** A renewed lease counts though a loop has not applied the map that it was given under. */
@@ -106,6 +110,8 @@ final class ClusterSim implements AutoCloseable {
         MERGE_MEMBER_STAYS,
         /** A truncation is answered before all chunks are cut. */
         CUT_NOT_AWAITED,
+        /** A truncation leaves what is in the block that it goes through. */
+        CUT_AT_BLOCKS,
         /** Groups that have carried out a truncation are not asked again after a merge. */
         MERGE_CUT_NOT_REPEATED,
         /** A group takes what is older than the truncation of its chunk. */

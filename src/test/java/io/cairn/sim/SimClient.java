@@ -30,8 +30,6 @@ final class SimClient extends SimMachine {
 
     static final int BLOCK = 4096;
 
-    static final int WRITE_BYTES = 2 * Long.BYTES;
-
     private static final int INODES = 3;
 
     /** Blocks of a chunk. */
@@ -130,13 +128,14 @@ final class SimClient extends SimMachine {
             boolean passing = sim.random.nextInt(8) == 0;
             long inode = passing ? cluster.newInode() : 1 + sim.random.nextInt(INODES);
             int chunk = passing ? 0 : sim.random.nextInt(CHUNKS);
-            int block = sim.random.nextInt(BLOCKS);
             SimHistory.Op op;
             if (!passing && sim.random.nextInt(12) == 0) {
-                op = SimHistory.Op.truncate(session, inode, offset(chunk, block), sim.now());
+                long size = STRIPING.fileOffsetOf(chunk, Cells.anyCell(sim.random) * Cells.BYTES);
+                op = SimHistory.Op.truncate(session, inode, size, sim.now());
             } else {
                 long number = passing || sim.random.nextInt(3) != 0 ? ++lastNumber : 0;
-                op = new SimHistory.Op(session, number, inode, chunk, block, sim.now());
+                Cells cells = Cells.any(sim.random);
+                op = new SimHistory.Op(session, number, inode, chunk, cells, sim.now());
             }
             cluster.history.begin(op);
             open.add(op);
@@ -163,7 +162,8 @@ final class SimClient extends SimMachine {
         }
         boolean renumbered = cluster.fault == Fault.RETRY_RENUMBERED;
         long number = renumbered ? op.number + attempt * RENUMBER : op.number;
-        DataOp.Range range = new DataOp.Range(op.inode, op.chunk, op.block * BLOCK, WRITE_BYTES);
+        DataOp.Range range =
+                new DataOp.Range(op.inode, op.chunk, op.cells.offset(), op.cells.length());
         DataOp.Caller caller = new DataOp.Caller(session, number, ackedBelow());
         SimFiles.View view = views.getOrDefault(op.inode, SimFiles.View.NEW);
         DataOp.Known known =
@@ -172,7 +172,7 @@ final class SimClient extends SimMachine {
         SimDataServer server = cluster.serverOf(cluster.group(map, pg).getInSync(0));
         Answer answer = new Answer(op, server, view.truncateSequence());
         if (op.isWrite()) {
-            ByteBuf bytes = content(session, number);
+            ByteBuf bytes = op.cells.content(session, number);
             int[] crcs = BlockCrc.compute(bytes, range.offset());
             DataOp request = DataOp.write(pg, range, caller, known, crcs);
             cluster.network.send(this, server, () -> server.mutate(request, bytes, answer));
@@ -215,16 +215,6 @@ final class SimClient extends SimMachine {
 
     // ---- what is truncated ----------------------------------------------------------------------
 
-    /** Of a block within its file. */
-    private static long offset(int chunk, int block) {
-        return STRIPING.fileOffsetOf(chunk, block * BLOCK);
-    }
-
-    /** Whether a file of this size has nothing of the block. */
-    static boolean isCut(long size, int chunk, int block) {
-        return offset(chunk, block) >= size;
-    }
-
     static ByteBuf payload(long size) {
         ByteBuf payload = Unpooled.buffer();
         TruncateInodeFormat.encode(
@@ -240,12 +230,6 @@ final class SimClient extends SimMachine {
             return cut;
         }
         throw new IllegalArgumentException(SimDisk.identity(e) + " is no truncation");
-    }
-
-    /** What a write writes says who wrote it. */
-    static ByteBuf content(long session, long number) {
-        ByteBuf bytes = Unpooled.buffer(WRITE_BYTES).writeLong(session).writeLong(number);
-        return Unpooled.unreleasableBuffer(bytes);
     }
 
     /** One attempt's answer, on its way back. */

@@ -223,6 +223,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         long floor;
 
         boolean ended;
+
+        /** By a planted fault, while it is built from its records. */
+        boolean keepsOlder;
+
         List<Answered> answered = List.of();
         long begin;
         Completeness complete = Completeness.ALL;
@@ -316,7 +320,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         private void write(PgLogEntry e) {
             if (e.op().session() != 0) {
                 Key key = new Key(e.op().inode(), e.op().chunk());
-                content.put(key, content.chunk(key).write(e));
+                Chunk before = content.chunk(key);
+                content.put(key, keepsOlder ? before.writeUnder(e) : before.write(e));
             }
         }
 
@@ -762,7 +767,9 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
             }
         }
         Group last = group;
+        last.keepsOlder = fault == Fault.OLDER_WRITE_REPLAYED_OVER;
         records.forEach(r -> last.add(r.change));
+        last.keepsOlder = false;
         groups.put(pg, last);
     }
 
@@ -821,8 +828,8 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         return List.of();
     }
 
-    /** Whether the block was damaged when it was read last. */
-    boolean isDamaged(BadBlock block) {
+    /** Whether a block of the cells was damaged when it was read last. */
+    boolean isDamaged(int pg, Key key, Cells cells) {
         return false;
     }
 
@@ -904,9 +911,7 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
         Content content = look(pg).content;
         Map<Key, String> all = new TreeMap<>();
         content.chunks.forEach((key, chunk) -> {
-            Map<Integer, String> writers = new TreeMap<>();
-            chunk.blocks().forEach((block, writer) -> writers.put(block, identity(writer)));
-            all.put(key, chunk.head(key) + " by " + writers);
+            all.put(key, chunk.head(key) + " of " + chunk.pieces());
         });
         content.truncated.forEach(
                 (inode, sequence) -> all.put(new Key(inode, Key.INODE), "truncation " + sequence));
@@ -930,10 +935,10 @@ class SimDisk implements AutoCloseable, Splits.OnDisk {
                 !content.has(copy.inode()));
     }
 
-    /** The write that a read of the block shows; null if nothing was written. */
-    @Nullable PgLogEntry newestWrite(int pg, Key key, int block) {
+    /** What there is of the cells. */
+    List<Piece> read(int pg, Key key, Cells cells) {
         @Nullable Chunk chunk = chunk(pg, key);
-        return chunk == null ? null : chunk.blocks().get(block);
+        return chunk == null ? List.of() : Piece.within(chunk.pieces(), cells);
     }
 
     ContentPage list(int pg, long number, Key after) {

@@ -1,7 +1,9 @@
 package io.cairn.sim;
 
 import io.cairn.common.data.DataOp;
+import io.cairn.dataserver.store.ContentHead.Key;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -74,12 +76,17 @@ final class SimFiles {
         pending(inode).remove(sequence);
     }
 
-    /** The newest truncation up to this one that leaves nothing of the block; 0 if none does. */
-    long cut(long inode, int chunk, int block, long upTo) {
-        return cuts(inode).headMap(upTo, true).descendingMap().entrySet().stream()
-                .filter(e -> SimClient.isCut(e.getValue(), chunk, block))
-                .findFirst()
-                .map(Map.Entry::getKey)
-                .orElse(0L);
+    /**
+     * Of each cell the newest truncation up to this one that leaves nothing of it; 0 if none does.
+     */
+    long[] cuts(Key key, long upTo) {
+        long[] newest = new long[Cells.PER_CHUNK];
+        cuts(key.inode())
+                .headMap(upTo, true)
+                .forEach((sequence, size) -> {
+                    Cells cut = Cells.beyond(size, key.chunk());
+                    Arrays.fill(newest, cut.first(), cut.end(), sequence);
+                });
+        return newest;
     }
 }

@@ -13,6 +13,8 @@ import io.cairn.common.proto.PlacementGroup;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.PgLogEntry;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -21,13 +23,15 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What clients were told and what replicas promised, judged while it happens and at the end: what
  * is committed is durable on every in-sync member and the same for ever; who becomes one has all
- * that was committed before; nothing acknowledged is lost, nothing executed twice; each file is a
- * linearizable register; a session whose eviction is complete begins nothing any more.
+ * that was committed before; nothing acknowledged is lost, nothing executed twice; each cell of a
+ * file is a linearizable register, and a read shows its chunk as it was at one moment; a session
+ * whose eviction is complete begins nothing any more.
  */
 final class SimHistory {
     /** A write is behind all truncations that its sender knew, and before all others. */
@@ -69,7 +73,7 @@ final class SimHistory {
         final long number;
         final long inode;
         final int chunk;
-        final int block;
+        final Cells cells;
         final long start;
 
         /** To which a truncation sets its file; below 0 of anything else. */
@@ -78,8 +82,14 @@ final class SimHistory {
         /** When its answer arrived; never, if that is 0. */
         long end;
 
-        /** Place of the write, or of what was read; 0 for the initial value. */
-        long position;
+        /** What a read has found. */
+        List<Piece> seen = List.of();
+
+        /** Place of what is no read. */
+        private long position;
+
+        /** Places of what a read was shown of its cells; 0 for the initial value. */
+        private long[] positions = {};
 
         /** Newest truncation that a read knew, or its chunk. */
         long known;
@@ -87,20 +97,10 @@ final class SimHistory {
         /** Newest truncation that the chunk had seen when it was read. */
         long applied;
 
-        /**
-         * Where others may count on being behind it. Before its position, where a read is shown
-         * nothing by a truncation that not everybody need know yet.
-         */
-        long shows;
+        private long[] shows = {};
 
-        /** What was read. */
-        String value = "";
-
-        /** By which write. */
-        String writer = "";
-
-        Op(long session, long number, long inode, int chunk, int block, long start) {
-            this(session, number, inode, chunk, block, start, -1);
+        Op(long session, long number, long inode, int chunk, Cells cells, long start) {
+            this(session, number, inode, chunk, cells, start, -1);
         }
 
         private Op(
@@ -108,20 +108,20 @@ final class SimHistory {
                 long number,
                 long inode,
                 int chunk,
-                int block,
+                Cells cells,
                 long start,
                 long size) {
             this.session = session;
             this.number = number;
             this.inode = inode;
             this.chunk = chunk;
-            this.block = block;
+            this.cells = cells;
             this.start = start;
             this.size = size;
         }
 
         static Op truncate(long session, long inode, long size, long start) {
-            return new Op(session, 0, inode, 0, 0, start, size);
+            return new Op(session, 0, inode, 0, Cells.ALL, start, size);
         }
 
         boolean isTruncation() {
@@ -132,32 +132,67 @@ final class SimHistory {
             return number != 0;
         }
 
+        boolean isRead() {
+            return !isWrite() && !isTruncation();
+        }
+
+        Key key() {
+            return new Key(inode, chunk);
+        }
+
+        /** All that it reads, writes or cuts. */
+        Map<Key, Cells> touched() {
+            if (!isTruncation()) {
+                return Map.of(key(), cells);
+            }
+            Map<Key, Cells> cut = new HashMap<>();
+            for (int c = 0; c < SimClient.CHUNKS; c++) {
+                cut.put(new Key(inode, c), Cells.beyond(size, c));
+            }
+            return cut;
+        }
+
+        /** Place of the operation, or of what it was shown, in the order of the cell. */
+        long position(int cell) {
+            return isRead() ? positions[cell - cells.first()] : position;
+        }
+
+        /**
+         * Where others may count on being behind it. Before its position, where a read is shown
+         * nothing by a truncation that not everybody need know yet.
+         */
+        long shows(int cell) {
+            return isRead() ? shows[cell - cells.first()] : position;
+        }
+
+        /** Place of the write, or of the newest one that a read was shown; 0 if it was none. */
+        long newestWrite() {
+            return isRead()
+                    ? LongStream.of(positions).filter(p -> p % TRUNCATION != 0).max().orElse(0)
+                    : position;
+        }
+
+        /** In words, with its place in the cell. */
+        String at(int cell) {
+            return this + ", " + place(position(cell));
+        }
+
         @Override
         public String toString() {
             String what = isWrite() ? "write" : isTruncation() ? "truncation to " + size : "read";
-            return "%s %d/%d of block %d of chunk %d of inode %d, %d..%d us, position %d of truncation %d"
+            return "%s %d/%d of cells %s of chunk %d of inode %d, %d..%d us"
                     .formatted(
-                            what,
-                            session,
-                            number,
-                            block,
-                            chunk,
-                            inode,
-                            start / 1000,
-                            end / 1000,
-                            position % TRUNCATION,
-                            position / TRUNCATION);
+                            what, session, number, cells, chunk, inode, start / 1000, end / 1000);
         }
     }
 
     /**
      * What a read has found.
      *
-     * @param write null for the initial value
      * @param truncated newest truncation of the chunk
      */
-    record Seen(@Nullable PgLogEntry write, long truncated) {
-        static final Seen NOTHING = new Seen(null, 0);
+    record Seen(List<Piece> pieces, long truncated) {
+        static final Seen NOTHING = new Seen(List.of(), 0);
     }
 
     SimHistory(ClusterSim cluster) {
@@ -178,10 +213,13 @@ final class SimHistory {
         op.end = now;
         op.known = Math.max(known, seen.truncated);
         op.applied = seen.truncated;
-        if (seen.write != null) {
-            op.value = SimDisk.identity(seen.write);
-            op.writer = name(seen.write);
-        }
+        op.seen = seen.pieces;
+    }
+
+    /** A place, in words. */
+    static String place(long position) {
+        return "position %d of truncation %d"
+                .formatted(position % TRUNCATION, position / TRUNCATION);
     }
 
     private static String name(PgLogEntry write) {
@@ -212,30 +250,43 @@ final class SimHistory {
 
     /** What was committed while the group was another one, or was not, is judged at the end. */
     private void checkJoined(int pg, int disk) {
-        Set<String> seen = new HashSet<>();
+        Map<Key, BitSet> newer = new HashMap<>();
         for (PgLogEntry e : history(life(pg, Long.MAX_VALUE)).descendingMap().values()) {
             if (e.op().session() != 0
                     && isIn(pg, keyOf(e))
-                    && !cluster.raft.isUnused(e.op().inode())
-                    && seen.add(register(e.op().inode(), e.op().chunk(), blockOf(e)))
-                    && !has(cluster.disk(disk), pg, e)) {
-                throw new AssertionError(
-                        "%x: disk %d is in sync now, and has not %s"
-                                .formatted(pg, disk, SimDisk.identity(e)));
+                    && !cluster.raft.isUnused(e.op().inode())) {
+                Cells cells = Cells.of(e.op());
+                BitSet known = newer.computeIfAbsent(keyOf(e), k -> new BitSet());
+                BitSet newest = new BitSet();
+                newest.set(cells.first(), cells.end());
+                newest.andNot(known);
+                known.or(newest);
+                if (!newest.isEmpty() && !has(cluster.disk(disk), pg, e, newest)) {
+                    throw new AssertionError(
+                            "%x: disk %d is in sync now, and has not %s"
+                                    .formatted(pg, disk, SimDisk.identity(e)));
+                }
             }
         }
     }
 
-    private boolean has(SimDisk disk, int pg, PgLogEntry write) {
+    /** Whether it has the write, or a newer one, in the cells. */
+    private boolean has(SimDisk disk, int pg, PgLogEntry write, BitSet cells) {
         if (disk.isLogged(pg, write.sequence())) {
             return disk.isDurable(pg, write.sequence(), SimDisk.identity(write));
         }
-        @Nullable PgLogEntry found = disk.newestWrite(pg, keyOf(write), blockOf(write));
-        return isCut(write)
-                || (found != null
-                        && (found.epoch() > write.epoch()
-                                || (found.epoch() == write.epoch()
-                                        && found.sequence() >= write.sequence())));
+        Key key = keyOf(write);
+        @Nullable PgLogEntry[] found = Piece.byCell(disk.read(pg, key, Cells.of(write.op())));
+        long[] cuts = cluster.raft.files().cuts(key, Long.MAX_VALUE);
+        return cells.stream()
+                .allMatch(c -> cuts[c] > write.op().truncateSequence() || isAsNew(found[c], write));
+    }
+
+    private static boolean isAsNew(@Nullable PgLogEntry found, PgLogEntry write) {
+        return found != null
+                && (found.epoch() > write.epoch()
+                        || (found.epoch() == write.epoch()
+                                && found.sequence() >= write.sequence()));
     }
 
     private Life life(int pg, long epoch) {
@@ -341,55 +392,21 @@ final class SimHistory {
 
     // ---- judgement ----------------------------------------------------------------------------
 
+    /**
+     * What was carried out for a client.
+     *
+     * @param position in the order of its cells
+     */
+    private record Write(String identity, long position) {}
+
     void check() {
-        Map<String, Long> positions = new HashMap<>();
-        Map<String, String> identities = new HashMap<>();
-        committed.forEach((life, history) -> positionsOf(life, history, positions, identities));
-        Map<String, List<Op>> registers = new HashMap<>();
-        for (Op op : ops) {
-            if (place(op, positions, identities)) {
-                for (String register : registers(op)) {
-                    registers.computeIfAbsent(register, k -> new ArrayList<>()).add(op);
-                }
-            }
-        }
-        for (List<Op> register : registers.values()) {
-            for (Op first : register) {
-                for (Op second : register) {
-                    if (first.end != 0 && first.end < second.start) {
-                        checkOrder(first, second);
-                    }
-                }
-            }
-        }
+        Map<String, Write> writes = new HashMap<>();
+        committed.forEach((life, history) -> writesOf(life, history, writes));
+        Registers.check(ops.stream().filter(op -> place(op, writes)).toList());
         cluster.raft.map().pgs().forEach(this::checkContent);
     }
 
-    private static String register(long inode, int chunk, int block) {
-        return inode + "/" + chunk + "/" + block;
-    }
-
-    /** All that the operation reads or writes. */
-    private static List<String> registers(Op op) {
-        if (!op.isTruncation()) {
-            return List.of(register(op.inode, op.chunk, op.block));
-        }
-        List<String> cut = new ArrayList<>();
-        for (int chunk = 0; chunk < SimClient.CHUNKS; chunk++) {
-            for (int block = 0; block < SimClient.BLOCKS; block++) {
-                if (SimClient.isCut(op.size, chunk, block)) {
-                    cut.add(register(op.inode, chunk, block));
-                }
-            }
-        }
-        return cut;
-    }
-
-    private void positionsOf(
-            Life life,
-            TreeMap<Long, PgLogEntry> history,
-            Map<String, Long> positions,
-            Map<String, String> identities) {
+    private void writesOf(Life life, TreeMap<Long, PgLogEntry> history, Map<String, Write> writes) {
         long before = beginning(life);
         if (history.lastKey() != before + history.size()) {
             throw new AssertionError(
@@ -399,12 +416,12 @@ final class SimHistory {
         history.forEach((sequence, entry) -> {
             if (entry.op().session() != 0) {
                 String name = name(entry);
-                identities.put(name, SimDisk.identity(entry));
                 long place = entry.op().truncateSequence() * TRUNCATION + position(life, sequence);
-                @Nullable Long other = positions.put(name, place);
+                @Nullable Write other = writes.put(name, new Write(SimDisk.identity(entry), place));
                 if (other != null) {
                     throw new AssertionError(
-                            name + " executed at " + other + " and again in " + life);
+                            "%s executed at %s and again in %s"
+                                    .formatted(name, place(other.position), life));
                 }
             }
         });
@@ -501,12 +518,12 @@ final class SimHistory {
     /** Every replica has what the history comes to. */
     private void checkContent(PlacementGroup group) {
         int pg = group.getPg();
-        Map<String, PgLogEntry> expected = new TreeMap<>();
+        Map<Key, @Nullable PgLogEntry[]> expected = new TreeMap<>();
         Map<Key, Long> truncated = new HashMap<>();
         for (PgLogEntry e : wholeHistory(life(pg, Long.MAX_VALUE), Long.MAX_VALUE)) {
             if (e.op().type() == DataOpType.DELETE_INODES) {
                 for (long inode : DeleteInodesFormat.decode(e.payload())) {
-                    expected.keySet().removeIf(k -> k.startsWith(inode + "/"));
+                    expected.keySet().removeIf(k -> k.inode() == inode);
                     if (isIn(pg, new Key(inode, 0))) {
                         checkDeleted(group, inode);
                     }
@@ -519,30 +536,52 @@ final class SimHistory {
                                     .formatted(pg, SimDisk.identity(e), before));
                 }
                 truncated.put(keyOf(e), e.op().truncateSequence());
-                expected.put(register(e.op().inode(), e.op().chunk(), blockOf(e)), e);
+                Cells cells = Cells.of(e.op());
+                Arrays.fill(
+                        expected.computeIfAbsent(keyOf(e), k -> Piece.byCell(List.of())),
+                        cells.first(),
+                        cells.end(),
+                        e);
             }
         }
-        expected.forEach((register, entry) -> {
-            String wanted = isCut(entry) ? "nothing" : SimDisk.identity(entry);
-            for (int disk : group.getReplicasList()) {
-                @Nullable PgLogEntry found =
-                        cluster.disk(disk).newestWrite(pg, keyOf(entry), blockOf(entry));
-                String has = found == null ? "nothing" : SimDisk.identity(found);
-                if (!has.equals(wanted)) {
-                    throw new AssertionError(
-                            "%x: disk %d has %s in %s, not %s of %s"
-                                    .formatted(
-                                            pg,
-                                            disk,
-                                            has,
-                                            register,
-                                            wanted,
-                                            SimDisk.identity(entry)));
-                }
-            }
+        expected.forEach((key, writes) -> {
+            takeCut(key, writes);
+            group.getReplicasList().forEach(disk -> checkCells(pg, disk, key, writes));
         });
         checkTruncations(group, truncated.keySet());
         checkSame(group);
+    }
+
+    /** Where a truncation came behind the write there is nothing. */
+    private void takeCut(Key key, @Nullable PgLogEntry[] writes) {
+        long[] cuts = cluster.raft.files().cuts(key, Long.MAX_VALUE);
+        for (int cell = 0; cell < cuts.length; cell++) {
+            @Nullable PgLogEntry write = writes[cell];
+            if (write != null && cuts[cell] > write.op().truncateSequence()) {
+                writes[cell] = null;
+            }
+        }
+    }
+
+    private void checkCells(int pg, int disk, Key key, @Nullable PgLogEntry[] wanted) {
+        @Nullable PgLogEntry[] found = Piece.byCell(cluster.disk(disk).read(pg, key, Cells.ALL));
+        for (int cell = 0; cell < wanted.length; cell++) {
+            if (found[cell] != wanted[cell] && !says(found[cell]).equals(says(wanted[cell]))) {
+                throw new AssertionError(
+                        "%x: disk %d has %s in cell %d of %s, not %s"
+                                .formatted(
+                                        pg,
+                                        disk,
+                                        says(found[cell]),
+                                        cell,
+                                        key,
+                                        says(wanted[cell])));
+            }
+        }
+    }
+
+    private static String says(@Nullable PgLogEntry write) {
+        return write == null ? "nothing" : SimDisk.identity(write);
     }
 
     /** Replicas have the same, also of what no operation explains. */
@@ -567,16 +606,6 @@ final class SimHistory {
 
     private static Key keyOf(PgLogEntry e) {
         return new Key(e.op().inode(), e.op().chunk());
-    }
-
-    private static int blockOf(PgLogEntry e) {
-        return e.op().offset() / SimClient.BLOCK;
-    }
-
-    /** Whether a truncation came behind the write that leaves nothing of its block. */
-    private boolean isCut(PgLogEntry e) {
-        return cluster.raft.files().cut(e.op().inode(), e.op().chunk(), blockOf(e), Long.MAX_VALUE)
-                > e.op().truncateSequence();
     }
 
     /** What replicas know of truncations decides what the next ones do, so it is the same. */
@@ -607,53 +636,57 @@ final class SimHistory {
     }
 
     /** False for what left no trace: neither answered nor executed. */
-    private boolean place(Op op, Map<String, Long> positions, Map<String, String> identities) {
-        if (op.isWrite()) {
-            @Nullable Long position = positions.get(op.session + "/" + op.number);
-            if (position == null && op.end != 0) {
-                throw new AssertionError("acknowledged and lost: " + op);
+    private boolean place(Op op, Map<String, Write> writes) {
+        if (op.isRead()) {
+            if (op.end != 0) {
+                placeRead(op, writes);
             }
-            op.position = position == null ? 0 : position;
-            op.shows = op.position;
-            return position != null;
+            return op.end != 0;
         }
-        if (op.isTruncation()) {
-            @Nullable Long sequence = cluster.raft.files().sequence(op);
-            if (sequence == null && op.end != 0) {
-                throw new AssertionError("acknowledged and lost: " + op);
-            }
-            op.position = sequence == null ? 0 : sequence * TRUNCATION;
-            op.shows = op.position;
-            return sequence != null;
+        @Nullable Long position = op.isWrite() ? positionOf(op, writes) : cutBy(op);
+        if (position == null && op.end != 0) {
+            throw new AssertionError("acknowledged and lost: " + op);
         }
-        if (op.end == 0) {
-            return false;
-        }
-        SimFiles files = cluster.raft.files();
-        long cut = files.cut(op.inode, op.chunk, op.block, op.known);
-        op.position = cut * TRUNCATION;
-        op.shows = files.cut(op.inode, op.chunk, op.block, op.applied) * TRUNCATION;
-        if (!op.writer.isEmpty()) {
-            if (!op.value.equals(identities.get(op.writer))) {
-                throw new AssertionError("read of a write that was lost: " + op);
-            }
-            op.position = positions.getOrDefault(op.writer, 0L);
-            op.shows = op.position;
-            if (op.position < cut * TRUNCATION) {
-                throw new AssertionError("read of what truncation " + cut + " has cut: " + op);
-            }
-        }
-        return true;
+        op.position = position == null ? 0 : position;
+        return position != null;
     }
 
-    /** The second began after the first had ended: the register must agree. */
-    private static void checkOrder(Op first, Op second) {
-        boolean wrong =
-                second.isWrite() || second.isTruncation()
-                        ? second.position <= first.shows
-                        : second.position < first.shows;
-        if (wrong) {
-            throw new AssertionError("not linearizable: " + first + " and then " + second);
+    private static @Nullable Long positionOf(Op op, Map<String, Write> writes) {
+        @Nullable Write write = writes.get(op.session + "/" + op.number);
+        return write == null ? null : write.position;
+    }
+
+    private @Nullable Long cutBy(Op op) {
+        @Nullable Long sequence = cluster.raft.files().sequence(op);
+        return sequence == null ? null : sequence * TRUNCATION;
+    }
+
+    private void placeRead(Op op, Map<String, Write> writes) {
+        op.positions = placesOfCuts(op, op.known);
+        op.shows = placesOfCuts(op, op.applied);
+        for (Piece piece : op.seen) {
+            @Nullable Write write = writes.get(name(piece.write()));
+            if (write == null || !write.identity.equals(SimDisk.identity(piece.write()))) {
+                throw new AssertionError("read of " + piece + ", which was lost: " + op);
+            }
+            for (int cell = piece.cells().first(); cell < piece.cells().end(); cell++) {
+                int i = cell - op.cells.first();
+                if (write.position < op.positions[i]) {
+                    throw new AssertionError(
+                            "read of %s in cell %d, which was cut: %s"
+                                    .formatted(piece, cell, op.at(cell)));
+                }
+                op.positions[i] = write.position;
+                op.shows[i] = write.position;
+            }
         }
+    }
+
+    /** Where a read stands that is shown nothing, if it knows truncations up to this one. */
+    private long[] placesOfCuts(Op op, long upTo) {
+        long[] cuts = cluster.raft.files().cuts(op.key(), upTo);
+        return Arrays.stream(cuts, op.cells.first(), op.cells.end())
+                .map(sequence -> sequence * TRUNCATION)
+                .toArray();
     }
 }

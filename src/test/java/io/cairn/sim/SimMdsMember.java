@@ -451,8 +451,17 @@ final class SimMdsMember extends SimMachine {
         }
         for (int pg : left) {
             DataOp op = DataOp.truncateInode(pg, inode, sequence, raft.map().epoch());
-            mutate(pg, op, SimClient.payload(cut.getValue()), () -> current.groups.add(pg));
+            mutate(
+                    pg,
+                    op,
+                    SimClient.payload(sentSize(cut.getValue())),
+                    () -> current.groups.add(pg));
         }
+    }
+
+    private long sentSize(long size) {
+        boolean roundsUp = cluster.fault == ClusterSim.Fault.CUT_AT_BLOCKS;
+        return roundsUp ? Math.ceilDiv(size, SimClient.BLOCK) * SimClient.BLOCK : size;
     }
 
     private Set<Integer> groups(long inode, long size) {

@@ -81,16 +81,18 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         long admitted = replica.epoch();
         Key key = new Key(op.inode(), op.chunk());
         long truncated = disk.truncateSequence(pg, key);
+        Cells cells = Cells.of(op);
+        Cells early = cells.before(cells.first() + earlyCells(cells));
+        List<Piece> before = early.isEmpty() ? List.of() : disk.read(pg, key, early);
         server.after(
                 sim.upTo(3 * MILLI),
                 () -> {
-                    int block = op.offset() / SimClient.BLOCK;
-                    @Nullable PgLogEntry newest = disk.newestWrite(pg, key, block);
-                    if (disk.isDamaged(new BadBlock(pg, key, block))) {
+                    List<Piece> rest = disk.read(pg, key, cells.from(early.end()));
+                    if (disk.isDamaged(pg, key, cells)) {
                         loop.execute(() -> readElsewhere(op, truncated, admitted, answer));
                         return;
                     }
-                    show(op, newest, truncated, answer);
+                    show(op, Piece.over(before, rest), truncated, answer);
                     loop.execute(() -> {
                         if (cluster.fault == Fault.READ_UNCOMMITTED) {
                             answer.done();
@@ -99,6 +101,11 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                         }
                     });
                 });
+    }
+
+    /** Half of them, by a planted fault: read before the rest is. */
+    private int earlyCells(Cells cells) {
+        return cluster.fault == Fault.READ_IN_PARTS ? cells.count() / 2 : 0;
     }
 
     private SimDataServer.ReadAnswer watched(SimDataServer.ReadAnswer answer) {
@@ -122,20 +129,19 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
     }
 
     private void show(
-            DataOp op,
-            @Nullable PgLogEntry newest,
-            long truncated,
-            SimDataServer.ReadAnswer answer) {
-        boolean shown = ReadMask.visibleBytes(op, truncated, op.length()) > 0;
+            DataOp op, List<Piece> found, long truncated, SimDataServer.ReadAnswer answer) {
+        int visible = ReadMask.visibleBytes(op, truncated, op.length());
+        Cells shown = Cells.ALL.before((op.offset() + visible) / Cells.BYTES);
         Key key = new Key(op.inode(), op.chunk());
-        answer.seen(new SimHistory.Seen(shown ? newest : null, disk.truncateSequence(pg, key)));
+        answer.seen(
+                new SimHistory.Seen(Piece.within(found, shown), disk.truncateSequence(pg, key)));
     }
 
     /** A backup has it, as {@code CorruptReads} asks for it. */
     private void readElsewhere(
             DataOp op, long truncated, long admitted, SimDataServer.ReadAnswer answer) {
-        BadBlock block =
-                new BadBlock(pg, new Key(op.inode(), op.chunk()), op.offset() / SimClient.BLOCK);
+        Key key = new Key(op.inode(), op.chunk());
+        Cells cells = Cells.of(op);
         long epoch = replica.epoch();
         boolean asked =
                 askAnother(
@@ -144,11 +150,10 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                             if (other.replica.admitFetch(epoch) != null) {
                                 return;
                             }
-                            @Nullable PgLogEntry newest =
-                                    other.disk.newestWrite(pg, block.key(), block.block());
-                            if (!other.disk.isDamaged(block)) {
+                            List<Piece> found = other.disk.read(pg, key, cells);
+                            if (!other.disk.isDamaged(pg, key, cells)) {
                                 reply.accept(me -> {
-                                    show(op, newest, truncated, answer);
+                                    show(op, found, truncated, answer);
                                     me.onReadDone(admitted, op, answer);
                                 });
                             }

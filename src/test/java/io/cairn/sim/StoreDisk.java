@@ -1,5 +1,6 @@
 package io.cairn.sim;
 
+import io.cairn.common.data.DataOp;
 import io.cairn.common.data.Split;
 import io.cairn.dataserver.chunk.ChunkVersion;
 import io.cairn.dataserver.chunk.PgLogState;
@@ -20,7 +21,6 @@ import io.cairn.dataserver.store.SteppedStore;
 import io.cairn.dataserver.store.SteppedStore.Flip;
 import io.cairn.dataserver.store.SteppedStore.InodeCopy;
 import io.cairn.sim.ClusterSim.Fault;
-import io.netty.buffer.ByteBufUtil;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -226,8 +226,8 @@ final class StoreDisk extends SimDisk {
     }
 
     @Override
-    boolean isDamaged(BadBlock block) {
-        return damaged.contains(block);
+    boolean isDamaged(int pg, Key key, Cells cells) {
+        return cells.blocks().anyMatch(b -> damaged.contains(new BadBlock(pg, key, b)));
     }
 
     @Override
@@ -394,45 +394,48 @@ final class StoreDisk extends SimDisk {
     }
 
     @Override
-    @Nullable PgLogEntry newestWrite(int pg, Key key, int block) {
-        @Nullable PgLogEntry expected = super.newestWrite(pg, key, block);
-        byte[] content = new byte[SimClient.WRITE_BYTES];
-        if (expected != null) {
-            content =
-                    ByteBufUtil.getBytes(
-                            SimClient.content(expected.op().session(), expected.op().number()));
-        }
+    List<Piece> read(int pg, Key key, Cells cells) {
+        List<Piece> expected = super.read(pg, key, cells);
         byte[] found;
         try {
-            found =
-                    store.read(
-                            pg,
-                            key.inode(),
-                            key.chunk(),
-                            block * SimClient.BLOCK,
-                            SimClient.WRITE_BYTES);
+            found = store.read(pg, key.inode(), key.chunk(), cells.offset(), cells.length());
         } catch (CorruptBlockException e) {
-            if (!hasFlipped()) {
+            if (!hasFlipped() || e.block() == CorruptBlockException.UNKNOWN) {
                 throw new AssertionError("disk %d, %x".formatted(id, pg), e);
             }
-            damaged.add(new BadBlock(pg, key, block));
+            damaged.add(new BadBlock(pg, key, e.block()));
             return expected;
         }
-        damaged.remove(new BadBlock(pg, key, block));
-        if (isComplete(pg)
-                && !isTaken(pg, key)
-                && !Arrays.equals(Arrays.copyOf(found, content.length), content)) {
+        cells.blocks().forEach(block -> damaged.remove(new BadBlock(pg, key, block)));
+        if (isComplete(pg) && !isTaken(pg, key)) {
+            checkBytes(pg, key, cells, expected, Arrays.copyOf(found, cells.length()));
+        }
+        return expected;
+    }
+
+    private void checkBytes(int pg, Key key, Cells cells, List<Piece> expected, byte[] found) {
+        byte[] wanted = new byte[cells.length()];
+        for (Piece p : expected) {
+            DataOp op = p.write().op();
+            p.cells()
+                    .content(op.session(), op.number())
+                    .getBytes(0, wanted, p.cells().offset() - cells.offset(), p.cells().length());
+        }
+        int wrong = Arrays.mismatch(found, wanted);
+        if (wrong >= 0) {
+            int cell = wrong / Cells.BYTES;
+            int from = cell * Cells.BYTES;
             throw new AssertionError(
-                    "disk %d, %x: block %d of %s is not of %s but %s"
+                    "disk %d, %x: cell %d of %s is not as in %s but %s"
                             .formatted(
                                     id,
                                     pg,
-                                    block,
+                                    cells.first() + cell,
                                     key,
-                                    expected == null ? "nobody" : identity(expected),
-                                    Arrays.toString(found)));
+                                    expected,
+                                    Arrays.toString(
+                                            Arrays.copyOfRange(found, from, from + Cells.BYTES))));
         }
-        return expected;
     }
 
     @Override
