@@ -11,6 +11,7 @@ import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.Role;
+import io.micrometer.core.instrument.FunctionCounter;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -83,13 +84,11 @@ class DeadConnectionTest {
         return start(client.channel(relay.address()), method, message(1), FOR_EVER);
     }
 
+    /** 0 before the first connection of that kind. */
     private long counter(String name, String side, String peer) {
-        return (long)
-                meters.registry()
-                        .get(name)
-                        .tags("side", side, "peer", peer)
-                        .functionCounter()
-                        .count();
+        FunctionCounter found =
+                meters.registry().find(name).tags("side", side, "peer", peer).functionCounter();
+        return found == null ? 0 : (long) found.count();
     }
 
     private long pings() {
