@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.api.ClientConfig;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -47,7 +48,11 @@ abstract class ClientFixture {
     }
 
     CairnClient connect(String... lines) {
-        CairnClient client = CairnClients.connect(cluster.config(lines));
+        return connect(cluster.config(lines));
+    }
+
+    CairnClient connect(ClientConfig config) {
+        CairnClient client = CairnClients.connect(config);
         clients.add(client);
         return client;
     }

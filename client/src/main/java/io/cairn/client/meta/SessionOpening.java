@@ -145,8 +145,10 @@ final class SessionOpening {
                 reply.getSession(),
                 reply.hasMap() ? reply.getMap() : null,
                 reply.getFeatureLevel());
-        leader.learnMembers(
-                reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
+        if (reply.hasMap()) {
+            leader.learnMembers(
+                    reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
+        }
         long interval = Math.max(50, reply.getRenewIntervalMillis());
         session.renewals().every(reply.getSession(), interval);
         session.connected(era, from, reply.getTerm());
