@@ -286,16 +286,18 @@ final class ClientRuntime implements MetaEvents {
 
     /** Before its map is taken: data requests of the session before it never carry that one. */
     @Override
-    public void sessionOpened(long opened, MapUpdate full, int featureLevel) {
+    public void sessionOpened(long opened, @Nullable MapUpdate full, int featureLevel) {
         boolean first = session == 0;
         if (first) {
             sharesLocks = featureLevel >= LOCKS_LEVEL;
         }
         publisher.tellsLeftovers(featureLevel >= LEFTOVERS_LEVEL);
         session = opened;
-        clusterId = full.getClusterId();
         data.opened(opened);
-        map.apply(full);
+        if (full != null) {
+            clusterId = full.getClusterId();
+            map.apply(full);
+        }
         if (!first) {
             LOG.warn("Session {} is open: the client goes on", opened);
             onNewSession.forEach(Runnable::run);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.CairnClient.OpenFile;
+import io.cairn.client.api.ClientConfig;
 import io.cairn.client.fake.FakeCluster;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -52,7 +53,15 @@ abstract class ClientFixture {
     }
 
     CairnClient connect(Meters meters, String... lines) {
-        CairnClient client = CairnClients.connect(cluster.config(lines), meters);
+        return connect(cluster.config(lines), meters);
+    }
+
+    CairnClient connect(ClientConfig config) {
+        return connect(config, Meters.unpublished());
+    }
+
+    private CairnClient connect(ClientConfig config, Meters meters) {
+        CairnClient client = CairnClients.connect(config, meters);
         clients.add(client);
         return client;
     }

@@ -103,6 +103,19 @@ class SessionLossTest extends ClientFixture {
         await().until(() -> cluster.names().opens(file.inode()) == 0);
     }
 
+    /** It says which map it has, and is sent what it lacks. */
+    @Test
+    void theMapGoesOn() {
+        CairnClient client = connect();
+        OpenFile file = written(client, "f", "abc");
+        evict();
+        get(mkdir(client, "d"));
+        get(write(file, 3, "def"));
+        get(file.fsync());
+        assertThat(cluster.mds(0).openedWith()).containsExactly(0L, 1L);
+        assertThat(cluster.chunks().violations()).isEmpty();
+    }
+
     @Test
     void evenWhereTheFirstThingIsAMutation() {
         CairnClient client = connect();

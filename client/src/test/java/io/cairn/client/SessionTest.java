@@ -123,6 +123,20 @@ class SessionTest extends ClientFixture {
         assertThat(cluster.names().executed()).containsExactly("1 MKDIR", "2 MKDIR");
     }
 
+    /** Another session is opened under the map that names them. */
+    @Test
+    void membersThatTheMapNamesAreAskedInTheNextSessionToo() {
+        cluster.redirects(false);
+        CairnClient client = connect(cluster.configOf(cluster.mds(0)));
+        get(mkdir(client, "a"));
+        cluster.names().endSession(cluster.names().onlySession());
+        get(mkdir(client, "b"));
+        assertThat(cluster.mds(0).openedWith()).containsExactly(0L, 1L);
+        cluster.leader(cluster.mds(1));
+        get(mkdir(client, "c"));
+        assertThat(numbers(1)).isNotEmpty();
+    }
+
     /**
      * Its process is suspended: nothing says so, and an attempt lasts longer than anybody waits.
      */

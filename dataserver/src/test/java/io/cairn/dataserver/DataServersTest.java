@@ -476,4 +476,32 @@ class DataServersTest {
             }
         }
     }
+
+    /** It lost the leader, and knows its map. */
+    @Test
+    void aServerThatRegistersAgainGetsWhatItMissedOfTheMap() throws Exception {
+        long had = cluster.mds.map().epoch();
+        cluster.mds.registeredWith().clear();
+        cluster.mds.forget(1);
+        await().atMost(TestCluster.PATIENCE).until(() -> !cluster.mds.registeredWith().isEmpty());
+        cluster.mds.nextEpoch();
+        awaitConfirmed(had + 1);
+        assertThat(cluster.mds.registeredWith()).containsExactly(had);
+        write(TestCluster.pg(0), 1, 0, bytes(1, 100));
+    }
+
+    @Test
+    void aServerThatDidNotGetWhatItMissedAsksForTheWholeMap() throws Exception {
+        long had = cluster.mds.map().epoch();
+        cluster.mds.registeredWith().clear();
+        cluster.mds.losePushes(true);
+        cluster.mds.nextEpoch();
+        awaitConfirmed(had + 1);
+        assertThat(cluster.mds.registeredWith()).contains(had, 0L).hasSize(2 * TestCluster.SERVERS);
+        write(TestCluster.pg(0), 1, 0, bytes(1, 100));
+    }
+
+    private void awaitConfirmed(long epoch) {
+        await().atMost(TestCluster.PATIENCE).until(() -> cluster.mds.confirmedByAll() == epoch);
+    }
 }

@@ -41,9 +41,11 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
@@ -73,6 +75,15 @@ final class FakeMds implements AutoCloseable {
     private volatile boolean membersLeave;
     private volatile int leaseMillis = 10_000;
     private volatile @Nullable LongPredicate owners;
+
+    /** What led to the map. */
+    private final List<MapUpdate> increments = new ArrayList<>();
+
+    /** Map epochs that servers said to have when they registered. */
+    private final List<Long> registeredWith = new CopyOnWriteArrayList<>();
+
+    private final Set<Integer> unknown = new HashSet<>();
+    private volatile boolean losesPushes;
     private final List<ReportOrphansRequest> orphanReports = new CopyOnWriteArrayList<>();
 
     FakeMds(ByteString clusterId) throws IOException {
@@ -208,6 +219,26 @@ final class FakeMds implements AutoCloseable {
         membersLeave = true;
     }
 
+    /** The server is asked to register again. */
+    synchronized void forget(int server) {
+        unknown.add(server);
+    }
+
+    /** Nothing that is pushed arrives. */
+    void losePushes(boolean on) {
+        losesPushes = on;
+    }
+
+    /** Map epochs that servers said to have when they registered, in order. */
+    List<Long> registeredWith() {
+        return registeredWith;
+    }
+
+    /** One more epoch in which nothing is different. */
+    synchronized void nextEpoch() {
+        publish(next());
+    }
+
     private MapUpdate.Builder next() {
         return MapUpdate.newBuilder()
                 .setClusterId(clusterId)
@@ -221,8 +252,15 @@ final class FakeMds implements AutoCloseable {
             throw new IllegalStateException("no next map");
         }
         map = newer;
+        increments.add(update.build());
         for (RpcPeer peer : server.peers()) {
-            peer.push(Method.MAP_PUSH_VALUE, update.build());
+            push(peer, update.build());
+        }
+    }
+
+    private void push(RpcPeer peer, MapUpdate update) {
+        if (!losesPushes) {
+            peer.push(Method.MAP_PUSH_VALUE, update);
         }
     }
 
@@ -234,7 +272,9 @@ final class FakeMds implements AutoCloseable {
                 request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.NOT_LEADER, elsewhere));
             } else if (request.method() == Method.REGISTER_SERVER_VALUE) {
                 request.reply(
-                        register(Heads.parse(RegisterServerRequest.parser(), request.head())));
+                        register(
+                                request.peer(),
+                                Heads.parse(RegisterServerRequest.parser(), request.head())));
             } else if (request.method() == Method.HEARTBEAT_VALUE) {
                 HeartbeatRequest r = Heads.parse(HeartbeatRequest.parser(), request.head());
                 if (silent) {
@@ -295,6 +335,7 @@ final class FakeMds implements AutoCloseable {
                 .setClientsPaused(clientsPaused)
                 .setRecoveryPaused(recoveryPaused)
                 .setNoScrub(noScrub)
+                .setRegisterAgain(unknown.contains(r.getServer()))
                 .build();
     }
 
@@ -304,7 +345,8 @@ final class FakeMds implements AutoCloseable {
         publish(next().addDisks(known.toBuilder().setRemoved(true)));
     }
 
-    private synchronized RegisterServerReply register(RegisterServerRequest r) {
+    private synchronized RegisterServerReply register(RpcPeer peer, RegisterServerRequest r) {
+        registeredWith.add(r.getMapEpoch());
         Server known =
                 map.servers().stream()
                         .filter(s -> s.getUuid().equals(r.getServerUuid()))
@@ -337,12 +379,19 @@ final class FakeMds implements AutoCloseable {
             }
             publish(update);
         }
-        return RegisterServerReply.newBuilder()
-                .setServer(id)
-                .addAllDisks(r.getDisksList().stream().map(d -> idOf(d.getUuid())).toList())
-                .setLeaseMillis(leaseMillis)
-                .setMap(map.toUpdate())
-                .build();
+        unknown.remove(id);
+        RegisterServerReply.Builder reply =
+                RegisterServerReply.newBuilder()
+                        .setServer(id)
+                        .addAllDisks(r.getDisksList().stream().map(d -> idOf(d.getUuid())).toList())
+                        .setLeaseMillis(leaseMillis);
+        if (r.getMapEpoch() == 0) {
+            return reply.setMap(map.toUpdate()).build();
+        }
+        increments.stream()
+                .filter(i -> i.getBaseEpoch() >= r.getMapEpoch())
+                .forEach(i -> push(peer, i));
+        return reply.setMapEpoch(map.epoch()).build();
     }
 
     /** 0 if the map does not have it. */

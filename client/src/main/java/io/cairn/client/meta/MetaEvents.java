@@ -2,15 +2,18 @@ package io.cairn.client.meta;
 
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MapUpdate;
+import org.jspecify.annotations.Nullable;
 
 /** What a {@link MetaClient} reports; called on its event loops and timer, must not block. */
 public interface MetaEvents {
     /**
      * Before the session is used; another one only after {@link #sessionEnded}.
      *
+     * @param map null if the client has the present one, or what it lacks of that follows as
+     *     increments
      * @param featureLevel of the group, 0 if it does not say
      */
-    void sessionOpened(long session, MapUpdate map, int featureLevel);
+    void sessionOpened(long session, @Nullable MapUpdate map, int featureLevel);
 
     /**
      * The cluster refuses the session for ever, or it cannot go on. Nothing is sent in it any more,

@@ -43,8 +43,13 @@ final class Renewals {
     RenewSessionRequest request() {
         return RenewSessionRequest.newBuilder()
                 .setSession(session.id())
-                .setMapEpoch(mapEpoch.getAsLong())
+                .setMapEpoch(mapEpoch())
                 .build();
+    }
+
+    /** Of the cluster map the client has. */
+    long mapEpoch() {
+        return mapEpoch.getAsLong();
     }
 
     /** Renews at this interval until that session has ended, as long as there is a leader. */

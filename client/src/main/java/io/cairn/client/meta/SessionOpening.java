@@ -114,6 +114,7 @@ final class SessionOpening {
                         .setClientUuid(uuid)
                         .setDescription(options.description())
                         .setReclaims(true)
+                        .setMapEpoch(session.renewals().mapEpoch())
                         .build();
         calls.call(
                 member,
@@ -140,9 +141,14 @@ final class SessionOpening {
             }
             session.opened(reply.getSession(), reply.getReclaims());
         }
-        events.sessionOpened(reply.getSession(), reply.getMap(), reply.getFeatureLevel());
-        leader.learnMembers(
-                reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
+        events.sessionOpened(
+                reply.getSession(),
+                reply.hasMap() ? reply.getMap() : null,
+                reply.getFeatureLevel());
+        if (reply.hasMap()) {
+            leader.learnMembers(
+                    reply.getMap().getMdsList().stream().map(MdsMember::getAddress).toList());
+        }
         long interval = Math.max(50, reply.getRenewIntervalMillis());
         session.renewals().every(reply.getSession(), interval);
         session.connected(era, from, reply.getTerm());

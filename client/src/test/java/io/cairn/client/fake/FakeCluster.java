@@ -70,7 +70,16 @@ public final class FakeCluster implements AutoCloseable {
 
     /** For a client of this cluster; more keys may be given, one per line. */
     public ClientConfig config(String... lines) {
-        String addresses = String.join("\", \"", mds.stream().map(FakeMds::address).toList());
+        return config(mds, lines);
+    }
+
+    /** For a client that is told of this member only. */
+    public ClientConfig configOf(FakeMds member) {
+        return config(List.of(member));
+    }
+
+    private static ClientConfig config(List<FakeMds> members, String... lines) {
+        String addresses = String.join("\", \"", members.stream().map(FakeMds::address).toList());
         return Config.parse(
                 "client.toml",
                 "mds = [\"" + addresses + "\"]\n" + String.join("\n", lines) + "\n",

@@ -69,6 +69,7 @@ public final class FakeMds implements AutoCloseable {
     private final FakeCluster cluster;
     private final FakeEndpoint endpoint;
     private final List<MutateRequest> received = new CopyOnWriteArrayList<>();
+    private final List<Long> openedWith = new CopyOnWriteArrayList<>();
     private final List<RpcPeer> clients = new CopyOnWriteArrayList<>();
     private final Map<Long, RpcPeer> sessions = new ConcurrentHashMap<>();
     private final List<Runnable> late = new CopyOnWriteArrayList<>();
@@ -193,7 +194,12 @@ public final class FakeMds implements AutoCloseable {
             return;
         }
         try {
+            long has =
+                    method == Method.OPEN_SESSION
+                            ? Heads.parse(OpenSessionRequest.parser(), request.head()).getMapEpoch()
+                            : 0;
             request.reply(answer(request, method));
+            sendMissed(request.peer(), has);
         } catch (FsException e) {
             boolean session =
                     method == Method.MUTATE
@@ -381,22 +387,39 @@ public final class FakeMds implements AutoCloseable {
         }
     }
 
+    /** Behind the answer to who has a map of a session before. */
+    private void sendMissed(RpcPeer peer, long has) {
+        MapUpdate present = cluster.fullMap();
+        if (has > 0 && has < present.getEpoch()) {
+            peer.push(Method.MAP_PUSH_VALUE, present.toBuilder().setBaseEpoch(has).build());
+        }
+    }
+
+    /** Map epochs that clients said to have when they opened sessions, in order. */
+    public List<Long> openedWith() {
+        return openedWith;
+    }
+
     private MessageLite answer(RpcRequest request, Method method) {
         FakeNamespace names = cluster.names();
         return switch (method) {
             case OPEN_SESSION -> {
                 clients.add(request.peer());
                 var open = Heads.parse(OpenSessionRequest.parser(), request.head());
+                openedWith.add(open.getMapEpoch());
                 long opened = names.openSession(open.getClientUuid());
-                yield OpenSessionReply.newBuilder()
-                        .setSession(opened)
-                        .setReclaims(open.getReclaims() && names.reads().sessionOpened(opened))
-                        .setTerm(names.reads().term())
-                        .setRenewIntervalMillis(200)
-                        .setExpiryMillis(expiryMillis)
-                        .setMap(cluster.fullMap())
-                        .setFeatureLevel(7)
-                        .build();
+                OpenSessionReply.Builder reply =
+                        OpenSessionReply.newBuilder()
+                                .setSession(opened)
+                                .setReclaims(
+                                        open.getReclaims() && names.reads().sessionOpened(opened))
+                                .setTerm(names.reads().term())
+                                .setRenewIntervalMillis(200)
+                                .setExpiryMillis(expiryMillis)
+                                .setFeatureLevel(7);
+                yield open.getMapEpoch() > 0
+                        ? reply.build()
+                        : reply.setMap(cluster.fullMap()).build();
             }
             case RENEW_SESSION -> {
                 var renew = Heads.parse(RenewSessionRequest.parser(), request.head());

@@ -3,6 +3,7 @@ package io.cairn.dataserver.mdslink;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
 import io.cairn.common.map.MapParts;
+import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.MapPart;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.MdsMember;
@@ -13,6 +14,7 @@ import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.PgLoops;
 import io.cairn.dataserver.pg.ServerParts;
 import io.netty.buffer.ByteBuf;
+import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,6 +42,11 @@ public final class MapFollower {
     /** Epoch of the newest map here; the loops may still be about to apply it. */
     public long epoch() {
         return map.epoch();
+    }
+
+    /** Disks of the newest map here, also those that were removed. */
+    Collection<Disk> disksEver() {
+        return map.disksEver();
     }
 
     /** Addresses of the metadata service. */

@@ -71,8 +71,13 @@ public final class MdsLink {
 
         RegisterServerRequest request();
 
-        /** Throws when this server cannot be part of that cluster. */
-        void registered(RegisterServerReply reply) throws DataServerException;
+        /**
+         * Throws when this server cannot be part of that cluster.
+         *
+         * @return false if the map that the answer goes by is not here: what {@link #request} says
+         *     next asks for it
+         */
+        boolean registered(RegisterServerReply reply) throws DataServerException;
 
         /** It cannot be part of the cluster, for good. */
         void failed(DataServerException cause);
@@ -296,9 +301,12 @@ public final class MdsLink {
         }
         found(member);
         boolean first = leaseMillis == 0;
-        leaseMillis = reply.getLeaseMillis();
         try {
-            reporter.registered(reply);
+            if (!reporter.registered(reply)) {
+                register();
+                return;
+            }
+            leaseMillis = reply.getLeaseMillis();
             members.learn(reporter.metadataServers());
         } catch (DataServerException e) {
             stopped = true;
@@ -368,7 +376,10 @@ public final class MdsLink {
 
     // ---- map ----------------------------------------------------------------------------------
 
-    /** Registering again with the same incarnation changes nothing and brings the whole map. */
+    /**
+     * Registering again with the same incarnation changes nothing and brings what is missing of the
+     * map.
+     */
     private void awaitMap() {
         if (stopped || mapWanted || leaseMillis == 0) {
             return;

@@ -14,6 +14,7 @@ import io.cairn.dataserver.pg.ConfiguredDisk;
 import io.cairn.dataserver.pg.LocalDisk;
 import io.cairn.dataserver.pg.ServerParts;
 import io.cairn.dataserver.scrub.Scrubs;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
@@ -34,6 +35,9 @@ public final class ServerRegistration implements MdsLink.Reporter {
 
     /** Those that the newest request names, in its order. */
     private List<LocalDisk> asked = List.of();
+
+    /** The increments that were to bring the map up to date did not. */
+    private boolean wantsWholeMap;
 
     private final ServerParts parts;
     private final MapFollower maps;
@@ -107,7 +111,8 @@ public final class ServerRegistration implements MdsLink.Reporter {
                         .setRack(config.rack())
                         .setRecovers(true)
                         .setSplits(true)
-                        .setUnites(true);
+                        .setUnites(true)
+                        .setMapEpoch(wantsWholeMap ? 0 : maps.epoch());
         asked = ConfiguredDisk.opened(configured);
         for (LocalDisk disk : asked) {
             request.addDisks(
@@ -120,29 +125,43 @@ public final class ServerRegistration implements MdsLink.Reporter {
     }
 
     @Override
-    public void registered(RegisterServerReply reply) throws DataServerException {
+    public boolean registered(RegisterServerReply reply) throws DataServerException {
+        wantsWholeMap = !reply.hasMap() && maps.epoch() < reply.getMapEpoch();
+        if (wantsWholeMap) {
+            LOG.info(
+                    "What led from map {} to {} was not received: asking for all of it",
+                    maps.epoch(),
+                    reply.getMapEpoch());
+            return false;
+        }
         if (reply.getDisksCount() != asked.size()) {
             throw new DataServerException(
                     "the metadata service answered for %d disks, this server has %d"
                             .formatted(reply.getDisksCount(), asked.size()));
         }
-        identity.join(reply.getMap().getClusterId());
+        if (reply.hasMap()) {
+            identity.join(reply.getMap().getClusterId());
+        }
         identity.registered(reply.getServer());
         for (int i = 0; i < asked.size(); i++) {
             registered(asked.get(i), reply.getDisks(i));
         }
-        configured.forEach(d -> d.registered(reply.getMap()));
-        for (Disk disk : reply.getMap().getDisksList()) {
+        Collection<Disk> inMap = reply.hasMap() ? reply.getMap().getDisksList() : maps.disksEver();
+        configured.forEach(d -> d.registered(inMap));
+        for (Disk disk : inMap) {
             if (!disk.getRemoved()
                     && disk.getServer() == reply.getServer()
                     && !parts.disks().containsKey(disk.getId())) {
                 parts.lost().put(disk.getId(), reply.getServer());
             }
         }
-        maps.update(reply.getMap());
+        if (reply.hasMap()) {
+            maps.update(reply.getMap());
+        }
         if (registered.complete(null)) {
             LOG.info("Registered as server {}, disks {}", reply.getServer(), reply.getDisksList());
         }
+        return true;
     }
 
     private void registered(LocalDisk disk, int id) throws DataServerException {

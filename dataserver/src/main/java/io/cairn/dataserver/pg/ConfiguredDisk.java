@@ -7,12 +7,12 @@ import io.cairn.common.proto.CallTotal;
 import io.cairn.common.proto.Disk;
 import io.cairn.common.proto.DiskCondition;
 import io.cairn.common.proto.DiskStatus;
-import io.cairn.common.proto.MapUpdate;
 import io.cairn.dataserver.disk.DiskCalls;
 import io.cairn.dataserver.disk.DiskCalls.Kind;
 import io.cairn.dataserver.disk.DiskCalls.Part;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -107,12 +107,12 @@ public final class ConfiguredDisk {
     }
 
     /** The map of the metadata service knows a disk that did not open by its identity. */
-    public synchronized void registered(MapUpdate map) {
+    public synchronized void registered(Collection<Disk> inMap) {
         if (known == null || disk != null) {
             return;
         }
         ByteString uuid = Uuids.bytes(known);
-        for (Disk d : map.getDisksList()) {
+        for (Disk d : inMap) {
             if (d.getUuid().equals(uuid)) {
                 id = d.getId();
                 capacityBytes = d.getCapacityBytes();

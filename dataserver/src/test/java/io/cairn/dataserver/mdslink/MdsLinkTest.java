@@ -105,7 +105,9 @@ class MdsLinkTest {
         }
 
         @Override
-        public void registered(RegisterServerReply reply) {}
+        public boolean registered(RegisterServerReply reply) {
+            return true;
+        }
 
         @Override
         public void failed(DataServerException cause) {

@@ -33,6 +33,10 @@ public final class CurrentMap implements StateListener {
     private final LongAdder pushedBytes = new LongAdder();
     private final LongAdder wholeMaps = new LongAdder();
     private volatile ClusterMap map = ClusterMap.EMPTY;
+
+    /** The control thread's. */
+    private long pushedEpoch;
+
     private volatile @Nullable Supplier<? extends Collection<RpcPeer>> connected;
     private volatile @Nullable Supplier<List<RpcPeer>> clients;
 
@@ -65,7 +69,7 @@ public final class CurrentMap implements StateListener {
                 history.add(increment); // first: who sees the map finds what led to it
         map = state.map();
         if (leadership.term() != null) {
-            control.execute(() -> push(pushes));
+            control.execute(() -> push(pushes, increment.getEpoch()));
         }
     }
 
@@ -75,7 +79,7 @@ public final class CurrentMap implements StateListener {
         map = state.map();
     }
 
-    private void push(List<Broadcast> increment) {
+    private void push(List<Broadcast> increment, long epoch) {
         @Nullable Supplier<? extends Collection<RpcPeer>> to = connected;
         @Nullable Supplier<List<RpcPeer>> open = clients;
         if (to == null || open == null) {
@@ -89,6 +93,12 @@ public final class CurrentMap implements StateListener {
         for (RpcPeer peer : open.get()) {
             send(peer, increment);
         }
+        pushedEpoch = epoch;
+    }
+
+    /** Of the last increment that was pushed; a map may be newer. The control thread only. */
+    long pushedEpoch() {
+        return pushedEpoch;
     }
 
     /**
@@ -108,6 +118,15 @@ public final class CurrentMap implements StateListener {
         }
     }
 
+    /**
+     * Whether a holder of the map of that epoch can do without the whole one; not if it has none,
+     * or one that is newer than the present one, or has missed more than is known any more.
+     */
+    public boolean canContinueFrom(long epoch, ClusterMap present) {
+        return epoch > 0
+                && (epoch == present.epoch() || !history.between(epoch, present.epoch()).isEmpty());
+    }
+
     private void send(RpcPeer peer, List<Broadcast> pushes) {
         for (Broadcast push : pushes) {
             pushedBytes.add(push.lengthBytes());
@@ -120,7 +139,7 @@ public final class CurrentMap implements StateListener {
         return pushedBytes.sum();
     }
 
-    /** How many peers had to be sent the whole map so far, but for answers that had it. */
+    /** How many times a peer had to be sent the whole map so far, in an answer or without one. */
     public long wholeMaps() {
         return wholeMaps.sum();
     }
@@ -130,6 +149,7 @@ public final class CurrentMap implements StateListener {
      * epoch 0, which nobody takes for a map: {@link #sendRest} comes after the answer.
      */
     public MapUpdate inAnswer(ClusterMap present) {
+        wholeMaps.increment();
         MapUpdate all = history.update(present);
         return history.isCut(present) ? all.toBuilder().clearPgs().setEpoch(0).build() : all;
     }
@@ -137,7 +157,7 @@ public final class CurrentMap implements StateListener {
     /** What {@link #inAnswer} has left out. */
     public void sendRest(RpcPeer peer, ClusterMap present) {
         if (history.isCut(present)) {
-            bringUpToDate(peer, 0, present);
+            control.execute(() -> send(peer, history.whole(present)));
         }
     }
 }

@@ -16,6 +16,7 @@ import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.common.release.Release;
 import io.cairn.common.rpc.Heads;
+import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.common.time.NanoClock;
@@ -157,7 +158,26 @@ public final class DataServers {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             return;
         }
-        registrations.add(new RegistrationQueue.Waiting(request, wanted));
+        registrations.add(
+                new RegistrationQueue.Waiting(request, wanted, upToDate(request.peer(), wanted)));
+    }
+
+    /**
+     * Brings the map of a process up to date that says to have one. Later increments are pushed to
+     * it as to all data servers. A process that the map here does not know can have no map of this
+     * history: what it has may lead elsewhere.
+     *
+     * @return the epoch of the map that the process has then; 0 if it needs the whole one
+     */
+    private long upToDate(RpcPeer peer, RegisterServerRequest wanted) {
+        ClusterMap present = map.get();
+        @Nullable Server known = Registration.find(present, wanted.getServerUuid());
+        boolean isKnown = known != null && known.getIncarnation().equals(wanted.getIncarnation());
+        if (!isKnown || !map.canContinueFrom(wanted.getMapEpoch(), present)) {
+            return 0;
+        }
+        map.bringUpToDate(peer, wanted.getMapEpoch(), present);
+        return present.epoch();
     }
 
     private Registrations.Terms terms() {
@@ -174,8 +194,11 @@ public final class DataServers {
         return new RegistrationQueue.Outcome() {
             @Override
             public void registered(
-                    RegistrationQueue.Waiting by, ClusterMap now, boolean isNewProcess) {
-                DataServers.this.registered(by.request(), by.wanted(), now, isNewProcess);
+                    RegistrationQueue.Waiting by,
+                    ClusterMap now,
+                    long epoch,
+                    boolean isNewProcess) {
+                DataServers.this.registered(by, now, epoch, isNewProcess);
             }
 
             @Override
@@ -203,7 +226,9 @@ public final class DataServers {
     }
 
     private void registered(
-            RpcRequest request, RegisterServerRequest wanted, ClusterMap now, boolean anew) {
+            RegistrationQueue.Waiting by, ClusterMap now, long epoch, boolean anew) {
+        RpcRequest request = by.request();
+        RegisterServerRequest wanted = by.wanted();
         @Nullable Server server = Registration.find(now, wanted.getServerUuid());
         @Nullable RpcStatus refusal = leadership.refusal();
         if (server == null || refusal != null) {
@@ -230,13 +255,17 @@ public final class DataServers {
         RegisterServerReply.Builder reply =
                 RegisterServerReply.newBuilder()
                         .setServer(server.getId())
-                        .setLeaseMillis((int) (servers.leaseOf(server) / 1_000_000))
-                        .setMap(map.inAnswer(now));
+                        .setLeaseMillis((int) (servers.leaseOf(server) / 1_000_000));
         for (var report : wanted.getDisksList()) {
             reply.addDisks(diskIds.getOrDefault(report.getUuid(), 0));
         }
-        request.reply(reply.build());
-        map.sendRest(request.peer(), now);
+        boolean hasMap = by.mapEpoch() > 0 && !anew;
+        if (hasMap && epoch <= Math.max(by.mapEpoch(), map.pushedEpoch())) {
+            request.reply(reply.setMapEpoch(epoch).build());
+        } else {
+            request.reply(reply.setMap(map.inAnswer(now)).build());
+            map.sendRest(request.peer(), now);
+        }
     }
 
     private List<DiskStatus> disks(int server) {

@@ -24,15 +24,32 @@ final class RegistrationQueue {
     /** A change is asked for that takes who waits when it is its turn. */
     private boolean asked;
 
-    /** Who asked, and for what. */
-    record Waiting(RpcRequest request, RegisterServerRequest wanted) {}
+    /**
+     * Who asked, and for what.
+     *
+     * @param mapEpoch of the map that the asker has, and from which on it is pushed every
+     *     increment; 0: it has none
+     */
+    record Waiting(RpcRequest request, RegisterServerRequest wanted, long mapEpoch) {}
 
-    private record Made(Waiting by, boolean isNewProcess) {}
+    /** What one change has. */
+    private static final class Made {
+        final List<Registered> registered = new ArrayList<>();
+
+        /** Of the map with it. */
+        long epoch;
+    }
+
+    private record Registered(Waiting by, boolean isNewProcess) {}
 
     /** Told of each. */
     interface Outcome {
-        /** The map has it. */
-        void registered(Waiting by, ClusterMap now, boolean isNewProcess);
+        /**
+         * The map has it.
+         *
+         * @param epoch of a map that has it, the present one or one before
+         */
+        void registered(Waiting by, ClusterMap now, long epoch, boolean isNewProcess);
 
         /** That is not known. */
         void failed(Waiting by, Throwable failure);
@@ -56,13 +73,13 @@ final class RegistrationQueue {
 
     private void ask() {
         asked = true;
-        List<Made> made = new ArrayList<>();
+        Made made = new Made();
         var _ =
                 changes.change(base -> edit(base, made))
                         .whenComplete((now, failure) -> {
                             if (failure != null) {
                                 asked = false;
-                                made.forEach(m -> outcome.failed(m.by, failure));
+                                made.registered.forEach(m -> outcome.failed(m.by, failure));
                                 List<Waiting> left = List.copyOf(waiting);
                                 waiting.clear();
                                 left.forEach(w -> outcome.failed(w, failure));
@@ -70,11 +87,12 @@ final class RegistrationQueue {
                             }
                             outcome.changed(
                                     now,
-                                    made.stream()
-                                            .filter(Made::isNewProcess)
+                                    made.registered.stream()
+                                            .filter(Registered::isNewProcess)
                                             .map(m -> m.by.wanted)
                                             .toList());
-                            made.forEach(m -> outcome.registered(m.by, now, m.isNewProcess));
+                            made.registered.forEach(
+                                    m -> outcome.registered(m.by, now, made.epoch, m.isNewProcess));
                             if (!waiting.isEmpty() && !asked) {
                                 ask(); // who did not fit
                             }
@@ -84,9 +102,9 @@ final class RegistrationQueue {
     /**
      * @param made by an attempt before, which another change was ahead of
      */
-    private MapUpdate.@Nullable Builder edit(ClusterMap base, List<Made> made) {
-        made.reversed().forEach(m -> waiting.addFirst(m.by));
-        made.clear();
+    private MapUpdate.@Nullable Builder edit(ClusterMap base, Made made) {
+        made.registered.reversed().forEach(m -> waiting.addFirst(m.by));
+        made.registered.clear();
         asked = false;
         Registrations all = new Registrations(base, terms.get());
         while (!waiting.isEmpty()) {
@@ -95,8 +113,10 @@ final class RegistrationQueue {
             if (!all.add(wanted)) {
                 break;
             }
-            made.add(new Made(waiting.removeFirst(), isNewProcess));
+            made.registered.add(new Registered(waiting.removeFirst(), isNewProcess));
         }
-        return all.update();
+        MapUpdate.@Nullable Builder update = all.update();
+        made.epoch = update == null ? base.epoch() : base.epoch() + 1;
+        return update;
     }
 }

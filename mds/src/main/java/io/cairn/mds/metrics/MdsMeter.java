@@ -76,8 +76,8 @@ public enum MdsMeter implements MeterSpec {
     MAP_WHOLE(
             Kind.COUNTER,
             "",
-            "Clients and data servers that were sent the whole map, as they had none or had missed too"
-                    + " much, by this member"),
+            "Whole maps sent to clients and data servers that had none or had missed too much, in"
+                    + " answers or without being asked, by this member"),
     SERVERS_UP(Kind.GAUGE, "", "Data servers that are up"),
     PGS_DEGRADED(
             Kind.GAUGE, "", "Placement groups with fewer replicas in sync than they should have"),

@@ -152,7 +152,7 @@ public final class ClientSessions {
                                     if (failure != null) {
                                         request.fail(leadership.unavailable(failure));
                                     } else {
-                                        opened(request, reply);
+                                        opened(request, wanted.getMapEpoch(), reply);
                                     }
                                 },
                                 control);
@@ -167,7 +167,10 @@ public final class ClientSessions {
         return description.substring(0, end).toStringUtf8();
     }
 
-    private void opened(RpcRequest request, ApplyReply reply) {
+    /**
+     * @param mapEpoch of the map that the client has, of a session before; 0: it has none
+     */
+    private void opened(RpcRequest request, long mapEpoch, ApplyReply reply) {
         if (reply.getErrno() != 0) {
             request.fail(
                     RpcStatus.fail(
@@ -187,17 +190,21 @@ public final class ClientSessions {
             return;
         }
         session.renewed(clock.nanos(), request.peer());
-        request.reply(
+        OpenSessionReply.Builder answer =
                 OpenSessionReply.newBuilder()
                         .setSession(reply.getSession())
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
-                        .setMap(map.inAnswer(present))
                         .setFeatureLevel(Features.level(state.settings()))
                         .setReclaims(reclaims(reply.getSession()))
-                        .setTerm(readOpens.term())
-                        .build());
-        map.sendRest(request.peer(), present);
+                        .setTerm(readOpens.term());
+        if (map.canContinueFrom(mapEpoch, present)) {
+            request.reply(answer.build());
+            map.bringUpToDate(request.peer(), mapEpoch, present);
+        } else {
+            request.reply(answer.setMap(map.inAnswer(present)).build());
+            map.sendRest(request.peer(), present);
+        }
     }
 
     /** As its record says: it may have been opened before the group could do it. */

@@ -14,6 +14,7 @@ import io.cairn.common.proto.HeartbeatRequest;
 import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.JoinPgReply;
 import io.cairn.common.proto.JoinPgRequest;
+import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
 import io.cairn.common.proto.PgReport;
 import io.cairn.common.proto.PlacementGroup;
@@ -50,6 +51,10 @@ final class FakeDataServer implements AutoCloseable {
     final Map<Long, AtomicInteger> deleted = new ConcurrentHashMap<>();
     final List<TruncateInodeRequest> truncations = new CopyOnWriteArrayList<>();
     final AtomicInteger messages = new AtomicInteger();
+
+    /** Maps and increments that came without being asked for. */
+    final List<MapUpdate> pushed = new CopyOnWriteArrayList<>();
+
     final RpcServer rpc;
     private final TestGroup group;
     private final io.cairn.common.rpc.RpcClient client;
@@ -70,6 +75,9 @@ final class FakeDataServer implements AutoCloseable {
     FakeDataServer(TestGroup group) throws IOException {
         this.group = group;
         this.client = group.newClient(Role.ROLE_DATA_SERVER);
+        client.onPush(
+                Method.MAP_PUSH_VALUE,
+                (from, head) -> pushed.add(Heads.parse(MapUpdate.parser(), head)));
         this.rpc =
                 RpcServer.bind(
                         group.loops,
@@ -115,6 +123,13 @@ final class FakeDataServer implements AutoCloseable {
     }
 
     RegisterServerReply register() {
+        return register(0);
+    }
+
+    /**
+     * @param mapEpoch of the map that it says to have
+     */
+    RegisterServerReply register(long mapEpoch) {
         RegisterServerReply reply =
                 group.callAs(
                                 client,
@@ -127,6 +142,7 @@ final class FakeDataServer implements AutoCloseable {
                                         .setRecovers(recovers)
                                         .setSplits(splits)
                                         .setUnites(unites)
+                                        .setMapEpoch(mapEpoch)
                                         .addDisks(
                                                 DiskReport.newBuilder()
                                                         .setUuid(diskUuid)

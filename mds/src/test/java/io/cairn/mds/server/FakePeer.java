@@ -69,6 +69,12 @@ final class FakePeer implements RpcPeer {
         }
     }
 
+    /** An answer had a map: the whole one. */
+    void answered(MapUpdate map) {
+        traffic.bytes.add(map.getSerializedSize());
+        take(map);
+    }
+
     private void take(MapUpdate map) {
         if (map.getBaseEpoch() == 0) {
             traffic.wholeMaps.increment();

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.MemberCommands.transfer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
@@ -58,6 +59,9 @@ import org.slf4j.LoggerFactory;
  * and data servers without a network or disks. Prints what it cost ({@code docs/benchmarks.md});
  * asserts what is not a matter of time.
  *
+ * <p>Or another member comes to lead, and all data servers register and all clients open sessions
+ * with it.
+ *
  * <p>Or many data servers start at once, {@code -Dcairn.test.map.starting=1000} instead of 100.
  *
  * <p>{@code -Dcairn.test.map.scale=100} is 10,000 clients, 10,000 disks in 1,000 data servers and
@@ -80,6 +84,9 @@ final class MapAtScaleTest {
     private static final int PGS_OF_A_POOL = Math.min(PGS, 50_000);
 
     private static final int PGS_OF_A_CHANGE = 20_000;
+
+    /** Of which a peer is cut off. */
+    private static final int EPOCHS_MISSED = 5;
 
     private static final int PGS_OF_A_LARGE_POOL = 50_000;
 
@@ -125,6 +132,9 @@ final class MapAtScaleTest {
 
     /** Heartbeats of data servers that live, and were marked down. */
     private final AtomicLong turnedAway = new AtomicLong();
+
+    /** Registrations that were answered without a map before the increments came. */
+    private final AtomicLong answeredEarly = new AtomicLong();
 
     private static final class Client {
         final FakePeer peer;
@@ -197,6 +207,67 @@ final class MapAtScaleTest {
             assertThat(traffic.wholeMaps.sum()).as("whole maps").isEqualTo(wholeMaps);
             assertThat(traffic.evictionEpochs).as("epochs that evict").hasSizeLessThan(DYING);
         }
+    }
+
+    /** All have a map that is some epochs old, and say so to a leader that has never seen them. */
+    @Test
+    void anotherLeaderSendsNobodyTheWholeMap() throws Exception {
+        String settings =
+                SETTINGS.replaceAll("bootstrap_disks = \\d+", "bootstrap_disks = 100000")
+                        .replaceAll("expiry = .*", "expiry = \"1h\""); // nobody renews
+        try (TestGroup group = new TestGroup(directory, 3, settings)) {
+            int first = group.awaitServing();
+            MdsServer mds = group.server(first);
+            set(mds, "norebalance");
+            set(mds, "nodown"); // they send no heartbeats
+            attach(mds);
+            makeMap(mds);
+            for (CompletableFuture<MessageLite> answer : registerEach(mds, 0)) {
+                assertThat(((RegisterServerReply) get(answer)).hasMap()).isTrue();
+            }
+            openSessions(mds);
+            awaitAll("all have the map", () -> isKnownToAll(map(mds)));
+
+            mds.duties().map().attach(List::of, List::of); // they are cut off
+            for (int i = 0; i < EPOCHS_MISSED; i++) {
+                change(mds, MapUpdate.newBuilder().addPgs(pg(PgHash.pg(1, i)).setEpoch(2 + i)));
+            }
+            transfer(group, first % 3 + 1);
+            MdsServer next = group.server(group.awaitServing());
+            assertThat(next).isNotSameAs(mds);
+            attach(next);
+            long wholeMaps = traffic.wholeMaps.sum();
+            long before = map(next).epoch();
+            Figures figures = new Figures();
+            for (CompletableFuture<MessageLite> answer : registerEach(next, 1)) {
+                assertThat(((RegisterServerReply) get(answer)).hasMap()).isFalse();
+            }
+            for (FakeRequest request : reopen(next)) {
+                assertThat(((OpenSessionReply) get(request.answer())).hasMap()).isFalse();
+            }
+            awaitAll("all have the map", () -> isKnownToAll(map(next)));
+            LOG.info(
+                    "Another leader, whole map of {} bytes: {}",
+                    map(next).toUpdate().getSerializedSize(),
+                    figures.until(map(next).epoch() - before));
+            assertThat(traffic.wholeMaps.sum()).as("whole maps").isEqualTo(wholeMaps);
+            assertThat(next.duties().map().wholeMaps()).isZero();
+            assertThat(answeredEarly).hasValue(0);
+        }
+    }
+
+    /**
+     * All data servers register, at once.
+     *
+     * @param disks that each names, of those that it did not have before
+     */
+    private List<CompletableFuture<MessageLite>> registerEach(MdsServer mds, int disks) {
+        return servers.stream().map(s -> register(mds, s, disks)).toList();
+    }
+
+    /** Each client opens another session, at once. */
+    private List<FakeRequest> reopen(MdsServer mds) {
+        return clients.stream().map(c -> open(mds, c.peer)).toList();
     }
 
     /** They register all at once: when they are new, and when all were started again. */
@@ -350,17 +421,8 @@ final class MapAtScaleTest {
         List<FakeRequest> opened = new ArrayList<>();
         for (int i = 0; i < CLIENTS; i++) {
             FakePeer peer = new FakePeer(Role.ROLE_CLIENT, traffic);
-            FakeRequest request =
-                    new FakeRequest(
-                            peer,
-                            Method.OPEN_SESSION,
-                            OpenSessionRequest.newBuilder()
-                                    .setClientUuid(Uuids.random())
-                                    .setDescription("client " + i)
-                                    .build());
-            mds.control().execute(() -> mds.duties().sessions().open(request));
             peers.add(peer);
-            opened.add(request);
+            opened.add(open(mds, peer));
         }
         for (int i = 0; i < CLIENTS; i++) {
             var reply = (OpenSessionReply) get(opened.get(i).answer());
@@ -368,6 +430,28 @@ final class MapAtScaleTest {
             long renewed = System.nanoTime() - RENEWAL.toNanos() * i / CLIENTS;
             clients.add(new Client(peers.get(i), reply.getSession(), renewed));
         }
+    }
+
+    private static FakeRequest open(MdsServer mds, FakePeer peer) {
+        FakeRequest request =
+                new FakeRequest(
+                        peer,
+                        Method.OPEN_SESSION,
+                        OpenSessionRequest.newBuilder()
+                                .setClientUuid(Uuids.random())
+                                .setDescription("a client")
+                                .setMapEpoch(peer.epoch())
+                                .build());
+        var _ =
+                request.answer()
+                        .thenAccept(reply -> {
+                            OpenSessionReply opened = (OpenSessionReply) reply;
+                            if (opened.hasMap()) {
+                                peer.answered(opened.getMap());
+                            }
+                        });
+        mds.control().execute(() -> mds.duties().sessions().open(request));
+        return request;
     }
 
     private static MessageLite get(CompletableFuture<MessageLite> answer) throws Exception {
@@ -468,15 +552,14 @@ final class MapAtScaleTest {
     }
 
     /** The same process, at the same address. */
-    private static CompletableFuture<MessageLite> register(MdsServer mds, DataServer server) {
+    private CompletableFuture<MessageLite> register(MdsServer mds, DataServer server) {
         return register(mds, server, 0);
     }
 
     /**
      * @param disks that it names
      */
-    private static CompletableFuture<MessageLite> register(
-            MdsServer mds, DataServer server, int disks) {
+    private CompletableFuture<MessageLite> register(MdsServer mds, DataServer server, int disks) {
         RegisterServerRequest.Builder wanted =
                 RegisterServerRequest.newBuilder()
                         .setServerUuid(server.uuid)
@@ -484,7 +567,8 @@ final class MapAtScaleTest {
                         .setAddress("127.0.0.1:" + (10_000 + server.id))
                         .setHost("host " + server.id)
                         .setRack("rack " + server.rack())
-                        .setRecovers(true);
+                        .setRecovers(true)
+                        .setMapEpoch(server.peer.epoch());
         for (int i = 0; i < disks; i++) {
             wanted.addDisks(
                     DiskReport.newBuilder()
@@ -492,6 +576,16 @@ final class MapAtScaleTest {
                             .setCapacityBytes(1L << 40));
         }
         FakeRequest request = new FakeRequest(server.peer, Method.REGISTER_SERVER, wanted.build());
+        var _ =
+                request.answer()
+                        .thenAccept(reply -> {
+                            RegisterServerReply registered = (RegisterServerReply) reply;
+                            if (registered.hasMap()) {
+                                server.peer.answered(registered.getMap());
+                            } else if (server.peer.epoch() < registered.getMapEpoch()) {
+                                answeredEarly.incrementAndGet();
+                            }
+                        });
         mds.control().execute(() -> mds.duties().dataServers().register(request));
         return request.answer();
     }
@@ -621,7 +715,7 @@ final class MapAtScaleTest {
                 }
             }
             byName.values().removeIf(ms -> ms < 20);
-            return "%.1f s, %d epochs, leader's CPU %.2f s, %d pushes of %d bytes, %d whole maps, longest gap between pings %d ms, longest heartbeat %d ms, %d refused, %d marked down that live; CPU in ms: %s"
+            return "%.1f s, %d epochs, leader's CPU %.2f s, %d pushes, %d bytes of maps, %d whole maps, longest gap between pings %d ms, longest heartbeat %d ms, %d refused, %d marked down that live; CPU in ms: %s"
                     .formatted(
                             (System.nanoTime() - startNanos) / 1e9,
                             epochs,
