@@ -122,12 +122,13 @@ final class LockOperations {
             request.replyEmpty();
             return;
         }
+        long era = cache.era(attr.getInode());
         mount.notifier()
                 .dropPages(
                         request.node(),
                         0,
                         () -> {
-                            cache.pagesRead(attr);
+                            cache.pagesRead(attr, era);
                             request.replyEmpty();
                         });
     }

@@ -116,16 +116,9 @@ final class OwnChangesTest {
     void whatItsCloseCutsIsAChangeOfItsOwn() {
         long f = created();
         done(other, Ops.open(f));
+        rig.apply(rig.entry().setEvictSession(EvictSessionEntry.newBuilder().setSession(other)));
         rig.apply(
-                rig.entry()
-                        .setEvictSession(
-                                EvictSessionEntry.newBuilder()
-                                        .setSession(other)));
-        rig.apply(
-                rig.entry()
-                        .setReleaseSession(
-                                ReleaseSessionEntry.newBuilder()
-                                        .setSession(other)));
+                rig.entry().setReleaseSession(ReleaseSessionEntry.newBuilder().setSession(other)));
         assertThat(steps(done(session, Ops.release(f)))).isEqualTo(1);
     }
 
