@@ -12,6 +12,7 @@ import io.cairn.client.data.InodeChanges;
 import io.cairn.client.data.MapHolder;
 import io.cairn.client.inode.Appends;
 import io.cairn.client.inode.FileServices;
+import io.cairn.client.inode.HeldContents;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
 import io.cairn.client.inode.Reopens;
@@ -31,6 +32,8 @@ import io.cairn.common.proto.Hello;
 import io.cairn.common.proto.MapPart;
 import io.cairn.common.proto.MapUpdate;
 import io.cairn.common.proto.Method;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReadRecall;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Heads;
@@ -89,6 +92,7 @@ final class ClientRuntime implements MetaEvents {
     private final Publisher publisher;
     private final InodeTable table;
     private final Appends appends;
+    private final HeldContents contents = new HeldContents();
     private final Reopens reopens;
     private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
     private final ClientMeters meters;
@@ -145,6 +149,7 @@ final class ClientRuntime implements MetaEvents {
                         meta,
                         data,
                         publisher,
+                        contents,
                         meters,
                         nanos(config.metadataTimeout()),
                         nanos(config.ioTimeout()),
@@ -294,6 +299,7 @@ final class ClientRuntime implements MetaEvents {
         publisher.tellsLeftovers(featureLevel >= LEFTOVERS_LEVEL);
         session = opened;
         data.opened(opened);
+        contents.sessionOpened();
         if (full != null) {
             clusterId = full.getClusterId();
             map.apply(full);
@@ -321,6 +327,11 @@ final class ClientRuntime implements MetaEvents {
 
     void onNewSession(Runnable action) {
         onNewSession.add(action);
+    }
+
+    @Override
+    public void mutated(Mutation mutation, MutationResult result) {
+        contents.mutated(mutation, result);
     }
 
     @Override

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.ContentHolder;
 import io.cairn.client.api.LeaseHolder;
 import io.cairn.client.base.Async;
 import io.cairn.client.base.ClientMeters;
@@ -103,6 +104,11 @@ final class ClusterClient implements CairnClient {
     @Override
     public void holdLeases(LeaseHolder holder) {
         services.meta().leases().hold(holder);
+    }
+
+    @Override
+    public void holdContents(ContentHolder holder) {
+        services.contents().hold(holder);
     }
 
     @Override

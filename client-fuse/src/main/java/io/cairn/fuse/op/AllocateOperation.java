@@ -4,6 +4,7 @@ import io.cairn.fuse.kernel.FileFormat;
 import io.cairn.fuse.session.FuseRequest;
 import io.cairn.fuse.session.RequestBody;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.CompletableFuture;
 
 /** The kernel's FALLOCATE. Any thread. */
 final class AllocateOperation {
@@ -17,6 +18,8 @@ final class AllocateOperation {
 
     void fallocate(FuseRequest request, RequestBody body) {
         MemorySegment in = body.segment();
+        long inode = mount.inode(request);
+        int mode = FileFormat.fallocateMode(in);
         Allocation allocation =
                 new Allocation(
                         mount.client(),
@@ -24,13 +27,19 @@ final class AllocateOperation {
                         mount.buffers(),
                         mount.options().wsync(),
                         request::answered,
-                        FileFormat.fallocateMode(in),
+                        mode,
                         FileFormat.offset(in),
                         FileFormat.fallocateLength(in));
         mount.thenChanged(
                 request,
-                mount.change().of(mount.inode(request)),
-                allocation.start(),
+                mount.change().of(inode),
+                mode == 0 ? allocation.start() : zeros(inode, allocation),
                 nothing -> request.replyEmpty());
+    }
+
+    /** Linux drops the pages of zeros only if all of them were written. */
+    private CompletableFuture<Void> zeros(long inode, Allocation allocation) {
+        mount.cache().broken(inode);
+        return allocation.start().whenComplete((nothing, failure) -> mount.cache().broken(inode));
     }
 }

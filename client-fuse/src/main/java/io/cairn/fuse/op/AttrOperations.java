@@ -49,6 +49,7 @@ final class AttrOperations {
     void setattr(FuseRequest request, RequestBody body) {
         Timespec now = WallClock.now();
         SetAttrOp change = SetAttrFormat.decode(body.segment(), mount.inode(request), now);
+        long era = mount.cache().era(change.getInode());
         mount.thenChanged(
                 request,
                 mount.change().of(change.getInode()),
@@ -56,7 +57,22 @@ final class AttrOperations {
                         mount.client()
                                 .setAttr(change, MountContext.credentials(request))
                                 .exceptionallyCompose(failure -> changedRemoved(change, failure))),
-                attr -> mount.replyChanged(request, attr));
+                attr -> {
+                    if (change.hasSize() && attr.getSize() == 0) {
+                        return replyEmptied(request, attr, era);
+                    }
+                    return mount.replyChanged(request, attr);
+                });
+    }
+
+    /** With this answer Linux drops all pages of the file (fs/fuse/dir.c, fuse_do_setattr). */
+    private boolean replyEmptied(FuseRequest request, Attr attr, long era) {
+        mount.cache().pagesRead(attr, era);
+        boolean taken = mount.replyChanged(request, attr);
+        if (!taken) {
+            mount.cache().broken(attr.getInode());
+        }
+        return taken;
     }
 
     /** A removed directory that is open has attributes only here. */

@@ -12,6 +12,7 @@ import io.netty.buffer.ByteBuf;
 import java.lang.foreign.MemorySegment;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -34,7 +35,7 @@ final class DataOperations {
     void read(FuseRequest request, RequestBody body) {
         MemorySegment in = body.segment();
         FileHandle handle = handles.get(FileFormat.handle(in));
-        handle.reading(mount.cache());
+        handle.usesPages(mount.cache());
         CompletableFuture<ByteBuf> read =
                 handle.file().read(FileFormat.offset(in), FileFormat.size(in));
         request.whenGivenUp(() -> read.cancel(false));
@@ -63,16 +64,25 @@ final class DataOperations {
             append(request, body, size);
             return;
         }
-        OpenFile file = handles.get(FileFormat.handle(in)).file();
+        FileHandle handle = handles.get(FileFormat.handle(in));
+        OpenFile file = handle.file();
         long offset = FileFormat.offset(in);
         boolean kill = FileFormat.writeKillsPrivileges(in);
-        boolean sync = synced(FileFormat.writeFlags(in));
+        int flags = FileFormat.writeFlags(in);
+        boolean sync = synced(flags);
+        boolean cached = handle.cached() && (flags & OpenFlag.O_DIRECT) == 0;
+        if (cached) {
+            handle.usesPages(mount.cache());
+        } else {
+            mount.cache().broken(file.inode());
+        }
         mount.client().slowDown();
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
         CompletableFuture<Void> written = file.write(offset, data, kill);
         request.whenGivenUp(() -> written.cancel(false));
+        CompletableFuture<Void> over = written.whenComplete(endsPages(file, !cached));
         CompletableFuture<Void> done =
-                sync ? written.thenCompose(nothing -> mount.published(file)) : written;
+                sync ? over.thenCompose(nothing -> mount.published(file)) : over;
         var _ =
                 done.whenComplete((nothing, failure) -> {
                     if (failure == null) {
@@ -81,6 +91,15 @@ final class DataOperations {
                         request.fail(failure);
                     }
                 });
+    }
+
+    /** Of a write: also one that has failed may have put bytes into the file, or into pages. */
+    private <T> BiConsumer<T, @Nullable Throwable> endsPages(OpenFile file, boolean always) {
+        return (result, failure) -> {
+            if (always || failure != null) {
+                mount.cache().broken(file.inode());
+            }
+        };
     }
 
     private boolean synced(int flags) {
@@ -96,6 +115,7 @@ final class DataOperations {
         boolean kill = FileFormat.writeKillsPrivileges(in);
         int flags = FileFormat.writeFlags(in);
         boolean goesOn = mayGoOn(handle, expected, size);
+        mount.cache().broken(file.inode());
         mount.client().slowDown();
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
         AtomicBoolean taken = new AtomicBoolean();
@@ -118,9 +138,10 @@ final class DataOperations {
             }
         });
         CompletableFuture<Long> appended =
-                (flags & OpenFlag.O_DIRECT) == 0
-                        ? start.apply(null)
-                        : order.append(file.inode(), expected, size, start);
+                ((flags & OpenFlag.O_DIRECT) == 0
+                                ? start.apply(null)
+                                : order.append(file.inode(), expected, size, start))
+                        .whenComplete(endsPages(file, true));
         CompletableFuture<Long> done =
                 synced(flags)
                         ? appended.thenCompose(at -> mount.published(file).thenApply(nothing -> at))

@@ -10,21 +10,30 @@ final class FileHandle {
     private final boolean cached;
     private final boolean readable;
     private final boolean quiet;
+    private final long era;
 
-    /** Set once; a race between two readers only notes the same thing twice. */
+    /** Set once; a race between two requests only notes the same thing twice. */
     private volatile boolean pagesNoted;
 
     /**
      * @param cached whether reads and writes go through the kernel's page cache
      * @param readable whether it may be read, and so mapped
      * @param quiet whether the kernel does not tell of closes of its descriptors
+     * @param era of the pages, from before it was decided whether they stay
      */
-    FileHandle(OpenFile file, Attr whenOpened, boolean cached, boolean readable, boolean quiet) {
+    FileHandle(
+            OpenFile file,
+            Attr whenOpened,
+            boolean cached,
+            boolean readable,
+            boolean quiet,
+            long era) {
         this.file = file;
         this.whenOpened = whenOpened;
         this.cached = cached;
         this.readable = readable;
         this.quiet = quiet;
+        this.era = era;
         this.pagesNoted = !cached;
     }
 
@@ -44,11 +53,13 @@ final class FileHandle {
         return file;
     }
 
-    /** Before each read: the kernel is about to cache pages. */
-    void reading(KernelCache cache) {
+    /**
+     * Before each read and each write, for it is carried out only later: the kernel caches pages.
+     */
+    void usesPages(KernelCache cache) {
         if (!pagesNoted) {
             pagesNoted = true;
-            cache.pagesRead(whenOpened);
+            cache.pagesRead(whenOpened, era);
         }
     }
 }

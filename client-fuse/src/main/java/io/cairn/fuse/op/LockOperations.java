@@ -113,21 +113,26 @@ final class LockOperations {
 
     /**
      * Who had the lock before may have changed the file: what the kernel has of it counts only if
-     * it is of the file as it is now. Pages that are dropped hold up nobody here: no page is locked
+     * it is of the file as it is now, as at an open. Pages that are dropped hold up nobody here: no page is locked
      * for a call of fcntl or flock.
      */
     private void locked(FuseRequest request, Attr attr) {
         KernelCache cache = mount.cache();
-        if (cache.knows(attr) && cache.pagesAreOf(attr)) {
-            request.replyEmpty();
+        if (cache.pagesAreOf(attr)) {
+            if (cache.knows(attr)) {
+                request.replyEmpty();
+            } else {
+                mount.notifier().invalidateAttributes(request.node(), request::replyEmpty);
+            }
             return;
         }
+        long era = cache.era(attr.getInode());
         mount.notifier()
                 .dropPages(
                         request.node(),
                         0,
                         () -> {
-                            cache.pagesRead(attr);
+                            cache.pagesRead(attr, era);
                             request.replyEmpty();
                         });
     }

@@ -167,7 +167,8 @@ final class OpenOperations {
                 attr,
                 cached,
                 (flags & OpenFlag.O_ACCMODE) != OpenFlag.O_WRONLY,
-                isQuiet(attr, flags));
+                isQuiet(attr, flags),
+                mount.cache().era(file.inode()));
     }
 
     /**

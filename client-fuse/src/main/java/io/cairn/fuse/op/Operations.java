@@ -53,6 +53,7 @@ public final class Operations implements RequestHandler {
                         buffers,
                         options);
         client.onNewSession(mount::forgetKernelCaches);
+        client.holdContents(mount.cache());
         if (options.leases()) {
             client.holdLeases(new Recalls(nodes, leases, notifier.leases()));
         }

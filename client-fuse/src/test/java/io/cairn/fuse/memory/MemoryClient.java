@@ -1,6 +1,7 @@
 package io.cairn.fuse.memory;
 
 import io.cairn.client.api.CairnClient;
+import io.cairn.client.api.ContentHolder;
 import io.cairn.client.api.LeaseHolder;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -43,6 +44,8 @@ public final class MemoryClient implements CairnClient {
     private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
     private final Map<String, Integer> calls = new ConcurrentHashMap<>();
     private volatile @Nullable LeaseHolder holder;
+    private volatile @Nullable ContentHolder contents;
+    private volatile boolean failsInPart;
     private volatile int leaseMicros;
     private long lastInode = ROOT_INODE;
     private volatile long mounted = ROOT_INODE;
@@ -77,6 +80,29 @@ public final class MemoryClient implements CairnClient {
     @Override
     public void holdLeases(LeaseHolder by) {
         holder = by;
+    }
+
+    @Override
+    public void holdContents(ContentHolder by) {
+        contents = by;
+    }
+
+    /** A change by this client itself. */
+    private void changedHere(MemoryNode node) {
+        node.changed();
+        tellOfChange(node);
+    }
+
+    private void tellOfChange(MemoryNode node) {
+        ContentHolder told = contents;
+        if (told != null) {
+            told.changedHere(node.inode, node.change - 1, node.change);
+        }
+    }
+
+    /** From now on writes put only their first half into the file, and fail. */
+    public void failInPart(boolean fails) {
+        failsInPart = fails;
     }
 
     /** Whether leases are asked for. */
@@ -251,7 +277,11 @@ public final class MemoryClient implements CairnClient {
 
     private synchronized Attr change(SetAttrOp change) {
         MemoryNode node = node(change.getInode());
-        node.changed();
+        if (change.hasSize()) {
+            node.changed();
+        } else {
+            changedHere(node);
+        }
         if (change.getKillSuidSgid()) {
             node.killPrivileges();
         }
@@ -376,7 +406,7 @@ public final class MemoryClient implements CairnClient {
             throw error(Errno.EEXIST);
         }
         node.nlink++;
-        node.changed();
+        changedHere(node);
         directory.put(MemoryName.of(newName), node);
         return node.attr();
     }
@@ -471,7 +501,7 @@ public final class MemoryClient implements CairnClient {
         }
         from.drop(MemoryName.of(name));
         to.put(MemoryName.of(newName), node);
-        node.changed();
+        changedHere(node);
     }
 
     @Override
@@ -556,7 +586,7 @@ public final class MemoryClient implements CairnClient {
                             throw error(Errno.ENODATA);
                         }
                         node.xattrs.put(MemoryName.of(name), value);
-                        node.changed();
+                        changedHere(node);
                         return null;
                     }
                 });
@@ -668,7 +698,14 @@ public final class MemoryClient implements CairnClient {
 
         @Override
         public CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges) {
-            return droppable(run("write", () -> store(offset, data, killPrivileges)), data);
+            return droppable(
+                    run(
+                            "write",
+                            () ->
+                                    failsInPart
+                                            ? storeHalf(offset, data)
+                                            : store(offset, data, killPrivileges)),
+                    data);
         }
 
         @Override
@@ -705,6 +742,15 @@ public final class MemoryClient implements CairnClient {
             return run("extend", () -> store(size, Unpooled.EMPTY_BUFFER, false));
         }
 
+        private @Nullable Void storeHalf(long offset, ByteBuf data) {
+            try {
+                node.content.write(offset, data.slice(0, data.readableBytes() / 2));
+            } finally {
+                data.release();
+            }
+            throw error(Errno.ENOSPC);
+        }
+
         private @Nullable Void store(long offset, ByteBuf data, boolean killPrivileges) {
             long end = offset + data.readableBytes();
             try {
@@ -718,6 +764,7 @@ public final class MemoryClient implements CairnClient {
                     node.killPrivileges();
                 }
                 node.contentChanged();
+                tellOfChange(node);
             }
             return null;
         }

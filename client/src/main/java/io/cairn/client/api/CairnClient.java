@@ -63,6 +63,9 @@ public interface CairnClient extends AutoCloseable {
      */
     default void holdLeases(LeaseHolder holder) {}
 
+    /** From now on the holder is told of this client's own changes of regular files. */
+    default void holdContents(ContentHolder holder) {}
+
     /**
      * As {@link #lookup}, but a name that is not there may also be answered, without attributes, by
      * who knows for how long there will be none.

@@ -291,6 +291,7 @@ final class AppendOp implements AppendLine.Waiting {
         }
 
         private void written(@Nullable FsException problem, long truncateSequence, boolean some) {
+            services.contents().written(state.inode(), !settled, problem != null && some);
             if (cut) {
                 again();
                 return;

@@ -17,6 +17,7 @@ public record FileServices(
         MetaClient meta,
         DataClient data,
         Publisher publisher,
+        HeldContents contents,
         ClientMeters meters,
         long metadataNanos,
         long ioNanos,

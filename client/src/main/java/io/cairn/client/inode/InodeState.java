@@ -145,16 +145,20 @@ public final class InodeState implements DataTarget {
                         .build();
     }
 
-    /** What is kept is used when the lease of its reply may be over. */
+    /**
+     * What is kept is used when the lease of its reply may be over, and is no answer to a mutation.
+     */
     private static Attr withoutLease(Attr received) {
         return received.getAttrLeaseMicros() == 0
                         && received.getNameLeaseMicros() == 0
                         && !received.getNoXattrs()
+                        && !received.hasChangedFrom()
                 ? received
                 : received.toBuilder()
                         .clearAttrLeaseMicros()
                         .clearNameLeaseMicros()
                         .clearNoXattrs()
+                        .clearChangedFrom()
                         .build();
     }
 

@@ -191,6 +191,7 @@ final class WriteOp {
     private void written(@Nullable FsException problem, long truncateSequence, boolean some) {
         data.release();
         failure = problem;
+        services.contents().written(state.inode(), !future.isDone(), problem != null && some);
         if (problem == null) {
             note(truncateSequence);
         } else {

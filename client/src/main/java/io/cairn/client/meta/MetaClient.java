@@ -43,7 +43,7 @@ public final class MetaClient {
         this.timer = timer;
         SessionCalls calls = new SessionCalls(timer, options.attemptNanos());
         session = new MdsSession(options, channels, calls, mapEpoch, events, new Carried());
-        mutations = new MutationPipeline(session, calls, options.pipeline());
+        mutations = new MutationPipeline(session, calls, events, options.pipeline());
         queries = new PendingQueries(session, calls, events);
         readOpens = new OpensForReading(session, calls);
         leases = new HeldLeases(calls);

@@ -2,6 +2,8 @@ package io.cairn.client.meta;
 
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.MapUpdate;
+import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.MutationResult;
 import org.jspecify.annotations.Nullable;
 
 /** What a {@link MetaClient} reports; called on its event loops and timer, must not block. */
@@ -20,6 +22,9 @@ public interface MetaEvents {
      * but those who wait for answers have not been told yet, and the next one is not open.
      */
     void sessionEnded(long session, FsException reason);
+
+    /** A mutation was answered; those who wait for it have not been told yet. */
+    void mutated(Mutation mutation, MutationResult result);
 
     /** A request is repeated. */
     void retried();

@@ -36,6 +36,7 @@ final class MutationPipeline {
 
     private final MdsSession session;
     private final SessionCalls calls;
+    private final MetaEvents events;
     private final int pipeline;
     private final MutationQueue queue = new MutationQueue(MAX_BATCH, MAX_BATCH_BYTES);
 
@@ -45,9 +46,10 @@ final class MutationPipeline {
     /**
      * @param pipeline batches in flight at once
      */
-    MutationPipeline(MdsSession session, SessionCalls calls, int pipeline) {
+    MutationPipeline(MdsSession session, SessionCalls calls, MetaEvents events, int pipeline) {
         this.session = session;
         this.calls = calls;
+        this.events = events;
         this.pipeline = pipeline;
     }
 
@@ -215,9 +217,11 @@ final class MutationPipeline {
                         reply.getResultsCount() + " results for " + sent + " mutations");
     }
 
-    private static void answered(Batch batch, MutateReply reply) {
+    private void answered(Batch batch, MutateReply reply) {
         for (int i = 0; i < batch.mutations().size(); i++) {
-            batch.mutations().get(i).answered(reply.getResults(i), batch.session);
+            PendingMutation pending = batch.mutations().get(i);
+            events.mutated(pending.mutation(), reply.getResults(i));
+            pending.answered(reply.getResults(i), batch.session);
         }
     }
 

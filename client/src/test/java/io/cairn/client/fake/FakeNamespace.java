@@ -186,6 +186,8 @@ public final class FakeNamespace {
             }
             if (number == session.next) {
                 MutationResult result;
+                Map<Long, Long> before = new HashMap<>();
+                nodes.forEach((inode, node) -> before.put(inode, node.attr.getChange()));
                 try {
                     result = apply(request.getSession(), session, mutation);
                 } catch (FsException e) {
@@ -196,6 +198,7 @@ public final class FakeNamespace {
                                     .build();
                 }
                 executed.add(number + " " + mutation.getOpCase());
+                result = withChangedFrom(result, before);
                 session.answers.put(number, result);
                 session.next++;
             }
@@ -400,6 +403,15 @@ public final class FakeNamespace {
         }
         touched(node);
         return node;
+    }
+
+    private static MutationResult withChangedFrom(MutationResult result, Map<Long, Long> before) {
+        Attr attr = result.getAttr();
+        if (!result.hasAttr()) {
+            return result;
+        }
+        long from = before.getOrDefault(attr.getInode(), attr.getChange());
+        return result.toBuilder().setAttr(attr.toBuilder().setChangedFrom(from)).build();
     }
 
     private static long nanos(Timespec t) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 8;
+    public static final int CURRENT = 9;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -68,6 +68,9 @@ public final class Features {
 
     /** From this level on it can be set how fast replicas are brought up to date. */
     public static final int RECOVERY_LIMITS = 8;
+
+    /** From this level on the results of mutations say which changes of the inode are theirs. */
+    public static final int OWN_CHANGES = 9;
 
     /**
      * From this level on clients tell of the bytes that failed writes have left beyond the size.

@@ -45,6 +45,9 @@ public final class StateTx implements EntryKeys {
     /** Null unless somebody wants to know. */
     private @Nullable Reads reads;
 
+    /** What {@code change} was when the present mutation began, of the inodes it edits. */
+    private final Map<Long, Long> changeBefore = new HashMap<>();
+
     private boolean repeatsAnswers;
     private List<Move> moves = List.of();
 
@@ -83,7 +86,22 @@ public final class StateTx implements EntryKeys {
             changed = require(id).copy();
             inodes.put(id, changed);
         }
+        changeBefore.putIfAbsent(id, changed.change);
         return changed;
+    }
+
+    /** From now on {@link #changeBefore} is asked for another mutation of the entry. */
+    public void beginMutation() {
+        changeBefore.clear();
+    }
+
+    /**
+     * What {@code change} of an inode was before the present mutation.
+     *
+     * @param now what it is now
+     */
+    public long changeBefore(long id, long now) {
+        return changeBefore.getOrDefault(id, now);
     }
 
     public void add(Inode inode) {
