@@ -113,8 +113,8 @@ final class LockOperations {
 
     /**
      * Who had the lock before may have changed the file: what the kernel has of it counts only if
-     * it is of the file as it is now, as at an open. Pages that are dropped hold up nobody here: no page is locked
-     * for a call of fcntl or flock.
+     * it is of the file as it is now, as at an open. Pages that are dropped hold up nobody here: no
+     * page is locked for a call of fcntl or flock.
      */
     private void locked(FuseRequest request, Attr attr) {
         KernelCache cache = mount.cache();
