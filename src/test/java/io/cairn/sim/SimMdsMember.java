@@ -78,7 +78,7 @@ final class SimMdsMember extends SimMachine {
         final Placement placement =
                 new Placement(inSync, new Placement.Times(patience, patience), () -> Held.NONE);
         final PgSplits splits =
-                new PgSplits(inSync, placement, servers, () -> Held.NONE, () -> true);
+                new PgSplits(inSync, placement, servers, () -> Held.NONE, () -> true, () -> true);
         final PgMerges merges = new PgMerges(inSync, servers, () -> Held.NONE, () -> true);
         final Map<Integer, Consumer<MapUpdate>> followers = new HashMap<>();
         final Map<Long, Cutting> cutting = new HashMap<>();

@@ -3,6 +3,7 @@ package io.cairn.dataserver.pg;
 import io.cairn.common.data.Split;
 import io.cairn.common.layout.PgHash;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.map.NextSplits;
 import io.cairn.common.proto.PlacementGroup;
 import io.cairn.common.proto.Pool;
 import java.util.HashSet;
@@ -41,10 +42,7 @@ public final class Splits {
     static Set<Integer> next(ClusterMap map) {
         Set<Integer> next = new HashSet<>();
         for (Pool pool : map.pools()) {
-            if (pool.getPgCount() < ClusterMap.targetOf(pool)) {
-                int parent = PgHash.parent(pool.getPgCount(), ClusterMap.baseOf(pool));
-                next.add(PgHash.pg(pool.getId(), parent));
-            }
+            NextSplits.parents(map, pool).forEach(g -> next.add(g.getPg()));
         }
         return next;
     }

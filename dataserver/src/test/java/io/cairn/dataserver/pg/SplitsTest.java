@@ -127,4 +127,14 @@ class SplitsTest {
         assertThat(Splits.of(made, PARENT)).isEqualTo(new Split(CHILD, 1, 9));
         assertThat(Splits.of(made, CHILD)).isNull();
     }
+
+    /** Those that one change of the map may split. */
+    @Test
+    void whatIsSplitNextIsKnown() {
+        group(PARENT, List.of(10, 20), List.of(10, 20), 0);
+        group(CHILD, List.of(30, 40), List.of(30, 40), 0);
+        assertThat(Splits.next(ClusterMap.of(map.build()))).containsOnly(PARENT, CHILD);
+        group(CHILD, List.of(20, 40), List.of(20, 40), 0);
+        assertThat(Splits.next(ClusterMap.of(map.build()))).containsExactly(PARENT);
+    }
 }

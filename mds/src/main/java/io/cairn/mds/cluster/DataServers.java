@@ -105,6 +105,7 @@ public final class DataServers {
         BooleanSupplier isPlacing = () -> featureLevel.getAsInt() >= Features.RECOVERY;
         BooleanSupplier isSplitting = () -> featureLevel.getAsInt() >= Features.GROWTH;
         BooleanSupplier isMerging = () -> featureLevel.getAsInt() >= Features.MERGING;
+        BooleanSupplier isTogether = () -> featureLevel.getAsInt() >= Features.SPLITS_TOGETHER;
         BooleanSupplier isMarking = () -> featureLevel.getAsInt() >= Features.ELASTIC;
         this.slow = new SlowDisks(slowAfter);
         Supplier<@Nullable FillLimits> limits =
@@ -120,7 +121,7 @@ public final class DataServers {
                         isMarking,
                         placement,
                         isPlacing,
-                        new PgSplits(sets, placement, servers, held, isMerging),
+                        new PgSplits(sets, placement, servers, held, isMerging, isTogether),
                         new PgMerges(sets, servers, held, isMerging),
                         isSplitting,
                         limits,

@@ -211,6 +211,9 @@ public final class InSyncSets {
     /** Takes out who is to leave; null if nobody is. */
     public @Nullable Change leaving(ClusterMap base, long nowNanos) {
         forgetRestarts(base, nowNanos);
+        if (isAllWell(base, nowNanos)) {
+            return null;
+        }
         MapUpdate.Builder update = MapUpdate.newBuilder();
         Map<String, Integer> left = new TreeMap<>();
         boolean recovers = true;
@@ -257,6 +260,17 @@ public final class InSyncSets {
         return recovers && update.getPgsCount() > 0
                 ? new Change(update, "left in-sync sets: " + groups(left))
                 : null;
+    }
+
+    /**
+     * Whether all disks surely serve and none is slow: then nobody leaves, and no group need be
+     * looked at, of which there are many more.
+     */
+    private boolean isAllWell(ClusterMap base, long nowNanos) {
+        return restarts.isEmpty()
+                && told.isEmpty()
+                && base.disks().stream()
+                        .allMatch(d -> !d.getSlow() && serves(base, d.getId(), nowNanos));
     }
 
     /** Backups of which the primary, which serves, has told that they say nothing to it. */

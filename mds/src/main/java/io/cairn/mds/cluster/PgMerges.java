@@ -11,8 +11,10 @@ import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import io.cairn.mds.leader.Held;
 import io.cairn.mds.map.PgPlanner;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -286,20 +288,15 @@ public final class PgMerges {
                 && !InSyncSets.isAstray(group)
                 && disks.stream().allMatch(d -> sets.isSure(base, group, d, nowNanos))
                 && disks.stream().noneMatch(d -> InSyncSets.isSlow(base, d))
-                && disks.stream().noneMatch(this::waitsForRepair)
-                && !isBusy(base, disks);
+                && Collections.disjoint(disks, servers.waitingForRepair())
+                && Collections.disjoint(disks, busyDisks(base));
     }
 
-    private boolean waitsForRepair(int disk) {
-        var status = servers.disks().get(disk);
-        return status != null && status.getWaitingForRepair() > 0;
-    }
-
-    /** Whether another group of these disks is being made or ends, in whatever pool. */
-    static boolean isBusy(ClusterMap map, List<Integer> disks) {
-        Predicate<PlacementGroup> shares =
-                g -> g.getReplicasList().stream().anyMatch(disks::contains);
-        return map.splitting().values().stream().anyMatch(shares)
-                || map.merging().values().stream().anyMatch(shares);
+    /** Disks on which a group is being made or ends, in whatever pool. */
+    static Set<Integer> busyDisks(ClusterMap map) {
+        Set<Integer> busy = new HashSet<>();
+        map.splitting().values().forEach(g -> busy.addAll(g.getReplicasList()));
+        map.merging().values().forEach(g -> busy.addAll(g.getReplicasList()));
+        return busy;
     }
 }

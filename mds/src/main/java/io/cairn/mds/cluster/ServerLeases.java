@@ -110,6 +110,19 @@ public final class ServerLeases {
         return disks;
     }
 
+    /** Disks that have blocks which wait for their repair, as was said last. */
+    Set<Integer> waitingForRepair() {
+        Set<Integer> waiting = new HashSet<>();
+        for (Known known : servers.values()) {
+            for (DiskStatus disk : known.report.disks()) {
+                if (disk.getWaitingForRepair() > 0) {
+                    waiting.add(disk.getDisk());
+                }
+            }
+        }
+        return waiting;
+    }
+
     /** Whether a heartbeat was answered after that moment. */
     public boolean heardSince(int server, long nanos) {
         @Nullable Known known = servers.get(server);

@@ -9,6 +9,7 @@ import io.cairn.common.proto.Pool;
 import io.cairn.common.proto.Server;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,35 +85,44 @@ public final class MapChecks {
         return null;
     }
 
-    /** A PG more comes with the rows of both, which have the same members. */
-    private static @Nullable String objectionToSplit(
+    /** Each PG more comes with the rows of both, which have the same members. */
+    private static @Nullable String objectionToCount(
             ClusterMap base, MapUpdate update, Pool present, Pool pool) {
-        int pgBase = ClusterMap.baseOf(pool);
-        int index = present.getPgCount();
-        if (pool.getPgCount() == index - 1) {
+        if (pool.getPgCount() == present.getPgCount() - 1) {
             return objectionToEnd(base, update, pool);
         }
-        if (pool.getPgCount() != index + 1) {
-            return "%d PGs cannot become %d at once".formatted(index, pool.getPgCount());
+        if (pool.getPgCount() < present.getPgCount()) {
+            return "%d PGs cannot become %d at once"
+                    .formatted(present.getPgCount(), pool.getPgCount());
         }
-        PlacementGroup child = row(update, PgHash.pg(pool.getId(), index));
-        int number = PgHash.pg(pool.getId(), PgHash.parent(index, pgBase));
+        Set<Integer> parents = new HashSet<>();
+        for (int index = present.getPgCount(); index < pool.getPgCount(); index++) {
+            int parent = PgHash.parent(index, ClusterMap.baseOf(pool));
+            if (!parents.add(parent)
+                    || !isSplit(base, update, PgHash.pg(pool.getId(), parent), index)) {
+                return "PG %d is not made of PG %x"
+                        .formatted(index, PgHash.pg(pool.getId(), parent));
+            }
+        }
+        return null;
+    }
+
+    private static boolean isSplit(ClusterMap base, MapUpdate update, int number, int index) {
+        PlacementGroup child = row(update, PgHash.pg(PgHash.poolOf(number), index));
         PlacementGroup parent = row(update, number);
         PlacementGroup before = base.pg(number);
         long epoch = base.epoch() + 1;
-        boolean isSplit =
-                child != null
-                        && parent != null
-                        && before != null
-                        && before.getSplitEpoch() == 0
-                        && child.getSplitEpoch() == epoch
-                        && child.getEpoch() == epoch
-                        && parent.getEpoch() == epoch
-                        && parent.getInSyncList().equals(before.getInSyncList())
-                        && parent.getReplicasList().equals(before.getReplicasList())
-                        && child.getInSyncList().equals(before.getInSyncList())
-                        && child.getReplicasList().equals(before.getReplicasList());
-        return isSplit ? null : "PG %d is not made of PG %x".formatted(index, number);
+        return child != null
+                && parent != null
+                && before != null
+                && !base.isTied(before)
+                && child.getSplitEpoch() == epoch
+                && child.getEpoch() == epoch
+                && parent.getEpoch() == epoch
+                && parent.getInSyncList().equals(before.getInSyncList())
+                && parent.getReplicasList().equals(before.getReplicasList())
+                && child.getInSyncList().equals(before.getInSyncList())
+                && child.getReplicasList().equals(before.getReplicasList());
     }
 
     /** A PG less: all members in sync have its content in the other one, which goes on. */
@@ -191,7 +201,7 @@ public final class MapChecks {
                 return name + ": the number of PGs that it was made with cannot change";
             }
             if (present.getPgCount() != pool.getPgCount()) {
-                String objection = objectionToSplit(base, update, present, pool);
+                String objection = objectionToCount(base, update, present, pool);
                 if (objection != null) {
                     return name + ": " + objection;
                 }

@@ -66,6 +66,9 @@ public final class Features {
     /** From this level on placement groups can be merged. */
     public static final int MERGING = 8;
 
+    /** From this level on one change of the map splits several placement groups of a pool. */
+    public static final int SPLITS_TOGETHER = 8;
+
     /** From this level on it can be set how fast replicas are brought up to date. */
     public static final int RECOVERY_LIMITS = 8;
 

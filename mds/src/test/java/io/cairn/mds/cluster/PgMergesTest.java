@@ -44,7 +44,8 @@ class PgMergesTest {
     private final Placement placement =
             new Placement(sets, new Placement.Times(NEVER, NEVER), () -> held);
     private final PgMerges merges = new PgMerges(sets, servers, () -> held, () -> known);
-    private final PgSplits splits = new PgSplits(sets, placement, servers, () -> held, () -> known);
+    private final PgSplits splits =
+            new PgSplits(sets, placement, servers, () -> held, () -> known, () -> known);
     private ClusterMap map;
     private long now = BEGUN;
 

@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -41,7 +43,9 @@ class PgSplitsTest {
     private Held held = Held.NONE;
     private final Placement placement =
             new Placement(sets, new Placement.Times(NEVER, NEVER), () -> held);
-    private final PgSplits splits = new PgSplits(sets, placement, servers, () -> held, () -> true);
+    private boolean together = true;
+    private final PgSplits splits =
+            new PgSplits(sets, placement, servers, () -> held, () -> true, () -> together);
     private ClusterMap map;
     private long now = BEGUN;
 
@@ -171,19 +175,115 @@ class PgSplitsTest {
     }
 
     @Test
-    void eachDiskHasOneSplitAtATime() {
-        wanted(5);
+    void groupsOnDifferentDisksAreSplitInOneChange() {
+        wanted(4);
+        long before = map.epoch();
         assertThat(step()).isTrue();
-        assertThat(step()).as("on other disks").isTrue();
+        assertThat(map.epoch()).isEqualTo(before + 1);
+        assertThat(pool().getPgCount()).isEqualTo(4);
+        assertThat(pg(2).getReplicasList()).containsExactly(10, 20, 30);
         assertThat(pg(3).getReplicasList()).containsExactly(40, 50, 60);
-        assertThat(step()).as("the first disks are not done").isFalse();
-        serves(4, 3);
+        assertThat(map.pgs()).allMatch(g -> g.getEpoch() == map.epoch());
+        assertThat(map.splitting()).containsOnlyKeys(PgHash.pg(1, 0), PgHash.pg(1, 1));
+    }
+
+    @Test
+    void notMoreAreSplitThanAreWanted() {
+        wanted(3);
         assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(3);
+    }
+
+    @Test
+    void oneIsSplitInAChangeUntilAllMembersKnowMore() {
+        together = false;
+        wanted(4);
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(3);
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(4);
+    }
+
+    @Test
+    void eachDiskHasOneSplitAtATime() {
+        change(
+                MapUpdate.newBuilder()
+                        .addPgs(group(1, 30, 40, 50).toBuilder().setEpoch(map.epoch() + 1)));
+        wanted(4);
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).as("they have a disk in common").isEqualTo(3);
         assertThat(step()).isFalse();
         serves(1, 2);
+        assertThat(step()).as("it is made").isTrue();
         assertThat(step()).isTrue();
-        assertThat(step()).as("again of the first group").isTrue();
+        assertThat(pg(3).getReplicasList()).containsExactly(30, 40, 50);
+    }
+
+    /** The next one of each has to wait for it. */
+    @Test
+    void aGroupIsSplitAgainOnceThatIsDone() {
+        wanted(5);
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(4);
+        assertThat(step()).isFalse();
+        serves(4, 3);
+        serves(1, 2);
+        assertThat(step()).isTrue();
+        assertThat(map.splitting()).as("both in one change").isEmpty();
+        assertThat(step()).isTrue();
         assertThat(pg(4).getReplicasList()).containsExactly(10, 20, 30);
+    }
+
+    @Test
+    void whatServesWaitsASecondForTheOthers() {
+        wanted(4);
+        assertThat(step()).isTrue();
+        serves(4, 3);
+        assertThat(step()).isFalse();
+        now += SECOND;
+        assertThat(step()).isTrue();
+        assertThat(map.splitting()).containsOnlyKeys(PgHash.pg(1, 0));
+        assertThat(step()).isFalse();
+        serves(1, 2);
+        assertThat(step()).as("all that are left").isTrue();
+    }
+
+    /** To begin without that would only take another change of the map. */
+    @Test
+    void whatIsFreeWaitsForTheDisksOfWhatComesNext() {
+        groups(4, 8, i -> i % 2 == 0 ? group(i, 10, 20, 30) : group(i, 40, 50, 60), 4);
+        assertThat(step()).isTrue();
+        serves(1, 4);
+        assertThat(step()).isFalse();
+        now += SECOND;
+        assertThat(step()).isTrue();
+        assertThat(step()).as("the one after it is not free").isFalse();
+        serves(4, 5);
+        assertThat(step()).isTrue();
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).isEqualTo(8);
+    }
+
+    /** Another table of groups. */
+    private void groups(int pgBase, int target, IntFunction<PlacementGroup> group, int pgCount) {
+        MapUpdate.Builder other = map.toUpdate().toBuilder().clearPgs().clearPools();
+        other.addPools(
+                pool().toBuilder().setPgBase(pgBase).setPgCount(pgCount).setPgTarget(target));
+        IntStream.range(0, pgCount).mapToObj(group).forEach(other::addPgs);
+        map = ClusterMap.of(other.setEpoch(map.epoch() + 1).build());
+        heard();
+    }
+
+    /** Groups are made in the order of their numbers. */
+    @Test
+    void whatComesAfterAGroupThatIsNotReadyWaitsToo() {
+        wanted(4);
+        change(
+                MapUpdate.newBuilder()
+                        .addPgs(pg(1).toBuilder().clearInSync().addInSync(40).addInSync(50)));
+        assertThat(step()).isTrue();
+        assertThat(pool().getPgCount()).as("without the second").isEqualTo(3);
+        assertThat(step()).isFalse();
     }
 
     @Test
@@ -320,10 +420,38 @@ class PgSplitsTest {
         assertThat(pool().getPgTarget()).isEqualTo(128);
         assertThat(pool().getPgCount()).isEqualTo(2);
         assertThat(step()).isTrue();
-        assertThat(pool().getPgCount()).isEqualTo(3);
+        assertThat(pool().getPgCount()).isEqualTo(4);
         change(Pools.update(pool().toBuilder().setPgTarget(1000).build()));
         step();
         assertThat(pool().getPgTarget()).as("it does not go down here").isEqualTo(1000);
+    }
+
+    private void onThreeDisks(int pgCount) {
+        groups(2, 1024, i -> group(i, 10, 20, 30), pgCount);
+    }
+
+    @Test
+    void movesGoFirstWhereADiskHasManyGroupsOfOneSize() {
+        onThreeDisks(128);
+        assertThat(placement.isMoving(map, now)).isFalse();
+        assertThat(splits.isAny(map, now)).isTrue();
+        onThreeDisks(256);
+        assertThat(placement.isMoving(map, now)).isTrue();
+        assertThat(splits.isAny(map, now)).isFalse();
+        onThreeDisks(257);
+        assertThat(placement.isMoving(map, now)).as("of two sizes").isFalse();
+        assertThat(splits.isAny(map, now)).isTrue();
+    }
+
+    /** That other disks have few of them, as they just came, does not count. */
+    @Test
+    void theDiskThatHasMostCounts() {
+        onThreeDisks(256);
+        while (placement.isMoving(map, now)) {
+            change(Objects.requireNonNull(placement.moving(map, now)).update());
+        }
+        assertThat(map.pgs()).anyMatch(g -> g.getReplicasList().contains(60));
+        assertThat(splits.isAny(map, now)).as("they only begin to move").isFalse();
     }
 
     /** Gives the first disks these classes. */
@@ -375,8 +503,8 @@ class PgSplitsTest {
     void noMapAddsAGroupOtherwise() {
         Pool more = pool().toBuilder().setPgBase(2).setPgCount(3).build();
         assertThat(objection(MapUpdate.newBuilder().addPools(more))).contains("is not made of");
-        assertThat(objection(MapUpdate.newBuilder().addPools(more.toBuilder().setPgCount(4))))
-                .contains("cannot become 4 at once");
+        assertThat(objection(MapUpdate.newBuilder().addPools(more.toBuilder().setPgCount(1))))
+                .contains("made with");
         assertThat(objection(MapUpdate.newBuilder().addPools(pool().toBuilder().setPgBase(1))))
                 .contains("cannot change");
         assertThat(
@@ -390,6 +518,35 @@ class PgSplitsTest {
                                                         .setEpoch(8)
                                                         .setSplitEpoch(8))))
                 .contains("is not made of");
+    }
+
+    @Test
+    void noMapSplitsAGroupTwice() {
+        wanted(5);
+        MapUpdate.Builder split =
+                Objects.requireNonNull(splits.change(map, now))
+                        .update()
+                        .addPgs(child(0, 4, map.epoch() + 1));
+        Pool.Builder five = split.getPoolsBuilder(0).setPgCount(5);
+        assertThat(objection(split)).contains("PG 4 is not made of");
+        five.setPgCount(4);
+        split.removePgs(split.getPgsCount() - 1);
+        assertThat(objection(split)).isNull();
+        assertThat(step()).isTrue();
+        long epoch = map.epoch() + 1;
+        MapUpdate.Builder again =
+                MapUpdate.newBuilder()
+                        .addPools(pool().toBuilder().setPgCount(5))
+                        .addPgs(pg(0).toBuilder().setEpoch(epoch))
+                        .addPgs(child(0, 4, epoch));
+        assertThat(objection(again)).as("while it is").contains("PG 4 is not made of");
+    }
+
+    private PlacementGroup.Builder child(int parent, int index, long epoch) {
+        return pg(parent).toBuilder()
+                .setPg(PgHash.pg(1, index))
+                .setEpoch(epoch)
+                .setSplitEpoch(epoch);
     }
 
     private @Nullable String objection(MapUpdate.Builder update) {
