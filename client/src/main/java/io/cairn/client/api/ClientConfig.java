@@ -83,7 +83,8 @@ public record ClientConfig(
                                         + " do not answer. A write beyond waits until they have not"
                                         + " answered for client.attempt_timeout; then it fails with"
                                         + " ENOMEM. The"
-                                        + " JVM's direct memory must be larger by half.",
+                                        + " JVM's direct memory must be larger by half, and by"
+                                        + " client.read_ahead_memory.",
                         defaultValue = "512MiB",
                         min = "16MiB",
                         max = "64GiB")
