@@ -1,6 +1,7 @@
 package io.cairn.client;
 
 import com.google.protobuf.ByteString;
+import io.cairn.client.ahead.AheadMemory;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.ClientConfig;
 import io.cairn.client.base.Async;
@@ -142,6 +143,7 @@ final class ClientRuntime implements MetaEvents {
                                 config.maxHeld().bytes()),
                         meta::evicted,
                         meta::refreshMap);
+        AheadMemory aheadMemory = new AheadMemory(config.readAheadMemory().bytes());
         publisher = new Publisher(meta);
         table = new InodeTable(this::getAttr, data::session, publisher);
         services =
@@ -151,6 +153,8 @@ final class ClientRuntime implements MetaEvents {
                         publisher,
                         contents,
                         meters,
+                        aheadMemory,
+                        config.readAhead().bytes(),
                         nanos(config.metadataTimeout()),
                         nanos(config.ioTimeout()),
                         config.attemptTimeout().toNanos() / 2,
@@ -184,6 +188,7 @@ final class ClientRuntime implements MetaEvents {
 
     private void gauges(Meters published) {
         published.gauge(ClientMeter.IN_FLIGHT, data::inFlightBytes);
+        published.gauge(ClientMeter.READ_AHEAD_HELD, services.aheadMemory()::bytes);
         published.gauge(ClientMeter.QUEUED, data::queued);
         published.gauge(ClientMeter.HELD, data::heldBytes);
         published.gauge(ClientMeter.STUCK_HELD, data::stuckHeldBytes);

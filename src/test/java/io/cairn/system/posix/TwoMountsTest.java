@@ -69,6 +69,43 @@ class TwoMountsTest {
         assertThat(cluster.status().path("mounts").size()).as("mounts").isEqualTo(1);
     }
 
+    /** The mount has read ahead of the reader, which then goes on in a file that was changed. */
+    @Test
+    void whatWasReadAheadIsNotReadAfterAnOpenOrAWriteThatMadeItOld() throws IOException {
+        Random random = new Random(seed);
+        byte[] content = bytes(random, 24 * MIB);
+        try (Mount second = cluster.mount("ahead")) {
+            Path here = cluster.mnt().resolve("in-order");
+            Path there = second.mnt().resolve("in-order");
+            for (int round = 0; round < Math.max(2, ROUNDS / 10); round++) {
+                Files.write(here, content);
+                try (RandomAccessFile reader = new RandomAccessFile(there.toFile(), "r")) {
+                    assertThat(next(reader, 8 * MIB)).isEqualTo(Arrays.copyOf(content, 8 * MIB));
+                    random.nextBytes(content);
+                    Files.write(here, content);
+                    assertThat(there).hasBinaryContent(content);
+                    assertThat(next(reader, 8 * MIB))
+                            .isEqualTo(Arrays.copyOfRange(content, 8 * MIB, 16 * MIB));
+                    byte[] own = bytes(random, MIB);
+                    int at = 18 * MIB + random.nextInt(4096);
+                    try (RandomAccessFile writer = new RandomAccessFile(there.toFile(), "rw")) {
+                        write(writer, at, own);
+                    }
+                    System.arraycopy(own, 0, content, at, MIB);
+                    assertThat(next(reader, 8 * MIB))
+                            .isEqualTo(Arrays.copyOfRange(content, 16 * MIB, 24 * MIB));
+                }
+                assertThat(here).hasBinaryContent(content);
+            }
+        }
+    }
+
+    private static byte[] next(RandomAccessFile reader, int length) throws IOException {
+        byte[] read = new byte[length];
+        reader.readFully(read);
+        return read;
+    }
+
     /** Linux walks a path again once where the file that it found is gone. */
     private static final String REPLACED =
             """

@@ -36,8 +36,7 @@ final class DataOperations {
         MemorySegment in = body.segment();
         FileHandle handle = handles.get(FileFormat.handle(in));
         handle.usesPages(mount.cache());
-        CompletableFuture<ByteBuf> read =
-                handle.file().read(FileFormat.offset(in), FileFormat.size(in));
+        CompletableFuture<ByteBuf> read = handle.read(FileFormat.offset(in), FileFormat.size(in));
         request.whenGivenUp(() -> read.cancel(false));
         var _ =
                 read.whenComplete((data, failure) -> {

@@ -2,6 +2,8 @@ package io.cairn.fuse.op;
 
 import io.cairn.client.api.CairnClient.OpenFile;
 import io.cairn.common.proto.Attr;
+import io.netty.buffer.ByteBuf;
+import java.util.concurrent.CompletableFuture;
 
 /** An open file of the kernel. Any thread. */
 final class FileHandle {
@@ -51,6 +53,10 @@ final class FileHandle {
 
     OpenFile file() {
         return file;
+    }
+
+    CompletableFuture<ByteBuf> read(long offset, int length) {
+        return cached ? file.readForCache(offset, length) : file.read(offset, length);
     }
 
     /**

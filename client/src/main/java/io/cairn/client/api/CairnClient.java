@@ -281,6 +281,17 @@ public interface CairnClient extends AutoCloseable {
         CompletableFuture<ByteBuf> read(long offset, int length);
 
         /**
+         * As {@link #read}, for a caller that caches what it reads, and that drops its cache where
+         * the file was changed: where reads go on in order, what follows is read before it is asked
+         * for. The bytes are none that this client had changed before the call, nor older than the
+         * newest attributes that this client has seen, as by an open or with a lock; apart from
+         * that they may be a second old.
+         */
+        default CompletableFuture<ByteBuf> readForCache(long offset, int length) {
+            return read(offset, length);
+        }
+
+        /**
          * Completes when all of it is durable on every in-sync replica. Takes over the buffer.
          * ENOMEM when the writes that wait hold as much memory as they may, ENOSPC when a disk of a
          * placement group is full, EFBIG beyond 2^31 chunks.

@@ -69,7 +69,9 @@ public record ClientConfig(
                         value =
                                 "Bytes of data requests in flight at once; what goes beyond waits"
                                         + " its turn. Requests to placement groups that do not"
-                                        + " answer are not counted.",
+                                        + " answer are not counted. Files are read ahead while less"
+                                        + " than half of it is in use, and that keeps nothing else"
+                                        + " waiting.",
                         defaultValue = "32MiB",
                         min = "1MiB",
                         max = "16GiB")
@@ -81,11 +83,30 @@ public record ClientConfig(
                                         + " do not answer. A write beyond waits until they have not"
                                         + " answered for client.attempt_timeout; then it fails with"
                                         + " ENOMEM. The"
-                                        + " JVM's direct memory must be larger by half.",
+                                        + " JVM's direct memory must be larger by half, and by"
+                                        + " client.read_ahead_memory.",
                         defaultValue = "512MiB",
                         min = "16MiB",
                         max = "64GiB")
                 ByteSize maxHeld,
+        @Key(
+                        value =
+                                "How far ahead of a program that reads a file in order the mount"
+                                        + " reads at most, for files that go through the page"
+                                        + " cache. It begins with what was read so far. 0B: not at"
+                                        + " all, what the kernel reads ahead remains.",
+                        defaultValue = "16MiB",
+                        max = "1GiB")
+                ByteSize readAhead,
+        @Key(
+                        value =
+                                "Memory for what is read ahead, of all files. One reader gets no"
+                                        + " more than it leaves free; without memory nothing is"
+                                        + " read ahead. It is part of the JVM's direct memory.",
+                        defaultValue = "64MiB",
+                        min = "1MiB",
+                        max = "64GiB")
+                ByteSize readAheadMemory,
         @Key(
                         value = "Batches of metadata changes in flight at once.",
                         defaultValue = "8",
@@ -162,6 +183,8 @@ public record ClientConfig(
                 attempt,
                 maxInFlight,
                 maxHeld,
+                readAhead,
+                readAheadMemory,
                 metadataPipeline,
                 publishInterval,
                 eventLoops);

@@ -7,7 +7,15 @@ public enum ClientMeter implements MeterSpec {
     OPERATION(Kind.TIMER, "", "Operations as their caller sees them", "op"),
     READ_BYTES(Kind.COUNTER, "bytes", "Bytes of files read"),
     WRITTEN_BYTES(Kind.COUNTER, "bytes", "Bytes of files written"),
-    IN_FLIGHT(Kind.GAUGE, "bytes", "Bytes of data requests in flight"),
+    READ_AHEAD_BYTES(
+            Kind.COUNTER,
+            "bytes",
+            "Bytes read ahead of readers: fetched from data servers; of these served to readers, and"
+                    + " dropped because nobody read them in time or they did not count any more",
+            "what"),
+    READ_AHEAD_HELD(
+            Kind.GAUGE, "bytes", "Memory of what is read ahead, and of requests in flight for it"),
+    IN_FLIGHT(Kind.GAUGE, "bytes", "Bytes of data requests in flight, read-ahead included"),
     HELD(Kind.GAUGE, "bytes", "Memory of writes that are not answered, sent or not"),
     STUCK_HELD(
             Kind.GAUGE, "bytes", "Of held, that of writes for placement groups that do not answer"),

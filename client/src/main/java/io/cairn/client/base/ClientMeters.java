@@ -42,6 +42,9 @@ public final class ClientMeters {
     private final Timers<Op> operations;
     private final Counter readBytes;
     private final Counter writtenBytes;
+    private final Counter readAheadFetched;
+    private final Counter readAheadServed;
+    private final Counter readAheadDropped;
     private final Counter dataRetries;
     private final Counter metadataRetries;
     private final Counter sessionsEnded;
@@ -57,6 +60,9 @@ public final class ClientMeters {
         operations = meters.timers(ClientMeter.OPERATION, EnumSet.allOf(Op.class));
         readBytes = meters.counter(ClientMeter.READ_BYTES);
         writtenBytes = meters.counter(ClientMeter.WRITTEN_BYTES);
+        readAheadFetched = meters.counter(ClientMeter.READ_AHEAD_BYTES, "fetched");
+        readAheadServed = meters.counter(ClientMeter.READ_AHEAD_BYTES, "served");
+        readAheadDropped = meters.counter(ClientMeter.READ_AHEAD_BYTES, "dropped");
         dataRetries = meters.counter(ClientMeter.RETRIES, "data");
         metadataRetries = meters.counter(ClientMeter.RETRIES, "metadata");
         sessionsEnded = meters.counter(ClientMeter.SESSIONS_ENDED);
@@ -83,6 +89,21 @@ public final class ClientMeters {
     /** Bytes that a program was given, holes included. */
     public void read(long bytes) {
         readBytes.increment(bytes);
+    }
+
+    /** Bytes that came before their reader asked. */
+    public void readAheadFetched(long bytes) {
+        readAheadFetched.increment(bytes);
+    }
+
+    /** Of these, bytes that a reader was given. */
+    public void readAheadServed(long bytes) {
+        readAheadServed.increment(bytes);
+    }
+
+    /** Of these, bytes that no reader was given, and none will be. */
+    public void readAheadDropped(long bytes) {
+        readAheadDropped.increment(bytes);
     }
 
     /** Bytes of a write or append of a program that is durable. */

@@ -52,6 +52,7 @@ final class DataCall {
     private final int chunk;
     private final int offset;
     private final int length;
+    private final boolean spare;
     private final ByteBuf payload;
     private final int[] blockCrcs;
     private final long deadlineNanos;
@@ -89,13 +90,18 @@ final class DataCall {
         this.chunk = chunk;
         this.offset = offset;
         this.length = data.readableBytes();
+        this.spare = false;
         this.payload = data;
         this.blockCrcs = BlockCrc.compute(data, offset);
         this.deadlineNanos = deadlineNanos;
         this.outcome = outcome;
     }
 
-    /** A read. */
+    /**
+     * A read.
+     *
+     * @param spare whether its bytes were taken by {@link PgBudgets#acquireSpare}
+     */
     DataCall(
             DataClient client,
             DataSession session,
@@ -104,6 +110,7 @@ final class DataCall {
             int chunk,
             int offset,
             int length,
+            boolean spare,
             long deadlineNanos,
             DataClient.Outcome outcome) {
         this.client = client;
@@ -115,6 +122,7 @@ final class DataCall {
         this.chunk = chunk;
         this.offset = offset;
         this.length = length;
+        this.spare = spare;
         this.payload = Unpooled.EMPTY_BUFFER;
         this.blockCrcs = NO_CRCS;
         this.deadlineNanos = deadlineNanos;
@@ -134,6 +142,11 @@ final class DataCall {
     /** Any thread. */
     long bytes() {
         return length;
+    }
+
+    /** Any thread. */
+    boolean isSpare() {
+        return spare;
     }
 
     /** Any thread. */

@@ -260,8 +260,32 @@ public final class DataClient {
                         chunk,
                         offset,
                         length,
+                        false,
                         deadlineNanos,
                         outcome));
+    }
+
+    /**
+     * As {@link #read}, for what nobody waits for yet: it is only sent if there is room, and keeps
+     * no other request waiting. False: there is none, and the outcome is not reported.
+     */
+    public boolean readSpare(
+            DataSession in,
+            DataTarget target,
+            int chunk,
+            int offset,
+            int length,
+            long deadlineNanos,
+            Outcome outcome) {
+        int pg = pg(map.current(), target.view(), target.inode(), chunk);
+        DataCall call =
+                new DataCall(
+                        this, in, target, pg, chunk, offset, length, true, deadlineNanos, outcome);
+        if (in.ended() != null || !budgets.acquireSpare(pg, length, System.nanoTime())) {
+            return false;
+        }
+        call.start();
+        return true;
     }
 
     private void begin(DataCall call) {
@@ -326,7 +350,11 @@ public final class DataClient {
 
     /** A call that was started is over, its outcome is told by {@code then}. */
     void finished(DataCall call, boolean answered, Runnable then) {
-        budgets.release(call.pg(), call.bytes(), answered, System.nanoTime());
+        if (call.isSpare()) {
+            budgets.releaseSpare(call.pg(), call.bytes(), answered, System.nanoTime());
+        } else {
+            budgets.release(call.pg(), call.bytes(), answered, System.nanoTime());
+        }
         try {
             then.run();
         } finally {

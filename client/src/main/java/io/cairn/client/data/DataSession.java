@@ -18,7 +18,10 @@ public final class DataSession {
     private volatile boolean ending;
     private volatile @Nullable FsException ended;
 
-    DataSession(long id) {
+    /**
+     * @param id its number at the MDS
+     */
+    public DataSession(long id) {
         this.id = id;
     }
 

@@ -27,6 +27,10 @@ import org.jspecify.annotations.Nullable;
  * one that is about to be found stuck has taken little. Requests of one PG start in their order;
  * PGs take turns.
  *
+ * <p>Requests that nobody waits for are *spare*: they are only started where there is room, and
+ * what they have in flight keeps no other request waiting. They take half the limit at most,
+ * together with the others.
+ *
  * <p>Any thread; without a clock of its own but for {@link #slowDown}. Nothing runs under its
  * monitor.
  *
@@ -51,6 +55,7 @@ final class PgBudgets<C> {
         final ArrayDeque<Waiting<C>> waiting = new ArrayDeque<>();
         final Set<Held> held = new HashSet<>();
         long inFlightBytes;
+        long spareBytes;
         boolean stuck;
         boolean ready;
         boolean answered;
@@ -65,8 +70,28 @@ final class PgBudgets<C> {
             if (inFlightBytes == 0) {
                 return true;
             }
-            boolean lively = answered && now - sinceNanos < limits.stuckNanos;
-            return !stuck && (lively || inFlightBytes + bytes <= PROBE_BYTES);
+            return !stuck && (lively(now) || inFlightBytes + bytes <= PROBE_BYTES);
+        }
+
+        boolean mayTakeSpare(long bytes, long now) {
+            long all = inFlightBytes + spareBytes;
+            boolean little = all == 0 || all + bytes <= PROBE_BYTES;
+            return !stuck && waiting.isEmpty() && (little || lively(now));
+        }
+
+        private boolean lively(long now) {
+            return answered && now - sinceNanos < limits.stuckNanos;
+        }
+
+        boolean isAsked() {
+            return inFlightBytes + spareBytes > 0;
+        }
+
+        void asked(long now) {
+            if (!isAsked()) {
+                answered &= now - sinceNanos < limits.stuckNanos;
+                sinceNanos = now;
+            }
         }
     }
 
@@ -93,6 +118,7 @@ final class PgBudgets<C> {
     private final ArrayDeque<Pg> ready = new ArrayDeque<>();
 
     private long activeBytes;
+    private long activeSpareBytes;
     private long inFlightBytes;
     private long heldBytes;
     private long stuckHeldBytes;
@@ -129,15 +155,26 @@ final class PgBudgets<C> {
     }
 
     private void take(Pg pg, long bytes, long now) {
-        if (pg.inFlightBytes == 0) {
-            pg.answered &= now - pg.sinceNanos < limits.stuckNanos;
-            pg.sinceNanos = now;
-        }
+        pg.asked(now);
         pg.inFlightBytes += bytes;
         inFlightBytes += bytes;
         if (!pg.stuck) {
             activeBytes += bytes;
         }
+    }
+
+    /** True: start it. False: there is no room, and it does not wait for any. */
+    synchronized boolean acquireSpare(int id, long bytes, long now) {
+        Pg pg = pg(id);
+        long all = activeBytes + activeSpareBytes + bytes;
+        if (!ready.isEmpty() || all > limits.inFlightBytes / 2 || !pg.mayTakeSpare(bytes, now)) {
+            return false;
+        }
+        pg.asked(now);
+        pg.spareBytes += bytes;
+        activeSpareBytes += bytes;
+        inFlightBytes += bytes;
+        return true;
     }
 
     private void ready(Pg pg) {
@@ -159,12 +196,28 @@ final class PgBudgets<C> {
         if (!pg.stuck) {
             activeBytes -= bytes;
         }
+        over(pg, answered, now);
+    }
+
+    /** As {@link #release}, of one that {@link #acquireSpare} let start. */
+    synchronized void releaseSpare(int id, long bytes, boolean answered, long now) {
+        Pg pg = pg(id);
+        pg.spareBytes -= bytes;
+        inFlightBytes -= bytes;
+        if (!pg.stuck) {
+            activeSpareBytes -= bytes;
+        }
+        over(pg, answered, now);
+    }
+
+    private void over(Pg pg, boolean answered, long now) {
         if (answered) {
             pg.answered = true;
             pg.sinceNanos = now;
             if (pg.stuck) {
                 pg.stuck = false;
                 activeBytes += pg.inFlightBytes;
+                activeSpareBytes += pg.spareBytes;
                 pg.held.forEach(held -> stuck(held, -1));
                 notifyAll();
             }
@@ -224,10 +277,11 @@ final class PgBudgets<C> {
     /** Finds out which PGs are stuck; {@link #next} may have something then. */
     synchronized void tick(long now) {
         for (Pg pg : pgs.values()) {
-            if (!pg.stuck && pg.inFlightBytes > 0 && now - pg.sinceNanos >= limits.stuckNanos) {
+            if (!pg.stuck && pg.isAsked() && now - pg.sinceNanos >= limits.stuckNanos) {
                 pg.stuck = true;
                 pg.silentNanos = pg.sinceNanos;
                 activeBytes -= pg.inFlightBytes;
+                activeSpareBytes -= pg.spareBytes;
                 pg.held.forEach(held -> stuck(held, 1));
             }
         }
@@ -366,7 +420,7 @@ final class PgBudgets<C> {
     synchronized int stuckPgs() {
         int stuck = 0;
         for (Pg pg : pgs.values()) {
-            stuck += pg.stuck && (pg.inFlightBytes > 0 || !pg.waiting.isEmpty()) ? 1 : 0;
+            stuck += pg.stuck && (pg.isAsked() || !pg.waiting.isEmpty()) ? 1 : 0;
         }
         return stuck;
     }

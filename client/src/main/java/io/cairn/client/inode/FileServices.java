@@ -1,5 +1,6 @@
 package io.cairn.client.inode;
 
+import io.cairn.client.ahead.AheadMemory;
 import io.cairn.client.base.ClientMeters;
 import io.cairn.client.data.DataClient;
 import io.cairn.client.meta.MetaClient;
@@ -10,6 +11,7 @@ import io.cairn.client.meta.MetaClient;
  * @param metadataNanos how long a metadata operation may take; very long where there is no limit
  * @param ioNanos how long a data operation may take; likewise
  * @param awaitNanos how long one request may be kept waiting at the MDS on purpose
+ * @param readAheadBytes of a stream, 0 for none
  * @param attrFreshNanos attributes older than this are fetched again before a read ends at the size
  *     they name
  */
@@ -19,6 +21,8 @@ public record FileServices(
         Publisher publisher,
         HeldContents contents,
         ClientMeters meters,
+        AheadMemory aheadMemory,
+        long readAheadBytes,
         long metadataNanos,
         long ioNanos,
         long awaitNanos,

@@ -1,5 +1,6 @@
 package io.cairn.client.inode;
 
+import io.cairn.client.ahead.Aheads;
 import io.cairn.client.base.Async;
 import io.cairn.client.data.DataSession;
 import io.cairn.client.data.DataTarget;
@@ -23,7 +24,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class InodeState implements DataTarget {
     private final long inode;
-    private final RangeOrder order = new RangeOrder();
+
+    /** What its handles read ahead; it calls nothing of ours. */
+    final Aheads aheads = new Aheads();
+
+    private final RangeOrder order = new RangeOrder(aheads::drop);
     private final Supplier<CompletableFuture<Attr>> getAttr;
 
     /** Under the monitor. */
@@ -102,6 +107,10 @@ public final class InodeState implements DataTarget {
             }
             if (known != null && cutSequence(received) > cutSequence(known)) {
                 own.cut(cutSequence(received), received.getSize());
+            }
+            // Before anybody sees them: an open that they answer reads what was fetched after it.
+            if (known != null && received.getChange() != known.getChange()) {
+                aheads.drop(0, Long.MAX_VALUE);
             }
             attr = withoutLease(received);
             attrNanos = known == null ? asOfNanos : Math.max(attrNanos, asOfNanos);

@@ -101,6 +101,7 @@ public final class InodeTable {
     public void tick(long nowNanos) {
         for (InodeState state : states.values()) {
             state.order().tick(nowNanos);
+            state.aheads.tick();
             boolean unused;
             synchronized (state) {
                 unused = state.handles == 0;
@@ -115,6 +116,7 @@ public final class InodeTable {
     public CompletableFuture<Void> releaseAll() {
         List<CompletableFuture<Void>> all = new ArrayList<>();
         for (InodeState state : states.values()) {
+            state.aheads.close();
             CompletableFuture<Void> done = new CompletableFuture<>();
             synchronized (state) {
                 state.handles = 0;

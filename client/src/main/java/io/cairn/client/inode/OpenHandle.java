@@ -1,5 +1,7 @@
 package io.cairn.client.inode;
 
+import io.cairn.client.ahead.Found;
+import io.cairn.client.ahead.ReadAhead;
 import io.cairn.client.api.CairnClient;
 import io.cairn.client.api.LockCall;
 import io.cairn.client.base.Async;
@@ -24,6 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /** One open of a file by the caller; all handles of an inode share its {@link InodeState}. */
 public final class OpenHandle implements CairnClient.OpenFile {
@@ -39,6 +42,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     /** Of calls for locks. */
     private static final AtomicLong TICKETS = new AtomicLong();
+
+    /** Null: nothing is read ahead. */
+    private final @Nullable ReadAhead ahead;
 
     private final AtomicBoolean released = new AtomicBoolean();
 
@@ -68,6 +74,18 @@ public final class OpenHandle implements CairnClient.OpenFile {
         synchronized (state) {
             this.losses = state.tenure.losses();
         }
+        this.ahead = services.readAheadBytes() == 0 ? null : readAhead();
+    }
+
+    private ReadAhead readAhead() {
+        ReadAhead of =
+                new ReadAhead(
+                        services.aheadMemory(),
+                        services.meters(),
+                        services.readAheadBytes(),
+                        System::nanoTime);
+        state.aheads.add(of);
+        return of;
     }
 
     @Override
@@ -96,9 +114,46 @@ public final class OpenHandle implements CairnClient.OpenFile {
         if (length == 0 || offset > Long.MAX_VALUE - length) {
             return CompletableFuture.completedFuture(Unpooled.EMPTY_BUFFER);
         }
+        return ask(offset, length);
+    }
+
+    private CompletableFuture<ByteBuf> ask(long offset, int length) {
         ReadOp op = new ReadOp(services, state, offset, length);
         state.order().submit(op);
         return op.future;
+    }
+
+    @Override
+    public CompletableFuture<ByteBuf> readForCache(long offset, int length) {
+        ReadAhead of = ahead;
+        if (of == null || released.get() || offset < 0) {
+            return read(offset, length);
+        }
+        long size = state.size();
+        int there = (int) Math.clamp(size - offset, 0, Math.max(0, length));
+        // What ends at the size asks the MDS for it, as any read does, unless it is known well.
+        boolean known =
+                there == length
+                        || state.attrAgeNanos(System.nanoTime()) <= services.attrFreshNanos();
+        if (there == 0 || !known) {
+            return read(offset, length);
+        }
+        DataSession session = state.session();
+        Found found = of.read(offset, there, session);
+        CompletableFuture<ByteBuf> read;
+        if (found instanceof Found.Nothing) {
+            read = ask(offset, length);
+        } else {
+            AheadRead op = new AheadRead(services, state, of, offset, there);
+            op.go(found);
+            read = op.future;
+        }
+        of.fill(
+                state.view(),
+                size,
+                session,
+                piece -> state.order().submit(new AheadFetch(services, state, piece)));
+        return read;
     }
 
     @Override
@@ -336,6 +391,9 @@ public final class OpenHandle implements CairnClient.OpenFile {
             }
         }
         unlocks.forEach(unlock -> state.order().submit(unlock));
+        if (ahead != null) {
+            state.aheads.remove(ahead);
+        }
         return services.meters().timed(ClientMeters.Op.RELEASE, table.release(state));
     }
 }

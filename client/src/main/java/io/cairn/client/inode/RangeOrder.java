@@ -52,13 +52,30 @@ public final class RangeOrder {
         }
     }
 
+    /** Told of changes. */
+    @FunctionalInterface
+    public interface Changes {
+        /**
+         * A change has its place: what is submitted from now on waits for it where it overlaps.
+         * Told before it starts, under the order's monitor: brief, and submits nothing.
+         *
+         * @param to byte after the last
+         */
+        void placed(long from, long to);
+    }
+
     private static final Logger LOG = LoggerFactory.getLogger(RangeOrder.class);
 
+    private final Changes changes;
     private final ArrayDeque<Entry> ready = new ArrayDeque<>();
     private @Nullable Entry first;
     private @Nullable Entry last;
     private int waiting;
     private boolean draining;
+
+    public RangeOrder(Changes changes) {
+        this.changes = changes;
+    }
 
     public void submit(Entry entry) {
         synchronized (this) {
@@ -73,6 +90,7 @@ public final class RangeOrder {
             }
             if (entry.change) {
                 append(entry);
+                changes.placed(entry.from, entry.to);
             }
             if (entry.blockers > 0) {
                 waiting++;

@@ -290,4 +290,60 @@ class PgBudgetsTest {
         assertThat(answered.join(Duration.ofSeconds(60))).as("one answers").isTrue();
         patient.letGo(Objects.requireNonNull(second));
     }
+
+    // ---- spare requests
+
+    private boolean spare(int pg, long bytes) {
+        return budgets.acquireSpare(pg, bytes, now);
+    }
+
+    @Test
+    void spareRequestsTakeHalfTogetherWithTheOthers() {
+        answers(A);
+        assertThat(spare(A, MIB)).isTrue();
+        assertThat(spare(A, MIB)).isTrue();
+        assertThat(spare(A, 1)).isFalse();
+        budgets.releaseSpare(A, MIB, true, now);
+        acquire(A, "a", MIB);
+        assertThat(spare(A, 1)).isFalse();
+        assertThat(budgets.inFlightBytes()).isEqualTo(2 * MIB);
+    }
+
+    @Test
+    void spareRequestsKeepNobodyWaiting() {
+        assertThat(spare(A, MIB)).isTrue();
+        acquire(A, "a", 4 * MIB); // of a PG that has not answered, and all there is
+        assertThat(started).containsExactly("a");
+        acquire(B, "b", 1);
+        assertThat(started).containsExactly("a");
+        assertThat(spare(B, 1)).as("somebody waits").isFalse();
+    }
+
+    @Test
+    void aPgThatHasNotAnsweredGetsFewSpareRequests() {
+        assertThat(spare(A, MIB)).isTrue();
+        assertThat(spare(A, 1)).isFalse();
+        budgets.releaseSpare(A, MIB, true, now);
+        assertThat(spare(A, MIB)).isTrue();
+        assertThat(spare(A, MIB)).isTrue();
+    }
+
+    @Test
+    void spareRequestsOfAStuckPgLeaveRoomForThoseOfOthers() {
+        answers(A);
+        assertThat(spare(A, 2 * MIB)).isTrue();
+        pass(STUCK);
+        assertThat(budgets.stuckPgs()).isEqualTo(1);
+        assertThat(spare(A, 1)).isFalse();
+        answers(B);
+        assertThat(spare(B, 2 * MIB)).isTrue();
+        acquire(A, "a", 1);
+        assertThat(started).containsExactly("a");
+        budgets.releaseSpare(A, 2 * MIB, true, now);
+        assertThat(budgets.stuckPgs()).isZero();
+        budgets.releaseSpare(B, 2 * MIB, true, now);
+        release(A, 1, true);
+        assertThat(spare(A, 2 * MIB)).isTrue();
+        assertThat(budgets.inFlightBytes()).isEqualTo(2 * MIB);
+    }
 }

@@ -18,7 +18,9 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 
@@ -26,6 +28,7 @@ import java.util.function.Function;
 public final class FakeDataServer implements AutoCloseable {
     private final FakeCluster cluster;
     private final FakeEndpoint endpoint;
+    private final Queue<Runnable> late = new ConcurrentLinkedQueue<>();
     private final List<DataOp> received = new CopyOnWriteArrayList<>();
     private volatile Function<DataOp, Fault> faults = op -> Fault.NONE;
 
@@ -53,14 +56,17 @@ public final class FakeDataServer implements AutoCloseable {
     }
 
     public int held() {
-        return endpoint.held();
+        return endpoint.held() + late.size();
     }
 
-    /** Handles the requests held, in an order drawn at random. */
+    /** Handles the requests held, in an order drawn at random, and answers what is late. */
     public void letGo(Random random) {
         List<RpcRequest> all = endpoint.takeHeld();
         Collections.shuffle(all, random);
         all.forEach(r -> serve(r, decode(r), false));
+        for (Runnable answer = late.poll(); answer != null; answer = late.poll()) {
+            answer.run();
+        }
     }
 
     private static DataOp decode(RpcRequest request) {
@@ -85,7 +91,8 @@ public final class FakeDataServer implements AutoCloseable {
             case HOLD -> endpoint.hold(request);
             case CORRUPT -> serve(request, op, true);
             case NONE -> serve(request, op, false);
-            case LATE, REFUSE -> throw new AssertionError("a data server does not do that");
+            case LATE -> late.add(reading(request, op, false));
+            case REFUSE -> request.fail(RpcStatus.fail(Errno.EINVAL, "test"));
         }
     }
 
@@ -101,16 +108,18 @@ public final class FakeDataServer implements AutoCloseable {
                 request.fail(status);
             }
         } else {
-            read(request, op, corrupt);
+            reading(request, op, corrupt).run();
         }
     }
 
-    private void read(RpcRequest request, DataOp op, boolean corrupt) {
+    /** Reads now; whoever runs what is returned answers with that. */
+    private Runnable reading(RpcRequest request, DataOp op, boolean corrupt) {
         byte[] bytes = new byte[op.length()];
         int length = cluster.chunks().read(op, bytes);
         if (length < 0) {
-            request.fail(RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_INODE, "truncated since"));
-            return;
+            RpcStatus truncated =
+                    RpcStatus.fail(Errno.EAGAIN, Advice.REFRESH_INODE, "truncated since");
+            return () -> request.fail(truncated);
         }
         ByteBuf payload = Unpooled.directBuffer(Math.max(1, length)).writeBytes(bytes, 0, length);
         int[] crcs = BlockCrc.compute(payload, op.offset());
@@ -119,7 +128,7 @@ public final class FakeDataServer implements AutoCloseable {
         }
         ByteBuf head = Unpooled.buffer();
         ReadReplyFormat.encode(new ReadReply(op.length(), length, crcs), head);
-        request.reply(head, payload);
+        return () -> request.reply(head, payload);
     }
 
     @Override

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class RangeOrderTest {
-    private final RangeOrder order = new RangeOrder();
+    private final RangeOrder order = new RangeOrder((from, to) -> {});
     private final List<String> started = new ArrayList<>();
 
     private final class Op extends RangeOrder.Entry {
