@@ -17,6 +17,7 @@ import io.cairn.common.rpc.Advice;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
+import io.cairn.dataserver.chunk.BadBlock;
 import io.cairn.dataserver.ground.DataServerMeters;
 import io.cairn.dataserver.pg.Messages;
 import io.cairn.dataserver.pg.PgLoops;
@@ -267,7 +268,7 @@ final class MemberService {
                                     b.inode(),
                                     b.chunk(),
                                     b.block(),
-                                    (block, failure) -> reply(request, b, block, failure));
+                                    (block, failure) -> reply(request, b, slot, block, failure));
                 });
     }
 
@@ -288,10 +289,13 @@ final class MemberService {
     private void reply(
             RpcRequest request,
             PgBlockFormat.PgBlock b,
+            PgSlot slot,
             @Nullable VersionedBlock block,
             @Nullable CorruptBlockException failure) {
         if (block == null) {
-            if (failure != null && failure.block() != CorruptBlockException.UNKNOWN) {
+            if (failure != null
+                    && failure.block() != CorruptBlockException.UNKNOWN
+                    && !isInQuarantine(b, slot)) {
                 repairs.found(
                         loops.owner(b.pg()),
                         b.disk(),
@@ -308,5 +312,15 @@ final class MemberService {
         int crc = BlockCrc.of(block.content().nioBuffer());
         PgBlockFormat.encodeReply(new PgBlockFormat.Reply(block.version(), crc), head);
         request.reply(head, block.content());
+    }
+
+    /**
+     * Its repair is tried again from time to time. Where the member that asks has none that is
+     * right either, the two would ask each other without end.
+     */
+    private static boolean isInQuarantine(PgBlockFormat.PgBlock b, PgSlot slot) {
+        return slot.disk()
+                .damage()
+                .isQuarantined(new BadBlock(b.pg(), b.inode(), b.chunk(), b.block()));
     }
 }

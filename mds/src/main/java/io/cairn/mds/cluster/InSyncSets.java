@@ -546,8 +546,9 @@ public final class InSyncSets {
     public @Nullable Change settling(ClusterMap base, long nowNanos) {
         MapUpdate.Builder update = MapUpdate.newBuilder();
         Map<String, Integer> changed = new TreeMap<>();
+        int most = Math.max(MOVES, base.servers().size());
         for (PlacementGroup group : base.pgs()) {
-            if (update.getPgsCount() >= MOVES
+            if (update.getPgsCount() >= most
                     || base.isTied(group)
                     || !isAstray(group)
                     || isSlow(base, group.getReplicas(0))
