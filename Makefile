@@ -17,7 +17,7 @@ PARTS := 1 2 3 4 5 6 7 8
 PART ?= $(shell echo $$((0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 0) % $(words $(PARTS)) + 1)))
 STORE_SEEDS ?= 4
 
-.PHONY: help setup fmt check unit it quick test crash sim soak bench bench-rocks docs package image clean
+.PHONY: help setup fmt check unit it quick test crash sim soak bench bench-rocks bench-apply docs package image clean
 
 help:
 	@echo 'make setup   install what a fresh Debian 12 lacks (root)'
@@ -32,6 +32,7 @@ help:
 	@echo 'make soak    MINUTES=n of random work on two mounts while servers are killed; SEED=n repeats it'
 	@echo 'make bench   compare with the local file system, see docs/benchmarks.md'
 	@echo 'make bench-rocks  the RocksDB presets under the MDS, FILES=n names, ROUNDS=n'
+	@echo 'make bench-apply  what an operation costs the applying thread of an MDS, FILES=n, ROUNDS=n'
 	@echo 'make package cli/target/cairn.tar.gz, to be unpacked where Cairn is to run'
 	@echo 'make image   the image cairn for docker and podman, out of that, see docker/README.md'
 	@echo 'make docs    write docs/configuration.md, docs/metrics.md and config/*.toml from the code'
@@ -88,6 +89,11 @@ bench:
 bench-rocks:
 	@$(MVN) -q -pl mds -am test -Dtest=RocksPresetBench -Dsurefire.failIfNoSpecifiedTests=false \
 	    -Dcairn.bench.files=$(or $(FILES),200000) -Dcairn.bench.rounds=$(or $(ROUNDS),3) $(SHOW)
+
+# One thread, one operation after another, compiled as a server is.
+bench-apply:
+	@$(MVN) -q -pl mds -am test -Dtest=ApplyBench -Dsurefire.failIfNoSpecifiedTests=false -Dtest.compiler= \
+	    -Dcairn.bench.files=$(or $(FILES),20000) -Dcairn.bench.rounds=$(or $(ROUNDS),5) $(SHOW)
 
 docs:
 	@$(MVN) -q -pl src -am test -Dtest=GeneratedDocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dcairn.docs.write=true

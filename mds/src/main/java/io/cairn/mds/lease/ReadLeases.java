@@ -52,8 +52,8 @@ import org.slf4j.LoggerFactory;
  *       was lent has run out. Sessions are told a shorter time than is kept.
  * </ul>
  *
- * <p>Queries and acknowledgements: event loops. Entries: the applying thread. The rest: the control
- * thread.
+ * <p>Queries: any thread. Acknowledgements: event loops. Entries: the applying thread. The rest:
+ * the control thread.
  */
 public final class ReadLeases implements EntryWatcher, StateListener {
     private static final Logger LOG = LoggerFactory.getLogger(ReadLeases.class);

@@ -81,24 +81,26 @@ final class Links {
         if (inode.nlink == 0) {
             if (inode.openers > 0 || staysForReaders(tx, inode)) {
                 tx.put(MetaKeys.of(MetaKeys.ORPHAN, id), new byte[0]);
-            }
-            if (inode.openers == 0) {
-                unused(tx, inode);
+                if (inode.openers == 0) {
+                    unused(tx, inode);
+                }
+            } else {
+                free(tx, inode);
             }
         }
         return inode;
     }
 
     /**
-     * The inode has neither names nor openers: it is freed, or else the leader is told, who knows
+     * The orphan has no openers any more: it is freed, or else the leader is told, who knows
      * whether somebody has it open for reading.
      */
-    static void unused(StateTx tx, Inode inode) {
-        if (staysForReaders(tx, inode)) {
-            long id = inode.id;
+    static void unused(StateTx tx, Inode orphan) {
+        if (staysForReaders(tx, orphan)) {
+            long id = orphan.id;
             tx.announce(listener -> listener.nameless(id));
         } else {
-            free(tx, inode);
+            freeOrphan(tx, orphan);
         }
     }
 
@@ -111,16 +113,20 @@ final class Links {
         for (long id : entry.getInodesList()) {
             Inode inode = tx.inode(id);
             if (inode != null && inode.nlink == 0 && inode.openers == 0) {
-                free(tx, inode);
+                freeOrphan(tx, inode);
             }
         }
         return ApplyReply.newBuilder();
     }
 
+    private static void freeOrphan(StateTx tx, Inode orphan) {
+        tx.delete(MetaKeys.of(MetaKeys.ORPHAN, orphan.id));
+        free(tx, orphan);
+    }
+
     /** Ends an inode without names and openers; its data goes into the deletion queue. */
-    static void free(StateTx tx, Inode inode) {
+    private static void free(StateTx tx, Inode inode) {
         tx.remove(inode);
-        tx.delete(MetaKeys.of(MetaKeys.ORPHAN, inode.id));
         if (inode.xattrListBytes > 0) {
             for (KeyValue row : tx.list(MetaKeys.of(MetaKeys.XATTR, inode.id))) {
                 tx.delete(row.key());

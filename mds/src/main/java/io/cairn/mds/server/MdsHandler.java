@@ -27,14 +27,19 @@ import io.cairn.mds.session.ClientSessions;
 import io.cairn.mds.session.Mutations;
 import io.cairn.mds.session.ReadOpenRequests;
 import io.cairn.mds.store.CorruptStateException;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Gives each request to the part that answers it. On event loops: what does not block is answered
- * there, heartbeats are handed to the thread of the leases, what scrubs ask to one that reads for
- * them, and the rest to the control thread.
+ * there, heartbeats are handed to the thread of the leases, listings of directories and what scrubs
+ * ask to threads that read for them, and the rest to the control thread.
  */
 final class MdsHandler implements RpcHandler {
+    private static final Logger LOG = LoggerFactory.getLogger(MdsHandler.class);
+
     private final Leadership leadership;
     private final Queries queries;
     private final TruncationWaits truncationWaits;
@@ -52,6 +57,7 @@ final class MdsHandler implements RpcHandler {
     private final Control control;
     private final Control leaseThread;
     private final Control lookups;
+    private final Executor listings;
     private final LeaseGrants grants;
     private final DatabaseService databases;
     private final MdsMeters metrics;
@@ -72,6 +78,7 @@ final class MdsHandler implements RpcHandler {
             Control control,
             Control leaseThread,
             Control lookups,
+            Executor listings,
             LeaseGrants grants,
             DatabaseService databases,
             MdsMeters metrics) {
@@ -92,6 +99,7 @@ final class MdsHandler implements RpcHandler {
         this.control = control;
         this.leaseThread = leaseThread;
         this.lookups = lookups;
+        this.listings = listings;
         this.grants = grants;
         this.databases = databases;
         this.metrics = metrics;
@@ -100,9 +108,15 @@ final class MdsHandler implements RpcHandler {
     @Override
     public void handle(RpcRequest request) {
         long start = System.nanoTime();
-        @Nullable Method method = Method.forNumber(request.method());
+        @Nullable Method known = Method.forNumber(request.method());
+        Method method = known == null ? Method.METHOD_UNSPECIFIED : known;
+        run(method, request, start, () -> dispatch(method, request, start));
+    }
+
+    /** Says what the work throws, where it can be expected. */
+    private void run(Method method, RpcRequest request, long start, Runnable work) {
         try {
-            dispatch(method == null ? Method.METHOD_UNSPECIFIED : method, request, start);
+            work.run();
         } catch (FsException e) {
             request.fail(RpcStatus.fail(e.errno(), String.valueOf(e.getMessage())));
             metrics.request(method, start, false);
@@ -119,7 +133,6 @@ final class MdsHandler implements RpcHandler {
         switch (method) {
             case LOOKUP,
                     GET_ATTR,
-                    READ_DIR,
                     READ_LINK,
                     GET_XATTR,
                     LIST_XATTR,
@@ -127,6 +140,7 @@ final class MdsHandler implements RpcHandler {
                     TEST_LOCK,
                     LIST_LOCKS ->
                     queries.handle(method, request, start);
+            case READ_DIR -> listings.execute(() -> list(method, request, start));
             case WAIT_TRUNCATED -> control.execute(() -> truncationWaits.handle(request, start));
             case MUTATE -> mutations.handle(request);
             case READ_RECALLED -> mutations.readLeases().recalled(request);
@@ -199,6 +213,16 @@ final class MdsHandler implements RpcHandler {
                             RpcStatus.fail(
                                     Errno.EOPNOTSUPP,
                                     "a metadata server has no method " + request.method()));
+        }
+    }
+
+    private void list(Method method, RpcRequest request, long start) {
+        try {
+            run(method, request, start, () -> queries.handle(method, request, start));
+        } catch (RuntimeException e) { // on an event loop RPC would answer so
+            LOG.error("a listing failed", e);
+            request.fail(RpcStatus.fail(Errno.EIO, "internal error: " + e));
+            metrics.request(method, start, false);
         }
     }
 

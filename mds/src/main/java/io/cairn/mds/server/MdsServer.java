@@ -64,6 +64,7 @@ public final class MdsServer implements AutoCloseable {
     private final Control control;
     private final Control leaseThread;
     private final Control lookups;
+    private final ListingThreads listings;
     private final EntryLog entries = new EntryLog();
     private final Leadership leadership;
     private final LeaderDuties duties;
@@ -141,6 +142,11 @@ public final class MdsServer implements AutoCloseable {
         control = new Control("mds-" + config.memberId() + "-control", failure, metrics);
         leaseThread = new Control("mds-" + config.memberId() + "-leases", failure, metrics);
         lookups = new Control("mds-" + config.memberId() + "-lookups", failure, metrics);
+        listings =
+                new ListingThreads(
+                        "mds-" + config.memberId() + "-listings",
+                        RpcLoops.defaultThreads(),
+                        failure);
         loops =
                 new RpcLoops(
                         RpcLoops.defaultThreads(), "mds-" + config.memberId() + "-rpc", meters);
@@ -231,6 +237,7 @@ public final class MdsServer implements AutoCloseable {
                                     control,
                                     leaseThread,
                                     lookups,
+                                    listings,
                                     new LeaseGrants(
                                             self(config),
                                             leadership,
@@ -244,6 +251,7 @@ public final class MdsServer implements AutoCloseable {
             control.close();
             leaseThread.close();
             lookups.close();
+            listings.close();
             if (started != null) {
                 started.close();
             }
@@ -322,6 +330,7 @@ public final class MdsServer implements AutoCloseable {
         control.close();
         leaseThread.close();
         lookups.close();
+        listings.close();
         try {
             log.close();
         } finally {

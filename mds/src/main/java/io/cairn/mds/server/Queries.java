@@ -32,9 +32,10 @@ import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers reads of the namespace, on the event loop they arrive on. The lease is looked at after
- * the data was fetched, so an answer is never older than the last moment at which nobody else could
- * have led. State that cannot be read is the caller's to end the process over.
+ * Answers reads of the namespace. Any thread: listings have their own, the rest is answered on the
+ * event loop it arrives on. The lease is looked at after the data was fetched, so an answer is
+ * never older than the last moment at which nobody else could have led. State that cannot be read
+ * is the caller's to end the process over.
  */
 final class Queries {
     /** A listing's answer at most, and what a client gets that names no limit. */

@@ -6,9 +6,9 @@
  * of the namespace to {@link io.cairn.mds.server.Queries}, mutations to {@code session}, data
  * servers to {@code cluster}.
  *
- * <p>Threads: requests arrive on RPC event loops; reads are answered there. Mutations are submitted
- * there and answered by the thread that applies the log. A leader's background work runs on the
- * control thread.
+ * <p>Threads: requests arrive on RPC event loops; reads are answered there, except listings of
+ * directories, which have threads of their own. Mutations are submitted there and answered by the
+ * thread that applies the log. A leader's background work runs on the control thread.
  */
 @NullMarked
 package io.cairn.mds.server;

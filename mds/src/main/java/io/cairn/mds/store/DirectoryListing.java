@@ -1,13 +1,14 @@
 package io.cairn.mds.store;
 
-import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.ReadDirReply;
 import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.mds.store.DirectoryGaps.Gap;
+import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** One call of readdir, of one view: names and attributes are of the same state. */
 public final class DirectoryListing {
@@ -27,28 +28,46 @@ public final class DirectoryListing {
         if (!inode.isDirectory()) {
             throw new FsException(Errno.ENOTDIR, "inode " + directory);
         }
+        int room = ENTRY_BYTES + (attributes ? ATTRIBUTE_BYTES : 0);
+        List<DirEntry.Builder> found = new ArrayList<>();
+        boolean end = names(view, inode, cursor + 1, maxBytes, room, found);
+        if (attributes) {
+            addAttributes(view, found);
+        }
         ReadDirReply.Builder reply = ReadDirReply.newBuilder().setParent(inode.parent);
-        byte[] prefix = MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory);
-        Steps steps = new Steps(view, directory, cursor + 1);
+        found.forEach(reply::addEntries);
+        return reply.setEnd(end).build();
+    }
+
+    /**
+     * The entries from a cursor on, without attributes.
+     *
+     * @param room what an entry takes besides its name, in bytes
+     * @return whether the last one is among them
+     */
+    private static boolean names(
+            MetaView view,
+            Inode directory,
+            long first,
+            int maxBytes,
+            int room,
+            List<DirEntry.Builder> found) {
+        byte[] prefix = MetaKeys.of(MetaKeys.DIRECTORY_ORDER, directory.id);
+        Steps steps = new Steps(view, directory.id, first);
         try (PrefixIterator it = view.rows(prefix, steps.key())) {
             int bytes = 0;
-            boolean end = true;
             for (; it.isValid(); steps.next(it)) {
-                DirEntry entry = entry(view, it.value(), attributes);
+                DirEntry.Builder entry = entry(it.value());
                 steps.at(entry.getCursor());
-                int size =
-                        entry.getName().size() + ENTRY_BYTES + (attributes ? ATTRIBUTE_BYTES : 0);
+                int size = entry.getName().size() + room;
                 if (bytes > 0 && bytes + size > maxBytes) {
-                    end = false;
-                    break;
+                    return false;
                 }
                 bytes += size;
-                reply.addEntries(entry);
+                found.add(entry);
             }
-            if (end) {
-                steps.at(inode.nextSequence);
-            }
-            return reply.setEnd(end).build();
+            steps.at(directory.nextSequence);
+            return true;
         }
     }
 
@@ -89,23 +108,28 @@ public final class DirectoryListing {
         }
     }
 
-    private static DirEntry entry(MetaView view, byte[] value, boolean attributes) {
+    private static DirEntry.Builder entry(byte[] value) {
         Dentry dentry = DentryFormat.decode(value);
-        ByteString name = DentryFormat.name(value);
-        DirEntry.Builder entry =
-                DirEntry.newBuilder()
-                        .setName(name)
-                        .setInode(dentry.inode())
-                        .setMode(dentry.type())
-                        .setCursor(dentry.sequence());
-        if (attributes) {
-            Inode inode = view.storedInode(dentry.inode());
+        return DirEntry.newBuilder()
+                .setName(DentryFormat.name(value))
+                .setInode(dentry.inode())
+                .setMode(dentry.type())
+                .setCursor(dentry.sequence());
+    }
+
+    private static void addAttributes(MetaView view, List<DirEntry.Builder> entries) {
+        long[] ids = entries.stream().mapToLong(DirEntry.Builder::getInode).toArray();
+        List<@Nullable Inode> inodes = view.storedInodes(ids);
+        for (int i = 0; i < ids.length; i++) {
+            Inode inode = inodes.get(i);
             if (inode == null) {
                 throw new CorruptStateException(
-                        "'" + name.toStringUtf8() + "' leads to no inode: " + dentry.inode());
+                        "'"
+                                + entries.get(i).getName().toStringUtf8()
+                                + "' leads to no inode: "
+                                + ids[i]);
             }
-            entry.setAttr(inode.toAnswer());
+            entries.get(i).setAttr(inode.toAnswer());
         }
-        return entry.build();
     }
 }

@@ -4,6 +4,8 @@ import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.common.rocks.RocksDatabase;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDBException;
@@ -47,6 +49,18 @@ public class MetaDatabase implements AutoCloseable {
     byte @Nullable [] get(ReadOptions as, byte[] key) {
         try {
             return rocks.db().get(as, key);
+        } catch (RocksDBException e) {
+            throw failed("read", e);
+        }
+    }
+
+    /** In the order of the keys; null where there is no such row. */
+    List<byte @Nullable []> get(ReadOptions as, List<byte[]> keys) {
+        try {
+            return keys.isEmpty() // which RocksDB does not take
+                    ? List.of()
+                    : Collections.<byte @Nullable []>unmodifiableList(
+                            rocks.db().multiGetAsList(as, keys));
         } catch (RocksDBException e) {
             throw failed("read", e);
         }

@@ -5,6 +5,7 @@ import io.cairn.common.rocks.PrefixIterator;
 import io.cairn.mds.store.DirectoryGaps.Gap;
 import io.cairn.mds.store.MetaStore.EntryKey;
 import io.cairn.mds.store.MetaStore.KeyValue;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +50,21 @@ public final class MetaView implements AutoCloseable {
     @Nullable Inode storedInode(long id) {
         byte[] value = get(MetaKeys.of(MetaKeys.INODE, id));
         return value == null ? null : InodeFormat.decode(id, value);
+    }
+
+    /** Past the cache, all at once; null for each that does not exist. */
+    List<@Nullable Inode> storedInodes(long[] ids) {
+        List<byte[]> keys = new ArrayList<>(ids.length);
+        for (long id : ids) {
+            keys.add(MetaKeys.of(MetaKeys.INODE, id));
+        }
+        List<byte @Nullable []> values = store.database().get(state.options(), keys);
+        List<@Nullable Inode> inodes = new ArrayList<>(ids.length);
+        for (int i = 0; i < ids.length; i++) {
+            byte[] value = values.get(i);
+            inodes.add(value == null ? null : InodeFormat.decode(ids[i], value));
+        }
+        return inodes;
     }
 
     /** Kept in the cache where this state is still the newest. */
