@@ -86,7 +86,7 @@ public final class FuseMount implements AutoCloseable {
             String why = e.getCause() == null ? "no INIT" : e.getCause().getMessage();
             throw new MountException("mounting on " + path + " failed: " + why, e);
         }
-        ReadAhead.raise(path, MAX_WRITE_BYTES);
+        KernelReadAhead.raise(path, MAX_WRITE_BYTES);
         LOG.info("mounted {} on {}", options.source(), path);
         return mount;
     }

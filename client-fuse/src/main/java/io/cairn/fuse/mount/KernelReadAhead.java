@@ -11,10 +11,10 @@ import org.slf4j.LoggerFactory;
  * The kernel's read-ahead of a mount. INIT can only lower it below 128 KiB; more is set in sysfs,
  * by root. Without it buffered reads come in pieces of 256 KiB at most.
  */
-final class ReadAhead {
-    private static final Logger LOG = LoggerFactory.getLogger(ReadAhead.class);
+final class KernelReadAhead {
+    private static final Logger LOG = LoggerFactory.getLogger(KernelReadAhead.class);
 
-    private ReadAhead() {}
+    private KernelReadAhead() {}
 
     /** Best effort: a smaller read-ahead is slower, not wrong. */
     static void raise(Path mountPoint, int bytes) throws MountException {
