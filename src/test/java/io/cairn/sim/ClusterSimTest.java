@@ -36,22 +36,22 @@ final class ClusterSimTest {
      */
     private static final Map<Fault, Integer> FOUND_BY =
             Map.ofEntries(
-                    Map.entry(Fault.READ_UNCOMMITTED, 69),
-                    Map.entry(Fault.READ_IN_PARTS, 19),
-                    Map.entry(Fault.LEASE_UNDER_AN_OLD_MAP, 79),
+                    Map.entry(Fault.READ_UNCOMMITTED, 281),
+                    Map.entry(Fault.READ_IN_PARTS, 23),
+                    Map.entry(Fault.LEASE_UNDER_AN_OLD_MAP, 101),
                     Map.entry(Fault.LEASE_WHILE_MARKED_DOWN, 47),
                     Map.entry(Fault.INCOMPLETE_FORGOTTEN, 26),
                     Map.entry(Fault.UNCOMMITTED_APPLIED, 764),
                     Map.entry(Fault.COPIED_TAKEN_FOR_ALL, 445),
                     Map.entry(Fault.COPIED_TOLD_EARLY, 11),
                     Map.entry(Fault.SPLIT_UNCOMMITTED, 150),
-                    Map.entry(Fault.SPLIT_MEMBER_STAYS, 32),
+                    Map.entry(Fault.SPLIT_MEMBER_STAYS, 41),
                     Map.entry(Fault.MERGE_FORGETS_ANSWERS, 45),
-                    Map.entry(Fault.MERGE_UNCOMMITTED, 197),
+                    Map.entry(Fault.MERGE_UNCOMMITTED, 220),
                     Map.entry(Fault.MERGE_BEFORE_THE_END, 73),
                     Map.entry(Fault.MERGE_UNNOTICED, 27),
                     Map.entry(Fault.MERGE_NOT_AWAITED, 24),
-                    Map.entry(Fault.MERGE_MEMBER_STAYS, 9),
+                    Map.entry(Fault.MERGE_MEMBER_STAYS, 18),
                     Map.entry(Fault.MERGE_CUT_NOT_REPEATED, 172));
 
     /** Of the length of other runs. */
@@ -142,7 +142,7 @@ final class ClusterSimTest {
 
     @Test
     void whatGrowsIsDetected() {
-        assertThat(grown(6, Fault.SESSIONS_NOT_FORGOTTEN)).containsKey("ClusterMap.refused");
+        assertThat(grown(1, Fault.SESSIONS_NOT_FORGOTTEN)).containsKey("ClusterMap.refused");
     }
 
     /**
