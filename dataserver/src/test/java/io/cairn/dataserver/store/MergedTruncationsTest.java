@@ -30,6 +30,10 @@ class MergedTruncationsTest {
     private static final int CHILD = 3;
     private static final int BASE = 2;
     private static final long INODE = 7;
+
+    /** Its sequence in the parent. */
+    private static final long MERGE = 2;
+
     private static final byte[] PAYLOAD = {1, 2, 3};
 
     @TempDir Path directory;
@@ -75,16 +79,16 @@ class MergedTruncationsTest {
         store.commit(pg, store.state(pg).lastSequence());
     }
 
-    private void merge(long sequence, long childSequence) {
+    private void merge(long childSequence) {
         store.append(Ops.noop(CHILD, 2, childSequence));
         Merge merge = new Merge(CHILD, BASE, 2, 2, childSequence);
-        store.append(Ops.merge(2, sequence, merge));
+        store.append(Ops.merge(2, MERGE, merge));
     }
 
     private void carryOut() {
         commit(CHILD);
         commit(PARENT);
-        store.unite(PARENT, CHILD);
+        assertThat(store.unite(PARENT, MERGE)).isTrue();
     }
 
     /** A chunk that has seen truncation 2, in a group whose own chunks have seen 5. */
@@ -92,7 +96,7 @@ class MergedTruncationsTest {
         int chunk = chunk(true);
         store.append(truncate(PARENT, 1, 1, 5));
         write(CHILD, 1, chunk, 2);
-        merge(2, 2);
+        merge(2);
         carryOut();
         return chunk;
     }
@@ -146,7 +150,7 @@ class MergedTruncationsTest {
         int chunk = chunk(false);
         store.append(truncate(CHILD, 1, 1, 5));
         store.append(Ops.noop(PARENT, 1, 1));
-        merge(2, 2);
+        merge(2);
         store.append(Ops.write(PARENT, 2, 3, INODE, chunk, 4096, PAYLOAD, 3, List.of()));
         carryOut();
         if (flushed) {
