@@ -106,12 +106,16 @@ final class StoreDisk extends SimDisk {
         noteSplits();
     }
 
-    /** The store decides when a split is carried out. */
+    /**
+     * The store decides when a split is carried out. What it takes cannot be looked at from when it
+     * is logged until then.
+     */
     private void noteSplits() {
         for (int pg : groups()) {
             for (int child : splitsDue(pg)) {
                 if (!store.splits(pg, child)) {
                     divide(pg, child);
+                    maybeFlipped = flip != null;
                 }
             }
         }

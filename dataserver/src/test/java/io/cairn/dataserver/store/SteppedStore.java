@@ -1,5 +1,6 @@
 package io.cairn.dataserver.store;
 
+import io.cairn.common.data.BlockCrc;
 import io.cairn.common.data.Split;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
@@ -132,10 +133,24 @@ public final class SteppedStore implements AutoCloseable {
     /** A bit of the data file that is not what it was, with its page as it is since. */
     public record Flip(long bit, byte[] page) {}
 
-    /** One bit changes of what was written to the data file; null if nothing was. */
+    /**
+     * One bit changes of what was written to the data file; null if nothing was, or if it is of a
+     * large write that is not in the index: only that has others to be repaired from.
+     */
     public @Nullable Flip flip(Random random) {
         long bit = devices.flipWrittenBit(config.data(), random);
-        return bit < 0 ? null : new Flip(bit, devices.pageOf(config.data(), bit));
+        if (bit < 0) {
+            return null;
+        }
+        long block = bit / 8 / BlockCrc.BLOCK_BYTES;
+        boolean logged =
+                store().loggedExtents().stream()
+                        .anyMatch(r -> r.first() <= block && block < r.end());
+        if (logged) {
+            devices.flipBack(config.data(), bit);
+            return null;
+        }
+        return new Flip(bit, devices.pageOf(config.data(), bit));
     }
 
     /**
