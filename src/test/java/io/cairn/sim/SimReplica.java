@@ -16,6 +16,7 @@ import io.cairn.dataserver.pg.Merges;
 import io.cairn.dataserver.pg.Splits;
 import io.cairn.dataserver.replication.ContentPage;
 import io.cairn.dataserver.replication.DiskSpace;
+import io.cairn.dataserver.replication.OpAnswer;
 import io.cairn.dataserver.replication.PeerAnswer;
 import io.cairn.dataserver.replication.PgHistory;
 import io.cairn.dataserver.replication.PgLimits;
@@ -89,7 +90,7 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 () -> {
                     List<Piece> rest = disk.read(pg, key, cells.from(early.end()));
                     if (disk.isDamaged(pg, key, cells)) {
-                        loop.execute(() -> readElsewhere(op, truncated, admitted, answer));
+                        loop.execute(() -> readElsewhere(op, admitted, answer));
                         return;
                     }
                     show(op, Piece.over(before, rest), truncated, answer);
@@ -137,8 +138,26 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                 new SimHistory.Seen(Piece.within(found, shown), disk.truncateSequence(pg, key)));
     }
 
+    /** As {@code ReadCall}: a backup may lack what is uncommitted here, a cut too. */
+    private void readElsewhere(DataOp op, long admitted, SimDataServer.ReadAnswer answer) {
+        long truncated = disk.truncateSequence(pg, new Key(op.inode(), op.chunk()));
+        replica.onReadFailed(
+                admitted,
+                new OpAnswer() {
+                    @Override
+                    public void done() {
+                        askBackup(op, truncated, admitted, answer);
+                    }
+
+                    @Override
+                    public void fail(RpcStatus status) {
+                        answer.fail(status);
+                    }
+                });
+    }
+
     /** A backup has it, as {@code CorruptReads} asks for it. */
-    private void readElsewhere(
+    private void askBackup(
             DataOp op, long truncated, long admitted, SimDataServer.ReadAnswer answer) {
         Key key = new Key(op.inode(), op.chunk());
         Cells cells = Cells.of(op);
