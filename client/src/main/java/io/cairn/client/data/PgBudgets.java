@@ -346,6 +346,11 @@ final class PgBudgets<C> {
      */
     synchronized void slowDown(long maxMillis) throws InterruptedException {
         awaitPgsThatMayAnswer();
+        awaitRoom(maxMillis);
+        awaitPgsThatMayAnswer(); // others may have been found stuck meanwhile
+    }
+
+    private void awaitRoom(long maxMillis) throws InterruptedException {
         long half = limits.heldBytes / 2;
         long over = heldBytes - stuckHeldBytes - half;
         if (over <= 0) {

@@ -8,6 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class PgBudgetsTest {
@@ -289,6 +291,33 @@ class PgBudgetsTest {
         patient.release(B, 1, true, began + STUCK);
         assertThat(answered.join(Duration.ofSeconds(60))).as("one answers").isTrue();
         patient.letGo(Objects.requireNonNull(second));
+    }
+
+    /** A server dies meanwhile: then there is less room for what it does not answer. */
+    @Test
+    void whoWaitsForRoomWaitsOnForWhatIsAboutToAnswer() throws Exception {
+        PgBudgets<String> patient = budgets(Duration.ofHours(1).toNanos());
+        long began = System.nanoTime();
+        patient.acquire(A, 1, "a", began);
+        PgBudgets.Held most = patient.hold(new int[] {A}, 9 * MIB);
+        PgBudgets.Held some = patient.hold(new int[] {A}, MIB);
+        CompletableFuture<PgBudgets.Held> held = new CompletableFuture<>();
+        Thread waiting =
+                Thread.ofPlatform()
+                        .start(() -> {
+                            try {
+                                patient.slowDown(600_000);
+                                held.complete(patient.hold(new int[] {A}, MIB));
+                            } catch (InterruptedException e) {
+                                held.completeExceptionally(e);
+                            }
+                        });
+        await().until(() -> waiting.getState() == Thread.State.TIMED_WAITING);
+        patient.tick(began + STUCK);
+        patient.letGo(Objects.requireNonNull(some));
+        patient.release(A, 1, true, began + STUCK);
+        patient.letGo(Objects.requireNonNull(most));
+        assertThat(held.get(60, TimeUnit.SECONDS)).isNotNull();
     }
 
     // ---- spare requests
