@@ -12,46 +12,70 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets the log be trimmed although a deferred operation is in its oldest part: the operation is
- * logged once more, at the end. A recovery takes the newest record for it, because the durable
- * index says that it is deferred. Not when the deferred ones would fill a good part of the log
- * themselves: then writes wait until blocks are repaired. For the flusher.
+ * Lets the log be trimmed although something in its oldest part cannot be flushed: that is logged
+ * once more, at the end. For the flusher.
+ *
+ * <ul>
+ *   <li>Deferred operations, one by one. A recovery takes the newest record for one, because the
+ *       durable index says that it is deferred.
+ *   <li>All that a PG has in the log, in its order and with nothing between, where the first of it
+ *       cannot be flushed: it is not committed, as of a replica that has left its PG or whose
+ *       primary is away, or it is a split or merge that is not carried out. A recovery that finds
+ *       the first records passes over the others; one that finds only the last ones of the first,
+ *       and so a hole, finds it filled by the others.
+ * </ul>
+ *
+ * <p>Not when that would fill a good part of the log itself: then writes wait until blocks are
+ * repaired, or operations committed.
  */
 final class CarryForward {
     /** From here on the log needs its oldest part. */
     private static final double FILL = 0.5;
 
-    /** Share of the log that deferred operations may take. */
-    private static final int MAX_SHARE = 4;
+    /** Share of what is in the log that this may be: so it is written twice at most, on average. */
+    private static final double MAX_SHARE = 0.5;
+
+    /** Share of what is free that this may take: others go on to write meanwhile. */
+    private static final double MAX_SHARE_OF_FREE = 0.75;
+
+    /** While something is logged for a PG behind that which is to be logged again. */
+    private static final int ATTEMPTS = 4;
+
+    /** Of a record, at most, besides payload, checksums and extents. */
+    private static final long HEAD_BYTES = 512;
+
+    private static final long CRC_BYTES = 4;
+    private static final long EXTENT_BYTES = 16;
 
     private final Wal wal;
     private final Collection<PgStore> pgs;
-    private final List<Moved> moving = new ArrayList<>();
+    private final List<Again> moving = new ArrayList<>();
 
     /** Whose payload could not be read from the log: they stay where they are. */
     private final Set<LoggedOp> unreadable = Collections.newSetFromMap(new IdentityHashMap<>());
 
-    private record Moved(LoggedOp op, WalRecord record) {}
+    /** An operation with its second record. */
+    record Again(LoggedOp op, WalRecord record) {}
 
     CarryForward(Wal wal, Collection<PgStore> pgs) {
         this.wal = wal;
         this.pgs = pgs;
     }
 
-    /** Those that are durable at their new place are not needed at the old one. */
+    /**
+     * Once all are durable at their new place they are not needed at the old one. Not sooner: where
+     * one of a PG has moved, those behind it are taken to be behind it in the log too.
+     */
     void settle() {
-        long synced = wal.syncedLsn();
-        moving.removeIf(m -> {
-            boolean durable = m.record().lsn() <= synced;
-            if (durable) {
-                m.op().logged(m.record());
-            }
-            return durable;
-        });
+        if (!moving.isEmpty() && moving.getLast().record().lsn() <= wal.syncedLsn()) {
+            moving.forEach(a -> a.op().logged(a.record()));
+            moving.clear();
+        }
     }
 
     /**
@@ -59,22 +83,35 @@ final class CarryForward {
      * for all that would be.
      *
      * @param trimLsn what hinders trimming is right behind it
+     * @param trimmedLsn up to which the log was trimmed: before that has come as far as it can now,
+     *     only what is deferred is in the way
      */
-    boolean due(long trimLsn) {
-        if (!moving.isEmpty() || wal.fillRatio() < FILL) {
+    boolean due(long trimLsn, long trimmedLsn) {
+        double fill = wal.fillRatio();
+        if (!moving.isEmpty() || fill < FILL) {
             return false;
         }
         List<LoggedOp> all = deferred();
+        boolean hinders = all.stream().anyMatch(o -> isNext(o, trimLsn));
+        long oldEnd = oldEnd(trimLsn);
+        for (PgStore pg : pgs) {
+            List<LoggedOp> stuck = pg.stuck(oldEnd);
+            hinders |=
+                    trimLsn == trimmedLsn
+                            && !stuck.isEmpty()
+                            && isNext(stuck.getFirst(), trimLsn)
+                            && stuck.stream().allMatch(this::movable);
+            all.addAll(stuck);
+        }
         unreadable.retainAll(all);
         long bytes = all.stream().mapToLong(CarryForward::bytes).sum();
-        double free = (1 - wal.fillRatio()) * wal.capacityBytes();
-        return bytes < Math.min(wal.capacityBytes() / MAX_SHARE, free / 2)
-                && all.stream().anyMatch(o -> o.record().lsn() == trimLsn + 1 && movable(o));
+        return hinders
+                && bytes <= MAX_SHARE * fill * wal.capacityBytes()
+                && bytes <= MAX_SHARE_OF_FREE * wal.freeBytes();
     }
 
-    /** The index, which says what is deferred, must be durable. */
-    void move(PayloadReader payloads) {
-        deferred().forEach(o -> log(o, payloads));
+    private boolean isNext(LoggedOp o, long trimLsn) {
+        return o.record().lsn() == trimLsn + 1 && movable(o);
     }
 
     /**
@@ -85,9 +122,18 @@ final class CarryForward {
         return !unreadable.contains(o);
     }
 
+    /** What is stuck in the newer half of the log is not in the way yet, nor perhaps ever. */
+    private long oldEnd(long trimLsn) {
+        return trimLsn + (wal.syncedLsn() - trimLsn) / 2;
+    }
+
     /** What it takes in the log; a large write has its payload in the data file. */
     private static long bytes(LoggedOp o) {
-        return 4096L + (o.isDirect() ? 0 : o.record().payloadLength());
+        WalRecord r = o.record();
+        return HEAD_BYTES
+                + CRC_BYTES * r.op().blockCrcs().length
+                + EXTENT_BYTES * r.extents().size()
+                + (o.isDirect() ? 0 : r.payloadLength());
     }
 
     private List<LoggedOp> deferred() {
@@ -96,28 +142,65 @@ final class CarryForward {
         return all;
     }
 
-    private static @Nullable ByteBuf payload(LoggedOp o, PayloadReader payloads) {
+    /** The index, which says what is deferred, must be durable. */
+    void move(long trimLsn, PayloadReader payloads) {
+        for (LoggedOp o : deferred()) {
+            ByteBuf payload = payload(o, payloads);
+            if (payload != null) {
+                try {
+                    moving.add(new Again(o, wal.appendAgain(o.record(), payload)));
+                } finally {
+                    payload.release();
+                }
+            }
+        }
+        long oldEnd = oldEnd(trimLsn);
+        pgs.forEach(pg -> moveStuck(pg, oldEnd, payloads));
+    }
+
+    /** All or nothing. The payloads are read while the PG's owner may log more. */
+    private void moveStuck(PgStore pg, long oldEnd, PayloadReader payloads) {
+        Map<LoggedOp, ByteBuf> read = new IdentityHashMap<>();
         try {
-            return LocalDiskStore.payload(o.record(), o, payloads);
-        } catch (FsException e) {
-            return null;
+            boolean changed = true;
+            for (int i = 0; i < ATTEMPTS && changed; i++) {
+                List<LoggedOp> stuck = pg.stuck(oldEnd);
+                List<ByteBuf> all = new ArrayList<>();
+                for (LoggedOp o : stuck) {
+                    ByteBuf known = read.get(o);
+                    ByteBuf payload = known == null ? payload(o, payloads) : known;
+                    if (payload == null) {
+                        return;
+                    }
+                    read.put(o, payload);
+                    all.add(payload);
+                }
+                List<Again> again = pg.logAgain(wal, oldEnd, stuck, all);
+                moving.addAll(again);
+                changed = again.size() < stuck.size();
+            }
+        } finally {
+            read.values().forEach(ByteBuf::release);
         }
     }
 
-    private void log(LoggedOp o, PayloadReader payloads) {
-        WalRecord r = o.record();
+    /** Null if it cannot be read. */
+    private @Nullable ByteBuf payload(LoggedOp o, PayloadReader payloads) {
         if (!movable(o)) {
-            return;
+            return null;
         }
-        ByteBuf payload = o.isDirect() ? Unpooled.EMPTY_BUFFER : payload(o, payloads);
+        if (o.isDirect()) {
+            return Unpooled.EMPTY_BUFFER;
+        }
+        ByteBuf payload;
+        try {
+            payload = LocalDiskStore.payload(o.record(), o, payloads);
+        } catch (FsException e) {
+            payload = null;
+        }
         if (payload == null) {
             unreadable.add(o);
-        } else {
-            try {
-                moving.add(new Moved(o, wal.appendAgain(r, payload)));
-            } finally {
-                payload.release();
-            }
         }
+        return payload;
     }
 }

@@ -237,7 +237,12 @@ final class Flusher {
                 || (spaceShort && !freed.isEmpty())
                 || freed.runs() > FREED_RUNS_PER_INDEX_FLUSH
                 || roundsSinceIndexFlush >= ROUNDS_PER_INDEX_FLUSH
-                || carryForward.due(appliedTrimLsn);
+                || carryForward.due(appliedTrimLsn, durableTrimLsn);
+    }
+
+    /** Up to here the index has all of the log, and is durable. */
+    long trimmedLsn() {
+        return durableTrimLsn;
     }
 
     boolean indexFlushPending() {
@@ -246,11 +251,11 @@ final class Flusher {
 
     /** Makes the index durable; segments and blocks it no longer needs become free. */
     void flushIndex() {
-        boolean relieve = carryForward.due(appliedTrimLsn);
+        boolean relieve = carryForward.due(appliedTrimLsn, durableTrimLsn);
         index.flush();
         durableTrimLsn = appliedTrimLsn;
         if (relieve) {
-            carryForward.move(payloads);
+            carryForward.move(appliedTrimLsn, payloads);
         }
         roundsSinceIndexFlush = 0;
         stretch.flushed();

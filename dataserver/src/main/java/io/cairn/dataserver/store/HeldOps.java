@@ -11,8 +11,8 @@ import java.util.List;
 
 /**
  * Operations of a PG that are not in the WAL yet: large writes whose payload is being written to
- * the data file, and what came after them, because the WAL has a PG's operations in their order.
- * Under the monitor of its {@link PgStore}.
+ * the data file, and what came after them, because the WAL has a PG's records in their order. Under
+ * the monitor of its {@link PgStore}.
  */
 final class HeldOps {
     private final ArrayDeque<Held> waiting = new ArrayDeque<>();
@@ -88,6 +88,8 @@ final class HeldOps {
         WalRecord logged;
         if (step != null) {
             logged = wal.appendStep(r.epoch(), r.sequence(), r.op(), step, payload, h.durable);
+        } else if (r.repair()) {
+            logged = wal.appendRepair(r.epoch(), r.sequence(), r.op(), payload, h.durable);
         } else if (h.extents.isEmpty()) {
             logged = wal.append(r.epoch(), r.sequence(), r.op(), payload, h.durable);
         } else {
@@ -106,6 +108,10 @@ final class HeldOps {
             h.dropped = true;
             if (h.ready) {
                 h.payload.release(null);
+            }
+            if (h.op.isRepair()) {
+                h.durable
+                        .run(); // as if it had been logged before the drop: the block is read again
             }
         }
     }

@@ -26,12 +26,14 @@ import io.cairn.dataserver.chunk.PgOverlay;
 import io.cairn.dataserver.disk.BlockAllocator;
 import io.cairn.dataserver.disk.BlockRun;
 import io.cairn.dataserver.disk.DiskOpenException;
+import io.cairn.dataserver.store.CarryForward.Again;
 import io.cairn.dataserver.store.ContentHead.Key;
 import io.cairn.dataserver.store.HeldOps.Held;
 import io.cairn.dataserver.wal.Completeness;
 import io.cairn.dataserver.wal.LearnerStep;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
+import io.netty.buffer.ByteBuf;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -343,20 +345,30 @@ final class PgStore {
             return;
         } else if (record.sequence() == lastSequence + 1) {
             add(record, change);
-        } else if (record.sequence() > flushed) {
+            orphan = record.sequence() == orphan ? NO_ORPHAN : orphan;
+        } else if (record.sequence() > flushed && !isAgain(record)) {
             orphan = Math.min(orphan, record.sequence());
         }
     }
 
+    /** Whether it is one of those that are here, logged once more, see {@link CarryForward}. */
+    private boolean isAgain(WalRecord record) {
+        long epoch = 0;
+        for (EpochStart s : epochStarts) {
+            epoch = s.firstSequence() <= record.sequence() ? s.epoch() : epoch;
+        }
+        return record.sequence() <= lastSequence && (epoch == 0 || epoch == record.epoch());
+    }
+
     /**
      * A step is in the index with all before it, or it was dropped: then it does not follow the
-     * last operation.
+     * last operation. Or it is here, and was logged once more: numbers only grow.
      */
     private void recoveredStep(LoggedOp found, LearnerStep step) {
         learner.met(step);
         WalRecord record = found.record();
         boolean follows = record.sequence() == lastSequence && record.epoch() == lastEpoch;
-        if (!deferredFound.take(found) && !learner.isInIndex(step) && follows) {
+        if (!deferredFound.take(found) && step.number() > learner.newest() && follows) {
             addLogged(new LoggedOp(record, found.change(), nextOrder++));
         }
     }
@@ -380,7 +392,8 @@ final class PgStore {
     /**
      * The operation and the step that it follows must be the newest ones. Then it may be in the
      * index already, and laying the same bytes over it once more does nothing; what follows
-     * something that was dropped or overtaken by the index is void.
+     * something that was dropped or overtaken by the index is void. Nor does it matter whether it
+     * was logged once more.
      */
     private void recoveredRepair(WalRecord record) {
         boolean follows = record.sequence() == lastSequence && record.epoch() == lastEpoch;
@@ -550,14 +563,11 @@ final class PgStore {
         if (space.admissibleBytes() < BlockCrc.BLOCK_BYTES && !r.inPlace(stored)) {
             return RepairOutcome.NO_SPACE;
         }
-        WalRecord record =
-                wal.appendRepair(
-                        lastEpoch,
-                        lastSequence,
-                        r.write(pg, learner.newest()),
-                        r.content(),
-                        durable);
-        addLogged(new LoggedOp(record, null, nextOrder++));
+        DataOp write = r.write(pg, learner.newest());
+        log(
+                wal,
+                StepDrafts.repair(lastEpoch, lastSequence, write, r.content(), nextOrder),
+                durable);
         return RepairOutcome.LOGGED;
     }
 
@@ -933,6 +943,48 @@ final class PgStore {
     /** Records up to this one are about to be overwritten. */
     synchronized void recycled(long lsn) {
         recent.recycled(lsn);
+    }
+
+    /**
+     * All that is in the log and not flushed, in its order, if the first of it cannot be flushed
+     * and is no newer than the LSN: it is not committed, or a split or merge. Else nothing; nor if
+     * there is a reset, behind which a recovery would not look for what is before it.
+     */
+    synchronized List<LoggedOp> stuck(long oldEnd) {
+        LoggedOp first = unflushed.peekFirst();
+        if (first == null
+                || first.record().lsn() > oldEnd
+                || (first.sequence() <= committed && !isTurn(first))) {
+            return List.of();
+        }
+        List<LoggedOp> stuck = new ArrayList<>(unflushed.size());
+        for (LoggedOp o : unflushed) {
+            if (o instanceof LoggedReset) {
+                return List.of();
+            }
+            if (o.record().lsn() == WalRecord.NOT_LOGGED) {
+                break;
+            }
+            stuck.add(o);
+        }
+        return stuck;
+    }
+
+    /**
+     * Logs once more what is stuck, unless that is no longer the same: then it returns nothing.
+     *
+     * @param payloads of each
+     */
+    synchronized List<Again> logAgain(
+            Wal wal, long oldEnd, List<LoggedOp> stuck, List<ByteBuf> payloads) {
+        List<Again> again = new ArrayList<>();
+        if (stuck.equals(stuck(oldEnd))) {
+            for (int i = 0; i < stuck.size(); i++) {
+                LoggedOp o = stuck.get(i);
+                again.add(new Again(o, wal.appendAgain(o.record(), payloads.get(i))));
+            }
+        }
+        return again;
     }
 
     synchronized List<LoggedOp> deferred() {

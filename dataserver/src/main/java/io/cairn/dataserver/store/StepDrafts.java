@@ -16,8 +16,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Steps of a learner that are about to be logged. Under the monitor of its {@link PgStore}, whose
- * newest operation they follow.
+ * Steps of a learner, and repairs, that are about to be logged. Under the monitor of its {@link
+ * PgStore}, whose newest operation they follow.
  *
  * @param order of the first one among what is logged
  */
@@ -53,6 +53,24 @@ record StepDrafts(int pg, LearnerState learner, long epoch, long sequence, long 
 
     Draft completed() {
         return draft(new LearnerStep.Completed(learner.nextNumber()));
+    }
+
+    /** The content of a block, which follows an operation as a step does. */
+    static Draft repair(long epoch, long sequence, DataOp write, ByteBuf content, long order) {
+        HeldPayload payload = new HeldPayload(content.retainedSlice());
+        int length = content.readableBytes();
+        WalRecord record =
+                new WalRecord(
+                        WalRecord.NOT_LOGGED,
+                        epoch,
+                        sequence,
+                        write,
+                        true,
+                        payload,
+                        0,
+                        length,
+                        List.of());
+        return new Draft(new LoggedOp(record, null, order), payload);
     }
 
     private Draft draft(LearnerStep step) {

@@ -166,7 +166,7 @@ public final class Wal implements AutoCloseable {
 
     /**
      * Logs an operation, a repair or a step once more, so that its first record can be trimmed when
-     * the new one is durable. Takes space in reserve.
+     * the new one is durable. Takes space in reserve: it may be what the log waits for.
      *
      * @param payload of the operation; empty if the record has extents
      */
@@ -243,6 +243,11 @@ public final class Wal implements AutoCloseable {
 
     public long usedBytes() {
         return space.usedBytes();
+    }
+
+    /** What is left of its files, with what is kept in reserve. */
+    public long freeBytes() {
+        return space.freeBytes();
     }
 
     public long capacityBytes() {

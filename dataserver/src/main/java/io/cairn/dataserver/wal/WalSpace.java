@@ -37,6 +37,11 @@ final class WalSpace {
         return before * segments.segmentBytes() + sync.position() + appender.queuedBytes();
     }
 
+    /** With what is kept in reserve. */
+    long freeBytes() {
+        return (long) segments.count() * segments.segmentBytes() - usedBytes();
+    }
+
     long capacityBytes() {
         return (long) segments.usable() * segments.segmentBytes();
     }

@@ -7,6 +7,7 @@ import io.cairn.dataserver.disk.DiskOpenException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -56,6 +57,11 @@ class StoreCrashTest {
                 h.devices.forceDoesNothing();
             }
             for (int crash = 0; crash < CRASHES; crash++) {
+                h.holdBack(
+                        IntStream.range(0, StoreHarness.PGS)
+                                .filter(pg -> h.random.nextInt(3) == 0)
+                                .boxed()
+                                .toArray(Integer[]::new));
                 boolean power = lying || h.random.nextInt(4) > 0;
                 if (h.random.nextInt(3) > 0) {
                     h.devices.cutPowerIn(1 + h.random.nextInt(150));
@@ -68,7 +74,8 @@ class StoreCrashTest {
                 h.compareAll();
                 DiskInvariants.check(h.store());
             }
-            h.store().flushThread().flushAll();
+            h.holdBack();
+            h.relieve();
             h.compareAll();
             DiskInvariants.check(h.store());
         }

@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -45,6 +46,7 @@ final class StoreHarness implements AutoCloseable {
     static final int PGS = 3;
     static final int INODES = 4;
     static final int CHUNKS = 4;
+    private static final int MAX_HELD_BACK = 20;
 
     final TestLayout layout = new TestLayout(4096 * 2, 2, 4096 * 8);
     final FaultDevices devices;
@@ -64,6 +66,7 @@ final class StoreHarness implements AutoCloseable {
     private int writesPercent = 62;
     private boolean tolerant;
     private int refused;
+    private Set<Integer> heldBack = Set.of();
 
     StoreHarness(Path directory, long seed) {
         this(directory, seed, 8 << 20, 12, 64 << 10);
@@ -202,6 +205,21 @@ final class StoreHarness implements AutoCloseable {
         chunks = 2;
     }
 
+    /**
+     * From now on only operations of these PGs that are older than their {@value #MAX_HELD_BACK}
+     * newest get committed.
+     */
+    void holdBack(Integer... pgs) {
+        heldBack = Set.of(pgs);
+    }
+
+    /** What may be committed of what is acknowledged. */
+    private long committable(int pg, ModelPg m) {
+        return heldBack.contains(pg)
+                ? Math.max(m.committed, m.acknowledged - MAX_HELD_BACK)
+                : m.acknowledged;
+    }
+
     /** Does up to that many steps; ends early when power is cut. */
     void work(int steps) {
         for (int i = 0; i < steps && !devices.isCut(); i++) {
@@ -232,9 +250,12 @@ final class StoreHarness implements AutoCloseable {
             } else {
                 compareOne(pg);
             }
+            if (devices.isCut()) {
+                return; // perhaps while a tail was dropped, of which the model has not heard
+            }
             forgetSome();
             if (store().walFillRatio() > 0.6) {
-                relieve();
+                relieveSome();
             }
             if (store().admissibleBytes() < 1 << 20) {
                 deleteAll();
@@ -265,6 +286,16 @@ final class StoreHarness implements AutoCloseable {
         awaitDurable();
         commitAll();
         store().flushThread().flushAll();
+    }
+
+    private void relieveSome() {
+        if (random.nextBoolean()) {
+            relieve();
+        } else {
+            awaitDurable();
+            commitAll();
+            store().flushThread().step();
+        }
     }
 
     private void deleteAll() {
@@ -349,7 +380,11 @@ final class StoreHarness implements AutoCloseable {
         if (devices.isCut() || m.last() == m.committed) {
             return;
         }
-        long kept = m.committed + random.nextInt((int) (m.last() - m.committed) + 1);
+        dropTail(pg, m.committed + random.nextInt((int) (m.last() - m.committed) + 1));
+    }
+
+    void dropTail(int pg, long kept) {
+        ModelPg m = model(pg);
         CountDownLatch done = new CountDownLatch(1);
         m.acknowledged = Math.min(m.acknowledged, kept);
         store().dropTail(pg, kept, done::countDown);
@@ -363,7 +398,7 @@ final class StoreHarness implements AutoCloseable {
     void commit(int pg) {
         takeAcknowledgements();
         ModelPg m = model(pg);
-        long behind = m.acknowledged - m.committed;
+        long behind = committable(pg, m) - m.committed;
         if (behind > 0) {
             m.committed += 1 + random.nextInt((int) behind);
             store().commit(pg, m.committed);
@@ -374,7 +409,7 @@ final class StoreHarness implements AutoCloseable {
         takeAcknowledgements();
         for (int pg = 0; pg < PGS; pg++) {
             ModelPg m = model(pg);
-            m.committed = Math.max(m.committed, m.acknowledged);
+            m.committed = Math.max(m.committed, committable(pg, m));
             if (m.committed > 0) {
                 store().commit(pg, m.committed);
             }
@@ -441,7 +476,7 @@ final class StoreHarness implements AutoCloseable {
                     .isBetween(Math.max(m.acknowledged, m.committed), m.last());
             m.keep(state.lastSequence());
             m.acknowledged = m.last();
-            m.committed = state.lastSequence();
+            m.committed = committable(pg, m);
             if (m.last() > 0) {
                 assertThat(state.lastEpoch()).isEqualTo(m.history().getLast().entry().epoch());
             }
