@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SteppedStore implements AutoCloseable {
     private static final UUID CLUSTER = new UUID(1, 2);
-    private static final int SEGMENTS = 96;
+    private static final int SEGMENTS = 48;
     private static final int SEGMENT_BYTES = 64 << 10;
     private static final double FULL = 0.5;
     private static final int PIECE_BYTES = 1 << 20;

@@ -441,6 +441,9 @@ final class StoreHarness implements AutoCloseable {
 
     /** While the WAL is full only the flusher, which is this thread, can make room. */
     private void relieveIfFull() {
+        if (store().walFillRatio() > 0.9) {
+            holdBack(); // what is held back is too much to be logged once more
+        }
         if (store().walFillRatio() > 0.5) {
             commitAll();
             store().flushThread().flushAll();
