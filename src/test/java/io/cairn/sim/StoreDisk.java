@@ -185,8 +185,10 @@ final class StoreDisk extends SimDisk {
 
     @Override
     void flip(Random chance) {
-        flip = store.flip(chance);
-        maybeFlipped = flip != null;
+        if (flip == null || !store.has(flip)) { // of two only one would be changed back
+            flip = store.flip(chance);
+            maybeFlipped = flip != null;
+        }
     }
 
     /** A block that the log covered when it was read last may be needed after all. */

@@ -153,13 +153,18 @@ public final class SteppedStore implements AutoCloseable {
         return new Flip(bit, devices.pageOf(config.data(), bit));
     }
 
+    /** Whether nothing was written over it since. */
+    public boolean has(Flip flip) {
+        return Arrays.equals(flip.page, devices.pageOf(config.data(), flip.bit));
+    }
+
     /**
      * Changes it back, unless something else was written over it. What waits for a repair is tried
      * again with the next flush, as the flusher's own thread, which does not run here, does from
      * time to time: on a disk that has left the group nothing else would end the wait.
      */
     public void flipBack(Flip flip) {
-        if (Arrays.equals(flip.page, devices.pageOf(config.data(), flip.bit))) {
+        if (has(flip)) {
             devices.flipBack(config.data(), flip.bit);
         }
         store().flushThread().flusher().retryDeferred();
