@@ -110,8 +110,8 @@ final class HeldOps {
                 h.payload.release(null);
             }
             if (h.op.isRepair()) {
-                h.durable
-                        .run(); // as if it had been logged before the drop: the block is read again
+                // As if it had been logged before the drop: the block is read again.
+                h.durable.run();
             }
         }
     }

@@ -564,10 +564,7 @@ final class PgStore {
             return RepairOutcome.NO_SPACE;
         }
         DataOp write = r.write(pg, learner.newest());
-        log(
-                wal,
-                StepDrafts.repair(lastEpoch, lastSequence, write, r.content(), nextOrder),
-                durable);
+        log(wal, drafts(lastEpoch, lastSequence).repair(write, r.content()), durable);
         return RepairOutcome.LOGGED;
     }
 

@@ -56,7 +56,7 @@ record StepDrafts(int pg, LearnerState learner, long epoch, long sequence, long 
     }
 
     /** The content of a block, which follows an operation as a step does. */
-    static Draft repair(long epoch, long sequence, DataOp write, ByteBuf content, long order) {
+    Draft repair(DataOp write, ByteBuf content) {
         HeldPayload payload = new HeldPayload(content.retainedSlice());
         int length = content.readableBytes();
         WalRecord record =
