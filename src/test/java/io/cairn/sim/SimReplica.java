@@ -93,7 +93,8 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                         loop.execute(() -> readElsewhere(op, admitted, answer));
                         return;
                     }
-                    show(op, Piece.over(before, rest), truncated, answer);
+                    long applied = disk.truncateSequence(pg, key);
+                    show(op, Piece.over(before, rest), truncated, applied, answer);
                     loop.execute(() -> {
                         if (cluster.fault == Fault.READ_UNCOMMITTED) {
                             answer.done();
@@ -129,13 +130,19 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
         };
     }
 
+    /**
+     * @param truncated truncation that what was found is masked by
+     * @param applied the newest one that what was found has
+     */
     private void show(
-            DataOp op, List<Piece> found, long truncated, SimDataServer.ReadAnswer answer) {
+            DataOp op,
+            List<Piece> found,
+            long truncated,
+            long applied,
+            SimDataServer.ReadAnswer answer) {
         int visible = ReadMask.visibleBytes(op, truncated, op.length());
         Cells shown = Cells.ALL.before((op.offset() + visible) / Cells.BYTES);
-        Key key = new Key(op.inode(), op.chunk());
-        answer.seen(
-                new SimHistory.Seen(Piece.within(found, shown), disk.truncateSequence(pg, key)));
+        answer.seen(new SimHistory.Seen(Piece.within(found, shown), applied));
     }
 
     /** As {@code ReadCall}: a backup may lack what is uncommitted here, a cut too. */
@@ -170,9 +177,10 @@ final class SimReplica implements PgOutputs, RecoveryOutputs {
                                 return;
                             }
                             List<Piece> found = other.disk.read(pg, key, cells);
+                            long applied = other.disk.truncateSequence(pg, key);
                             if (!other.disk.isDamaged(pg, key, cells)) {
                                 reply.accept(me -> {
-                                    show(op, found, truncated, answer);
+                                    show(op, found, truncated, applied, answer);
                                     me.onReadDone(admitted, op, answer);
                                 });
                             }

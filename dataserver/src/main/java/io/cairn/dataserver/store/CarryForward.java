@@ -10,10 +10,13 @@ import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,14 +27,13 @@ import org.jspecify.annotations.Nullable;
  *   <li>Deferred operations, one by one. A recovery takes the newest record for one, because the
  *       durable index says that it is deferred.
  *   <li>All that a PG has in the log, in its order and with nothing between, where the first of it
- *       cannot be flushed: it is not committed, as of a replica that has left its PG or whose
- *       primary is away, or it is a split or merge that is not carried out. A recovery that finds
- *       the first records passes over the others; one that finds only the last ones of the first,
- *       and so a hole, finds it filled by the others.
+ *       is not committed, as of a replica that has left its PG or whose primary is away. A recovery
+ *       that finds the first records passes over the others; one that finds only the last ones of
+ *       the first, and so a hole, finds it filled by the others.
  * </ul>
  *
- * <p>Not when that would fill a good part of the log itself: then writes wait until blocks are
- * repaired, or operations committed.
+ * <p>The oldest first, and no more at once than fits into memory. Not when all of it would fill a
+ * good part of the log itself: then writes wait until blocks are repaired, or operations committed.
  */
 final class CarryForward {
     /** From here on the log needs its oldest part. */
@@ -42,6 +44,12 @@ final class CarryForward {
 
     /** Share of what is free that this may take: others go on to write meanwhile. */
     private static final double MAX_SHARE_OF_FREE = 0.75;
+
+    /**
+     * Bytes read, and waiting to be synced: twice as much of direct memory. More than a PG has in
+     * flight.
+     */
+    private static final long MAX_AT_ONCE = 48 << 20;
 
     /** While something is logged for a PG behind that which is to be logged again. */
     private static final int ATTEMPTS = 4;
@@ -91,23 +99,27 @@ final class CarryForward {
         if (!moving.isEmpty() || fill < FILL) {
             return false;
         }
-        List<LoggedOp> all = deferred();
-        boolean hinders = all.stream().anyMatch(o -> isNext(o, trimLsn));
-        long oldEnd = oldEnd(trimLsn);
+        List<LoggedOp> deferred = deferred();
+        boolean hinders = deferred.stream().anyMatch(o -> isNext(o, trimLsn));
+        List<LoggedOp> all = new ArrayList<>(deferred);
         for (PgStore pg : pgs) {
-            List<LoggedOp> stuck = pg.stuck(oldEnd);
+            List<LoggedOp> stuck = pg.stuck(oldEnd(trimLsn));
             hinders |=
                     trimLsn == trimmedLsn
                             && !stuck.isEmpty()
                             && isNext(stuck.getFirst(), trimLsn)
-                            && stuck.stream().allMatch(this::movable);
+                            && isMovable(stuck);
             all.addAll(stuck);
         }
         unreadable.retainAll(all);
-        long bytes = all.stream().mapToLong(CarryForward::bytes).sum();
         return hinders
-                && bytes <= MAX_SHARE * fill * wal.capacityBytes()
-                && bytes <= MAX_SHARE_OF_FREE * wal.freeBytes();
+                && bytes(all) <= MAX_SHARE * fill * wal.capacityBytes()
+                && all.size() <= MAX_SHARE * (wal.syncedLsn() - trimmedLsn)
+                && hasRoom(bytes(all));
+    }
+
+    private boolean hasRoom(long bytes) {
+        return bytes <= MAX_SHARE_OF_FREE * wal.freeBytes();
     }
 
     private boolean isNext(LoggedOp o, long trimLsn) {
@@ -120,6 +132,10 @@ final class CarryForward {
      */
     private boolean movable(LoggedOp o) {
         return !unreadable.contains(o);
+    }
+
+    private boolean isMovable(List<LoggedOp> stuck) {
+        return bytes(stuck) <= MAX_AT_ONCE && stuck.stream().allMatch(this::movable);
     }
 
     /** What is stuck in the newer half of the log is not in the way yet, nor perhaps ever. */
@@ -136,6 +152,14 @@ final class CarryForward {
                 + (o.isDirect() ? 0 : r.payloadLength());
     }
 
+    private static long bytes(List<LoggedOp> some) {
+        return some.stream().mapToLong(CarryForward::bytes).sum();
+    }
+
+    private static long lsn(LoggedOp o) {
+        return o.record().lsn();
+    }
+
     private List<LoggedOp> deferred() {
         List<LoggedOp> all = new ArrayList<>();
         pgs.forEach(pg -> all.addAll(pg.deferred()));
@@ -144,18 +168,39 @@ final class CarryForward {
 
     /** The index, which says what is deferred, must be durable. */
     void move(long trimLsn, PayloadReader payloads) {
-        for (LoggedOp o : deferred()) {
-            ByteBuf payload = payload(o, payloads);
-            if (payload != null) {
-                try {
-                    moving.add(new Again(o, wal.appendAgain(o.record(), payload)));
-                } finally {
-                    payload.release();
-                }
+        List<LoggedOp> deferred = deferred();
+        deferred.sort(Comparator.comparingLong(CarryForward::lsn));
+        for (LoggedOp o : deferred) {
+            if (mayMove(bytes(o))) {
+                move(o, payloads);
             }
         }
         long oldEnd = oldEnd(trimLsn);
-        pgs.forEach(pg -> moveStuck(pg, oldEnd, payloads));
+        SortedMap<Long, PgStore> byFirst = new TreeMap<>();
+        for (PgStore pg : pgs) {
+            List<LoggedOp> stuck = pg.stuck(oldEnd);
+            if (!stuck.isEmpty() && isMovable(stuck)) {
+                byFirst.put(lsn(stuck.getFirst()), pg);
+            }
+        }
+        byFirst.values().forEach(pg -> moveStuck(pg, oldEnd, payloads));
+    }
+
+    /** Besides what is moving already; others may have filled the log since that began. */
+    private boolean mayMove(long bytes) {
+        long before = moving.stream().mapToLong(a -> bytes(a.op())).sum();
+        return before + bytes <= MAX_AT_ONCE && hasRoom(bytes);
+    }
+
+    private void move(LoggedOp o, PayloadReader payloads) {
+        ByteBuf payload = payload(o, payloads);
+        if (payload != null) {
+            try {
+                moving.add(new Again(o, wal.appendAgain(o.record(), payload)));
+            } finally {
+                payload.release();
+            }
+        }
     }
 
     /** All or nothing. The payloads are read while the PG's owner may log more. */
@@ -165,15 +210,10 @@ final class CarryForward {
             boolean changed = true;
             for (int i = 0; i < ATTEMPTS && changed; i++) {
                 List<LoggedOp> stuck = pg.stuck(oldEnd);
-                List<ByteBuf> all = new ArrayList<>();
-                for (LoggedOp o : stuck) {
-                    ByteBuf known = read.get(o);
-                    ByteBuf payload = known == null ? payload(o, payloads) : known;
-                    if (payload == null) {
-                        return;
-                    }
-                    read.put(o, payload);
-                    all.add(payload);
+                List<ByteBuf> all =
+                        mayMove(bytes(stuck)) ? readAll(stuck, payloads, read) : List.of();
+                if (all.size() < stuck.size() || !mayMove(bytes(stuck))) {
+                    return;
                 }
                 List<Again> again = pg.logAgain(wal, oldEnd, stuck, all);
                 moving.addAll(again);
@@ -182,6 +222,26 @@ final class CarryForward {
         } finally {
             read.values().forEach(ByteBuf::release);
         }
+    }
+
+    /**
+     * Of all, or of fewer if one cannot be read.
+     *
+     * @param read what was read before; gets what is read now
+     */
+    private List<ByteBuf> readAll(
+            List<LoggedOp> some, PayloadReader payloads, Map<LoggedOp, ByteBuf> read) {
+        List<ByteBuf> all = new ArrayList<>(some.size());
+        for (LoggedOp o : some) {
+            ByteBuf known = read.get(o);
+            ByteBuf payload = known == null ? payload(o, payloads) : known;
+            if (payload == null) {
+                return all;
+            }
+            read.put(o, payload);
+            all.add(payload);
+        }
+        return all;
     }
 
     /** Null if it cannot be read. */

@@ -362,13 +362,13 @@ final class PgStore {
 
     /**
      * A step is in the index with all before it, or it was dropped: then it does not follow the
-     * last operation. Or it is here, and was logged once more: numbers only grow.
+     * last operation.
      */
     private void recoveredStep(LoggedOp found, LearnerStep step) {
         learner.met(step);
         WalRecord record = found.record();
         boolean follows = record.sequence() == lastSequence && record.epoch() == lastEpoch;
-        if (!deferredFound.take(found) && step.number() > learner.newest() && follows) {
+        if (!deferredFound.take(found) && !learner.isInIndex(step) && follows) {
             addLogged(new LoggedOp(record, found.change(), nextOrder++));
         }
     }
@@ -943,20 +943,18 @@ final class PgStore {
     }
 
     /**
-     * All that is in the log and not flushed, in its order, if the first of it cannot be flushed
-     * and is no newer than the LSN: it is not committed, or a split or merge. Else nothing; nor if
-     * there is a reset, behind which a recovery would not look for what is before it.
+     * All that is in the log and not flushed, in its order, if the first of it is not committed and
+     * is no newer than the LSN. Else nothing; nor if there is a step of a learner: that one is
+     * missing where the log begins behind it no sequence would tell.
      */
     synchronized List<LoggedOp> stuck(long oldEnd) {
         LoggedOp first = unflushed.peekFirst();
-        if (first == null
-                || first.record().lsn() > oldEnd
-                || (first.sequence() <= committed && !isTurn(first))) {
+        if (first == null || first.record().lsn() > oldEnd || first.sequence() <= committed) {
             return List.of();
         }
         List<LoggedOp> stuck = new ArrayList<>(unflushed.size());
         for (LoggedOp o : unflushed) {
-            if (o instanceof LoggedReset) {
+            if (o.step() != null) {
                 return List.of();
             }
             if (o.record().lsn() == WalRecord.NOT_LOGGED) {

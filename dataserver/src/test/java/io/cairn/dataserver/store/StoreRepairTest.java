@@ -177,6 +177,12 @@ class StoreRepairTest {
                     0,
                     new byte[0],
                     0);
+            if (taken) { // what the parent is told of the file meanwhile, which cuts nothing
+                long size = 4L * h.layout.chunkSize();
+                long next = h.model(0).last() + 1;
+                PgLogEntry e = Ops.truncate(0, split.epoch(), next, 1, 1, size, h.layout);
+                h.append(0, e, 1, 0, new byte[0], size);
+            }
             h.awaitDurable();
             h.commitAll();
             flush(h);
@@ -189,11 +195,20 @@ class StoreRepairTest {
             flush(h);
             assertThat(h.store().pgs()).contains(split.child());
             int holder = taken ? split.child() : 0;
-            assertThat(StoreHarness.read(h.store(), holder, 1, 0, PAGE, PAGE)).isEqualTo(merged);
-            DiskInvariants.check(h.store());
-            h.crash(true);
-            h.open();
-            assertThat(StoreHarness.read(h.store(), holder, 1, 0, PAGE, PAGE)).isEqualTo(merged);
+            for (boolean crashed : new boolean[] {false, true}) {
+                assertThat(StoreHarness.read(h.store(), holder, 1, 0, PAGE, PAGE))
+                        .isEqualTo(merged);
+                h.commitAll();
+                h.store().flushThread().flushAll();
+                if (taken) {
+                    assertThat(StoreHarness.read(h.store(), 0, 1, 0, PAGE, PAGE))
+                            .as("left behind, crashed: %s", crashed)
+                            .isEmpty();
+                }
+                DiskInvariants.check(h.store());
+                h.crash(true);
+                h.open();
+            }
         }
     }
 
