@@ -14,6 +14,7 @@ import io.cairn.client.data.MapHolder;
 import io.cairn.client.inode.Appends;
 import io.cairn.client.inode.FileServices;
 import io.cairn.client.inode.HeldContents;
+import io.cairn.client.inode.HeldDelegations;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
 import io.cairn.client.inode.Reopens;
@@ -27,6 +28,7 @@ import io.cairn.common.map.MapParts;
 import io.cairn.common.metrics.Meters;
 import io.cairn.common.proto.AppendRecall;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.DelegationRecall;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.Hello;
@@ -93,6 +95,7 @@ final class ClientRuntime implements MetaEvents {
     private final Publisher publisher;
     private final InodeTable table;
     private final Appends appends;
+    private final HeldDelegations delegations;
     private final HeldContents contents = new HeldContents();
     private final Reopens reopens;
     private final List<Runnable> onNewSession = new CopyOnWriteArrayList<>();
@@ -126,7 +129,8 @@ final class ClientRuntime implements MetaEvents {
                                 config.mds().stream().map(RpcAddress::of).toList(),
                                 config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
-                                config.metadataPipeline()),
+                                config.metadataPipeline(),
+                                !config.syncMetadata()),
                         channels,
                         timer,
                         map::epoch,
@@ -145,7 +149,14 @@ final class ClientRuntime implements MetaEvents {
                         meta::refreshMap);
         AheadMemory aheadMemory = new AheadMemory(config.readAheadMemory().bytes());
         publisher = new Publisher(meta);
-        table = new InodeTable(this::getAttr, data::session, publisher);
+        table =
+                new InodeTable(
+                        this::getAttr,
+                        data::session,
+                        publisher,
+                        round -> meta.delegationRound() == round);
+        delegations = new HeldDelegations(meta, table, publisher);
+        meta.tellAllBy(delegations::tellAll);
         services =
                 new FileServices(
                         meta,
@@ -173,6 +184,9 @@ final class ClientRuntime implements MetaEvents {
                 Method.READ_RECALL_VALUE,
                 (from, head) ->
                         meta.leases().recalled(from, Heads.parse(ReadRecall.parser(), head)));
+        rpc.onPush(
+                Method.DELEGATION_RECALL_VALUE,
+                (from, head) -> delegations.recalled(Heads.parse(DelegationRecall.parser(), head)));
         gauges(published);
     }
 
@@ -222,6 +236,10 @@ final class ClientRuntime implements MetaEvents {
 
     Appends appends() {
         return appends;
+    }
+
+    HeldDelegations delegations() {
+        return delegations;
     }
 
     InodeTable table() {

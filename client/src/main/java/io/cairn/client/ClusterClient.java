@@ -80,7 +80,7 @@ final class ClusterClient implements CairnClient {
         this.runtime = runtime;
         this.services = runtime.services();
         this.table = runtime.table();
-        this.opens = new Opens(services, table, runtime.appends());
+        this.opens = new Opens(services, table, runtime.appends(), runtime.delegations());
         this.setAttrs = new SetAttrs(services, table);
         this.meters = services.meters();
     }
@@ -153,6 +153,9 @@ final class ClusterClient implements CairnClient {
         FsException gone = open == null ? null : open.whyGone();
         if (gone != null) {
             return CompletableFuture.failedFuture(gone);
+        }
+        if (open != null && open.isDelegated()) {
+            return timed(Op.GETATTR, CompletableFuture.completedFuture(open.merged()));
         }
         return timed(
                 Op.GETATTR,

@@ -37,6 +37,8 @@ import org.jspecify.annotations.Nullable;
  *     page cache, which libfuse keeps by path
  * @param noLock {@code nolock}, as of NFS: locks hold among the programs of this mount alone
  * @param noLease {@code nolease}: the kernel keeps names and attributes by their timeouts alone
+ * @param syncMetadata {@code sync-metadata}: no change of names or attributes is answered before it
+ *     is committed, and no file is closed before its size is; {@code wsync} is more
  */
 public record MountOptions(
         MountFlags flags,
@@ -55,7 +57,8 @@ public record MountOptions(
         Binding binding,
         boolean pageCache,
         boolean noLock,
-        boolean noLease) {
+        boolean noLease,
+        boolean syncMetadata) {
     /** Asks for other flags of a mount that is there: see {@link FuseMount#remount}. */
     public static final String REMOUNT = "remount";
 
@@ -131,6 +134,7 @@ public record MountOptions(
                     Binding.NATIVE,
                     false,
                     false,
+                    false,
                     false);
 
     /**
@@ -165,15 +169,17 @@ public record MountOptions(
                 binding,
                 pageCache,
                 noLock,
-                noLease);
+                noLease,
+                syncMetadata);
     }
 
     /** The client's configuration as these options change it. */
     public ClientConfig session(ClientConfig configured) {
+        ClientConfig synced = syncMetadata || wsync ? configured.syncingMetadata() : configured;
         return switch (waiting) {
-            case AS_CONFIGURED -> configured;
-            case HARD -> configured.givingUpAfter(Optional.empty());
-            case SOFT -> configured.givingUpAfter(Optional.of(Duration.ofNanos(timeoNanos)));
+            case AS_CONFIGURED -> synced;
+            case HARD -> synced.givingUpAfter(Optional.empty());
+            case SOFT -> synced.givingUpAfter(Optional.of(Duration.ofNanos(timeoNanos)));
         };
     }
 
@@ -231,6 +237,7 @@ public record MountOptions(
         private boolean pageCache;
         private boolean noLock;
         private boolean noLease;
+        private boolean syncMetadata;
 
         Parsed(MountOptions from) {
             flags = from.flags;
@@ -250,6 +257,7 @@ public record MountOptions(
             pageCache = from.pageCache;
             noLock = from.noLock;
             noLease = from.noLease;
+            syncMetadata = from.syncMetadata;
         }
 
         void apply(String option) throws MountException {
@@ -283,6 +291,7 @@ public record MountOptions(
                 case "page_cache" -> pageCache = true;
                 case "nolock" -> noLock = true;
                 case "nolease" -> noLease = true;
+                case "sync-metadata" -> syncMetadata = true;
                 case REMOUNT ->
                         throw new MountException(
                                 "option remount changes a mount that is there: cairn mount -o"
@@ -319,7 +328,7 @@ public record MountOptions(
                             + "'; known: those of every file system (man 8 mount), and"
                             + " allow_other nonempty debug hard soft timeo= max_background="
                             + " entry_timeout= attr_timeout= direct_io wsync fsname= subdir= binding="
-                            + " page_cache nolock nolease");
+                            + " page_cache nolock nolease sync-metadata");
         }
 
         private static Binding binding(String key, String value) throws MountException {
@@ -410,7 +419,8 @@ public record MountOptions(
                     binding,
                     pageCache,
                     noLock,
-                    noLease);
+                    noLease,
+                    syncMetadata);
         }
     }
 }

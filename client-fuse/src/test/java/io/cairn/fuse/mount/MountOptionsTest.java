@@ -24,7 +24,7 @@ class MountOptionsTest {
                         "ro,allow_other,nonempty,suid,dev,noexec,sync,debug,soft,timeo=5,"
                                 + "max_background=7,"
                                 + "entry_timeout=0.5,attr_timeout=2,direct_io,wsync,"
-                                + "fsname=a:/b,subdir=/b,nolock,nolease,_netdev");
+                                + "fsname=a:/b,subdir=/b,nolock,nolease,sync-metadata,_netdev");
         MountFlags flags =
                 new MountFlags(
                         MountCalls.MS_RDONLY | MountCalls.MS_NOEXEC | MountCalls.MS_SYNCHRONOUS);
@@ -46,6 +46,7 @@ class MountOptionsTest {
                                 "/b",
                                 MountOptions.Binding.NATIVE,
                                 false,
+                                true,
                                 true,
                                 true));
         assertThat(options.with("rw,nosuid").flags())

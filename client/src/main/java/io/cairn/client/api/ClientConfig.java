@@ -122,6 +122,17 @@ public record ClientConfig(
                         max = "1min")
                 Duration publishInterval,
         @Key(
+                        value =
+                                "Whether the MDS has committed each change of a file's attributes"
+                                        + " before the program that makes it goes on, and sizes"
+                                        + " before it closes the file. Otherwise what is done to a"
+                                        + " file that this client has made, and that no other one"
+                                        + " has asked for, is committed some milliseconds later; it"
+                                        + " can be lost if the client's machine fails, unless the"
+                                        + " file is synced.",
+                        defaultValue = "false")
+                boolean syncMetadata,
+        @Key(
                         value = "Event loops that carry the network traffic.",
                         defaultValue = "2",
                         min = "1",
@@ -151,19 +162,25 @@ public record ClientConfig(
                 Optional.of(description.orElse(text)),
                 metadataTimeout,
                 ioTimeout,
-                attemptTimeout);
+                attemptTimeout,
+                syncMetadata);
     }
 
     /** With these MDS members instead of the configuration's. */
     public ClientConfig connectingTo(List<HostPort> members) {
-        return with(members, description, metadataTimeout, ioTimeout, attemptTimeout);
+        return with(members, description, metadataTimeout, ioTimeout, attemptTimeout, syncMetadata);
     }
 
     /** Every operation is repeated this long instead of as configured; for ever if it is empty. */
     public ClientConfig givingUpAfter(Optional<Duration> limit) {
         Duration attempt =
                 limit.filter(l -> l.compareTo(attemptTimeout) < 0).orElse(attemptTimeout);
-        return with(mds, description, limit, limit, attempt);
+        return with(mds, description, limit, limit, attempt, syncMetadata);
+    }
+
+    /** The MDS commits what is done to attributes before the program goes on. */
+    public ClientConfig syncingMetadata() {
+        return with(mds, description, metadataTimeout, ioTimeout, attemptTimeout, true);
     }
 
     private ClientConfig with(
@@ -171,7 +188,8 @@ public record ClientConfig(
             Optional<String> text,
             Optional<Duration> metadata,
             Optional<Duration> io,
-            Duration attempt) {
+            Duration attempt,
+            boolean synced) {
         return new ClientConfig(
                 members,
                 clusterId,
@@ -187,6 +205,7 @@ public record ClientConfig(
                 readAheadMemory,
                 metadataPipeline,
                 publishInterval,
+                synced,
                 eventLoops);
     }
 

@@ -3,6 +3,7 @@ package io.cairn.client.base;
 import io.cairn.common.errno.Causes;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -94,6 +95,11 @@ public final class Async {
 
     public static <T> CompletableFuture<T> failed(Errno errno, String detail) {
         return CompletableFuture.failedFuture(new FsException(errno, detail));
+    }
+
+    /** Completes when all of them have; fails if one does. */
+    public static CompletableFuture<Void> all(List<CompletableFuture<Void>> futures) {
+        return CompletableFuture.allOf(futures.toArray(CompletableFuture[]::new));
     }
 
     /** A completed future without a value. */

@@ -11,6 +11,7 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GrowOp;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -47,6 +48,12 @@ public final class InodeState implements DataTarget {
     CompletableFuture<Void> lastGrow = Async.done();
 
     /** Under the monitor. */
+    final Delegation delegation;
+
+    /** The newest change of attributes that was answered here first; under the monitor. */
+    CompletableFuture<Void> lastChange = Async.done();
+
+    /** Under the monitor. */
     final HeldLocks locks = new HeldLocks();
 
     /** Handles that exist or are being made. */
@@ -68,11 +75,17 @@ public final class InodeState implements DataTarget {
 
     /**
      * @param newest the client's session
+     * @param isRound whether what was delegated in that round still is
      */
-    InodeState(long inode, DataSession newest, Supplier<CompletableFuture<Attr>> getAttr) {
+    InodeState(
+            long inode,
+            DataSession newest,
+            LongPredicate isRound,
+            Supplier<CompletableFuture<Attr>> getAttr) {
         this.inode = inode;
         this.own = new OwnWrites(inode);
         this.tenure = new Tenure(inode, newest);
+        this.delegation = new Delegation(isRound);
         this.getAttr = getAttr;
     }
 
@@ -130,8 +143,8 @@ public final class InodeState implements DataTarget {
     }
 
     /** The MDS's attributes with this client's own size and times in them. */
-    synchronized Attr merged() {
-        return own.mergedInto(known());
+    public synchronized Attr merged() {
+        return own.mergedInto(delegation.appliedTo(known()));
     }
 
     /**
@@ -142,7 +155,7 @@ public final class InodeState implements DataTarget {
     synchronized Attr merged(Attr received) {
         Attr merged = merged();
         boolean same = merged == attr && merged.getChange() == received.getChange();
-        if (same && !own.unconfirmed() && order.idle()) {
+        if (same && !unconfirmed() && order.idle()) {
             return received;
         }
         int noXattrs = received.getNoXattrs() ? received.getAttrLeaseMicros() : 0;
@@ -292,7 +305,12 @@ public final class InodeState implements DataTarget {
 
     /** True while the MDS has not confirmed everything. */
     synchronized boolean unconfirmed() {
-        return own.unconfirmed();
+        return own.unconfirmed() || delegation.isUntold();
+    }
+
+    /** Whether nobody else has asked for it: what is known here is all there is to know. */
+    public synchronized boolean isDelegated() {
+        return delegation.isHeld() && isOpen() && tenure.awaited() == null;
     }
 
     /**

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongFunction;
+import java.util.function.LongPredicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -21,14 +22,18 @@ public final class InodeTable {
     private final LongFunction<CompletableFuture<Attr>> getAttr;
     private final Supplier<DataSession> session;
     private final Publisher publisher;
+    private final LongPredicate isRound;
 
     /**
      * @param session the client's newest
+     * @param isRound whether what was delegated in that round still is
      */
     public InodeTable(
             LongFunction<CompletableFuture<Attr>> getAttr,
             Supplier<DataSession> session,
-            Publisher publisher) {
+            Publisher publisher,
+            LongPredicate isRound) {
+        this.isRound = isRound;
         this.session = session;
         this.getAttr = getAttr;
         this.publisher = publisher;
@@ -67,7 +72,8 @@ public final class InodeTable {
                 (id, known) -> {
                     InodeState state =
                             known == null
-                                    ? new InodeState(id, session.get(), () -> getAttr.apply(id))
+                                    ? new InodeState(
+                                            id, session.get(), isRound, () -> getAttr.apply(id))
                                     : known;
                     synchronized (state) {
                         state.handles++;
@@ -170,6 +176,7 @@ public final class InodeTable {
                     state.mdsOpens = 0;
                     state.appends.closed();
                     released = publisher.release(state, opens);
+                    state.delegation.end();
                 }
             }
             var _ = released.whenComplete((v, t) -> forgetUnused(state));

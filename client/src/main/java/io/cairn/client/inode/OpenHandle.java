@@ -254,7 +254,16 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     @Override
     public CompletableFuture<Void> flush() {
-        return sync(ClientMeters.Op.FLUSH, true);
+        return state.isDelegated() ? unsynced() : sync(ClientMeters.Op.FLUSH, true);
+    }
+
+    /** Who wants to see what was done to it asks for it; only what is lost is told. */
+    private CompletableFuture<Void> unsynced() {
+        FsException lost = state.refusal(losses);
+        return services.meters()
+                .timed(
+                        ClientMeters.Op.FLUSH,
+                        lost == null ? Async.done() : CompletableFuture.failedFuture(lost));
     }
 
     private CompletableFuture<Void> sync(ClientMeters.Op op, boolean withTimes) {

@@ -27,8 +27,11 @@ public final class Opens {
     private final FileServices services;
     private final InodeTable table;
     private final Appends appends;
+    private final HeldDelegations delegations;
 
-    public Opens(FileServices services, InodeTable table, Appends appends) {
+    public Opens(
+            FileServices services, InodeTable table, Appends appends, HeldDelegations delegations) {
+        this.delegations = delegations;
         this.services = services;
         this.table = table;
         this.appends = appends;
@@ -80,21 +83,27 @@ public final class Opens {
                                     failed(future, state, Async.failure(thrown));
                                 }
                             });
+        } else if (shared && state.isDelegated()) {
+            handOver(future, state, use);
         } else if (shared) {
-            var _ =
-                    state.refresh()
-                            .whenComplete((v, thrown) -> {
-                                if (thrown == null) {
-                                    handOver(future, state, use);
-                                } else {
-                                    failed(future, state, Async.failure(thrown));
-                                }
-                            });
+            refreshed(future, state, use);
         } else if (use == Use.READ) {
             openAtLeader(state, future);
         } else {
             openAtMds(state, use, future);
         }
+    }
+
+    private void refreshed(CompletableFuture<OpenHandle> future, InodeState state, Use use) {
+        var _ =
+                state.refresh()
+                        .whenComplete((v, thrown) -> {
+                            if (thrown == null) {
+                                handOver(future, state, use);
+                            } else {
+                                failed(future, state, Async.failure(thrown));
+                            }
+                        });
     }
 
     /** What was begun in a session that has ended. */
@@ -181,20 +190,29 @@ public final class Opens {
      */
     public CompletableFuture<OpenHandle> create(Mutation mutation) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
+        long ticket = delegations.creating();
         PendingMutation pending = mutate(mutation);
         var _ =
                 pending.answer()
                         .whenComplete((result, thrown) -> {
                             FsException failure = failure(result, thrown);
                             if (failure != null || result == null) {
+                                delegations.created(ticket, null, null);
                                 future.completeExceptionally(
                                         failure == null ? new IllegalStateException() : failure);
                                 return;
                             }
                             InodeState state = table.acquire(result.getAttr().getInode());
                             Use use = mutation.getCreate().getAppend() ? Use.APPEND : Use.WRITE;
-                            if (!counted(state, pending, result)) {
+                            boolean counted = counted(state, pending, result);
+                            delegations.created(ticket, counted ? state : null, result);
+                            if (!counted) {
                                 openAgain(state, use, future);
+                                return;
+                            }
+                            if (!result.getCreated()) {
+                                // Who made it may know better what it is by now.
+                                refreshed(future, state, use);
                                 return;
                             }
                             if (result.getAppendRight()) {

@@ -30,6 +30,9 @@ import org.slf4j.LoggerFactory;
 public final class Publisher {
     private static final Logger LOG = LoggerFactory.getLogger(Publisher.class);
 
+    /** Mutations without an answer up to which programs need not wait: a part of what is kept. */
+    private static final int MAX_UNTOLD = 1024;
+
     private final MetaClient meta;
     private volatile boolean tellsLeftovers;
     private final Set<InodeState> dirty = ConcurrentHashMap.newKeySet();
@@ -75,14 +78,87 @@ public final class Publisher {
 
     private CompletableFuture<Void> publish(
             InodeState state, boolean killPrivileges, boolean leftovers) {
+        return publish(state, killPrivileges, leftovers, false);
+    }
+
+    /** Queues what is unsent; nobody waits for it. Under the state's monitor. */
+    private void publishLazily(InodeState state) {
+        var _ = publish(state, false, false, true);
+    }
+
+    private CompletableFuture<Void> publish(
+            InodeState state, boolean killPrivileges, boolean leftovers, boolean lazily) {
         synchronized (state) {
             GrowOp grow = state.takeGrow(killPrivileges, leftovers);
             if (grow == null) {
                 return state.lastGrow;
             }
-            Mutation.Builder mutation = NewMutation.stamped().setGrow(grow);
-            return queued(state, grow, send(state, mutation.build()));
+            Mutation mutation = NewMutation.stamped().setGrow(grow).build();
+            return queued(state, grow, send(state, mutation, lazily));
         }
+    }
+
+    /**
+     * All that was sent so far of sizes, times and attributes is confirmed, or never will be: now
+     * somebody waits for it. Under the state's monitor.
+     */
+    CompletableFuture<Void> confirmed(InodeState state) {
+        meta.hurry();
+        return Async.all(List.of(state.lastGrow, state.lastChange));
+    }
+
+    /**
+     * Changes attributes of a file that is delegated to this client, with what is unsent in front;
+     * nobody waits for it. A change that is lost after all is a write that is lost.
+     *
+     * @return false where it is not delegated, or too much is untold
+     */
+    boolean change(InodeState state, Mutation change) {
+        synchronized (state) {
+            if (!state.isDelegated() || meta.mutationsOutstanding() > MAX_UNTOLD) {
+                return false;
+            }
+            publishLazily(state);
+            PendingMutation pending =
+                    meta.mutateDelegated(change, state.session().id(), state.delegation.round());
+            if (pending == null) {
+                return false;
+            }
+            CompletableFuture<Void> done = new CompletableFuture<>();
+            state.delegation.queued(new Delegation.Change(change.getSetAttr(), change.getTime()));
+            state.own.set(change.getSetAttr(), state.own.count());
+            state.lastChange = done;
+            var _ =
+                    pending.answer()
+                            .whenComplete((result, thrown) -> changed(state, done, result, thrown));
+            return true;
+        }
+    }
+
+    private void changed(
+            InodeState state,
+            CompletableFuture<Void> done,
+            @Nullable MutationResult result,
+            @Nullable Throwable thrown) {
+        FsException failure =
+                result == null
+                        ? Async.failure(thrown == null ? new IllegalStateException() : thrown)
+                        : Results.failure(result);
+        synchronized (state) {
+            state.delegation.answered();
+            if (failure == null && result != null && result.hasAttr()) {
+                state.observe(result.getAttr());
+            } else if (failure != null) {
+                state.tenure.lose();
+            }
+        }
+        if (failure != null) {
+            LOG.warn(
+                    "Attributes of inode {} were not changed: {}",
+                    state.inode(),
+                    failure.getMessage());
+        }
+        Async.settle(done, null, failure);
     }
 
     /**
@@ -104,7 +180,9 @@ public final class Publisher {
         if (grow != null) {
             release.setGrow(grow);
         }
-        return queued(state, grow, NewMutation.stamped().setRelease(release).build());
+        Mutation mutation = NewMutation.stamped().setRelease(release).build();
+        PendingMutation pending = send(state, mutation, state.isDelegated());
+        return grow == null ? Async.ignoringValue(pending.reply()) : queued(state, grow, pending);
     }
 
     /** What is open for reading is closed, behind nothing. Under the state's monitor. */
@@ -135,8 +213,15 @@ public final class Publisher {
     }
 
     /** Of the session in which the file is open: to a later one it says nothing. */
+    private PendingMutation send(InodeState state, Mutation mutation, boolean lazily) {
+        long session = state.session().id();
+        return lazily
+                ? meta.mutateLazily(mutation, session)
+                : meta.mutate(mutation, MetaClient.never(), session);
+    }
+
     private PendingMutation send(InodeState state, Mutation mutation) {
-        return meta.mutate(mutation, MetaClient.never(), state.session().id());
+        return send(state, mutation, false);
     }
 
     private CompletableFuture<Void> queued(

@@ -44,6 +44,11 @@ public final class SetAttrs {
             return CompletableFuture.failedFuture(gone);
         }
         Change task = new Change(state, change, who);
+        if (state != null
+                && !change.hasSize()
+                && services.publisher().change(state, task.mutation)) {
+            return CompletableFuture.completedFuture(state.merged());
+        }
         if (state != null && change.hasSize()) {
             state.order().submit(task);
         } else {

@@ -19,6 +19,13 @@ final class SyncOp extends PublishingOp {
     @Override
     CompletableFuture<Void> publish() {
         boolean needed = withTimes ? state.unconfirmed() : state.sizeUnconfirmed();
-        return needed ? services.publisher().publish(state) : Async.done();
+        if (needed) {
+            var _ = services.publisher().publish(state);
+        }
+        synchronized (state) {
+            return needed || state.delegation.isUntold()
+                    ? services.publisher().confirmed(state)
+                    : Async.done();
+        }
     }
 }

@@ -54,6 +54,7 @@ final class MdsSession {
     private long id;
 
     private boolean reclaims;
+    private boolean delegates;
     private long term;
 
     private FsException lastEnd = new FsException(Errno.EIO, "no session is open");
@@ -100,6 +101,11 @@ final class MdsSession {
     /** Whether it may open files for reading at the leader alone. Under the lock. */
     boolean reclaims() {
         return reclaims;
+    }
+
+    /** Whether files that it makes are delegated to it. Under the lock. */
+    boolean delegates() {
+        return delegates;
     }
 
     /** Of the leader, as it said last. Under the lock. */
@@ -166,10 +172,12 @@ final class MdsSession {
      * A leader has opened the session with this number. Under the lock.
      *
      * @param mayReclaim whether it may open files for reading at the leader alone
+     * @param getsDelegations whether files that it makes are delegated to it
      */
-    void opened(long number, boolean mayReclaim) {
+    void opened(long number, boolean mayReclaim, boolean getsDelegations) {
         id = number;
         reclaims = mayReclaim;
+        delegates = getsDelegations;
         state = State.OPEN;
     }
 

@@ -13,6 +13,8 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The client of the metadata service: asks queries and sends mutations in a session. Each time a
@@ -30,6 +32,7 @@ public final class MetaClient {
     private final PendingQueries queries;
     private final OpensForReading readOpens;
     private final HeldLeases leases;
+    private final DelegationReturns delegations;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -47,6 +50,7 @@ public final class MetaClient {
         queries = new PendingQueries(session, calls, events);
         readOpens = new OpensForReading(session, calls);
         leases = new HeldLeases(calls);
+        delegations = new DelegationReturns(session, calls);
     }
 
     /** What the session carries, in the order in which a leader gets it. */
@@ -56,11 +60,15 @@ public final class MetaClient {
             mutations.connected();
             readOpens.connected();
             queries.connected();
+            delegations.connected();
         }
 
         @Override
         public boolean isWaiting() {
-            return mutations.isWaiting() || queries.isWaiting() || readOpens.isWaiting();
+            return mutations.isWaiting()
+                    || queries.isWaiting()
+                    || readOpens.isWaiting()
+                    || delegations.isWaiting();
         }
 
         @Override
@@ -71,6 +79,7 @@ public final class MetaClient {
         @Override
         public SessionTraffic.Unanswered ended() {
             readOpens.ended();
+            delegations.ended();
             return new Lost(mutations.ended(), List.of(), List.of());
         }
 
@@ -166,6 +175,46 @@ public final class MetaClient {
         PendingMutation pending = new PendingMutation(mutation, deadlineNanos, session);
         mutations.add(pending);
         return pending;
+    }
+
+    /**
+     * The same for one that nobody waits for: it is sent with the next that somebody waits for, or
+     * some milliseconds later.
+     */
+    public PendingMutation mutateLazily(Mutation mutation, long session) {
+        PendingMutation pending = new PendingMutation(mutation, never(), session);
+        if (!mutations.addLazily(pending, () -> true)) {
+            mutations.add(pending); // which fails it
+        }
+        return pending;
+    }
+
+    // ---- delegations
+
+    /** Of what is delegated now; it ends with the leader. */
+    public long delegationRound() {
+        return delegations.round();
+    }
+
+    /** {@link #mutateLazily}, unless that round is over: then null. */
+    public @Nullable PendingMutation mutateDelegated(Mutation mutation, long session, long round) {
+        PendingMutation pending = new PendingMutation(mutation, never(), session);
+        return mutations.addLazily(pending, () -> delegations.round() == round) ? pending : null;
+    }
+
+    /** Sends what nobody has waited for: now somebody does. */
+    public void hurry() {
+        mutations.hurry();
+    }
+
+    /** Once, before the session is opened; see {@link DelegationReturns#tellAllBy}. */
+    public void tellAllBy(Supplier<CompletableFuture<Void>> untold) {
+        delegations.tellAllBy(untold);
+    }
+
+    /** All that was done to these has been answered. */
+    public void returnDelegations(long round, List<Long> inodes) {
+        delegations.give(round, inodes);
     }
 
     /**

@@ -13,6 +13,8 @@ import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +33,9 @@ final class MutationPipeline {
 
     private static final int MAX_BATCH_BYTES = 1 << 20;
 
+    /** How long what nobody waits for may wait for company. */
+    private static final long LAZY_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
     /** So many answers that make no sense are taken for accidents, of a server that is replaced. */
     private static final int MAX_MISUNDERSTOOD = 1;
 
@@ -42,6 +47,9 @@ final class MutationPipeline {
 
     /** Of sessions that have ended, their only attempt in flight. */
     private final Set<Batch> undecided = new LinkedHashSet<>();
+
+    /** {@link #hurry} is about to be called. */
+    private boolean pumpsSoon;
 
     /**
      * @param pipeline batches in flight at once
@@ -57,10 +65,7 @@ final class MutationPipeline {
     void add(PendingMutation pending) {
         FsException over;
         synchronized (calls.lock) {
-            over = session.over();
-            if (over == null && !pending.mayBeSentIn(session.id())) {
-                over = session.lastEnd();
-            }
+            over = whyNot(pending);
             if (over == null) {
                 queue.add(pending);
                 pump();
@@ -68,6 +73,39 @@ final class MutationPipeline {
         }
         if (over != null) {
             pending.lost(over);
+        }
+    }
+
+    private @Nullable FsException whyNot(PendingMutation pending) {
+        FsException over = session.over();
+        return over == null && !pending.mayBeSentIn(session.id()) ? session.lastEnd() : over;
+    }
+
+    /**
+     * Queues one that nobody waits for: it is sent with the next that somebody waits for, or soon.
+     *
+     * @param still asked under the lock
+     * @return false where it was not queued
+     */
+    boolean addLazily(PendingMutation pending, BooleanSupplier still) {
+        synchronized (calls.lock) {
+            if (whyNot(pending) != null || !still.getAsBoolean()) {
+                return false;
+            }
+            queue.add(pending);
+            if (!pumpsSoon) {
+                pumpsSoon = true;
+                calls.later(LAZY_NANOS, this::hurry);
+            }
+            return true;
+        }
+    }
+
+    /** Sends what nobody has waited for. */
+    void hurry() {
+        synchronized (calls.lock) {
+            pumpsSoon = false;
+            pump();
         }
     }
 

@@ -114,6 +114,7 @@ final class SessionOpening {
                         .setClientUuid(uuid)
                         .setDescription(options.description())
                         .setReclaims(true)
+                        .setDelegates(options.delegates())
                         .setMapEpoch(session.renewals().mapEpoch())
                         .build();
         calls.call(
@@ -139,7 +140,7 @@ final class SessionOpening {
             if (!leader.isSearchedIn(era) || session.id() != 0) {
                 return;
             }
-            session.opened(reply.getSession(), reply.getReclaims());
+            session.opened(reply.getSession(), reply.getReclaims(), reply.getDelegates());
         }
         events.sessionOpened(
                 reply.getSession(),

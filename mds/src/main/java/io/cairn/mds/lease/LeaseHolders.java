@@ -13,6 +13,9 @@ public interface LeaseHolders {
     /** Where it is reached; null where it is not known, or the session is not open. */
     @Nullable RpcPeer peer(long session);
 
+    /** When it was heard of last; long ago for one that is not open. */
+    long heardNanos(long session);
+
     /** The session asks for leases, on this connection. */
     void borrowing(long session, RpcPeer peer);
 }

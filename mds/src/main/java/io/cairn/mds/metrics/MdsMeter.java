@@ -33,6 +33,18 @@ public enum MdsMeter implements MeterSpec {
             "",
             "Names and attributes that sessions may believe without asking, as this leader knows them"),
     READ_LEASES_GRANTED(Kind.COUNTER, "", "Such leases granted or renewed, by this leader"),
+    DELEGATIONS(
+            Kind.GAUGE,
+            "",
+            "Files that sessions have made and that no other one has asked for, so that changes to"
+                    + " them are answered before they are committed, as this leader knows them"),
+    DELEGATIONS_RECALLED(
+            Kind.COUNTER, "", "Such files that another session asked for, at this leader"),
+    DELEGATION_WAITS(
+            Kind.COUNTER,
+            "",
+            "Answers that waited until a session had told what it did to files it made, by this"
+                    + " leader"),
     READ_RECALLS(
             Kind.COUNTER,
             "",

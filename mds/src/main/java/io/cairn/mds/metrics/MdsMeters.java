@@ -27,6 +27,8 @@ public final class MdsMeters {
     private final Counter leaseWaits;
     private final Counter deletions;
     private final Counter truncations;
+    private final Counter delegationsRecalled;
+    private final Counter delegationWaits;
     private final Counter controlFailures;
 
     public MdsMeters(Meters meters) {
@@ -50,6 +52,8 @@ public final class MdsMeters {
         leaseRecalls = meters.counter(MdsMeter.READ_RECALLS);
         leaseRecallsLate = meters.counter(MdsMeter.READ_RECALLS_LATE);
         leaseWaits = meters.counter(MdsMeter.READ_WAITS);
+        delegationsRecalled = meters.counter(MdsMeter.DELEGATIONS_RECALLED);
+        delegationWaits = meters.counter(MdsMeter.DELEGATION_WAITS);
         deletions = meters.counter(MdsMeter.DELETIONS);
         truncations = meters.counter(MdsMeter.TRUNCATIONS);
         controlFailures = meters.counter(MdsMeter.CONTROL_FAILURES);
@@ -99,6 +103,15 @@ public final class MdsMeters {
     /** An answer waits for recalls. */
     public void leaseWaited() {
         leaseWaits.increment();
+    }
+
+    public void delegationsRecalled(int files) {
+        delegationsRecalled.increment(files);
+    }
+
+    /** An answer waits for what another session has to tell. */
+    public void delegationWaited() {
+        delegationWaits.increment();
     }
 
     /** The data of so many inodes was deleted. */

@@ -81,6 +81,7 @@ final class Sessions {
                         .setOpened(tx.now.toProto())
                         .setAckedBelow(1)
                         .setReclaims(entry.getReclaims())
+                        .setDelegates(entry.getDelegates())
                         .build());
         tx.announce(listener -> listener.sessionOpened(id));
         return ApplyReply.newBuilder().setSession(id);

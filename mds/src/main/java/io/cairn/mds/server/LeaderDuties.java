@@ -137,6 +137,7 @@ final class LeaderDuties implements Leadership.Duties {
                         state,
                         mutations.sessions(),
                         mutations.readOpens(),
+                        mutations.delegations(),
                         map,
                         dataServers,
                         control,
@@ -172,7 +173,8 @@ final class LeaderDuties implements Leadership.Duties {
                         state,
                         mutations.sessions(),
                         mutations.readOpens(),
-                        new LeasedReplies(mutations.readLeases()));
+                        new LeasedReplies(mutations.readLeases()),
+                        mutations.delegations());
         nameless = new NamelessInodes(entries, state, mutations.readOpens(), control);
         releases =
                 new MixedReleases(
@@ -187,6 +189,7 @@ final class LeaderDuties implements Leadership.Duties {
         state.addListener(nameless);
         state.addListener(mutations.readLeases()); // after the sessions
         state.watch(mutations.readLeases());
+        state.addListener(mutations.delegations()); // after the sessions
         state.addListener(truncator);
         state.addListener(fences);
         state.addListener(truncationWaits); // after the sessions
@@ -228,6 +231,7 @@ final class LeaderDuties implements Leadership.Duties {
         mutations.expire(ORDER_WAIT_NANOS);
         truncationWaits.tick();
         mutations.readLeases().tick();
+        mutations.delegations().tick();
         if (leadership.refusal() == null) {
             settings.tick(term);
             groupChanges.tick(term);

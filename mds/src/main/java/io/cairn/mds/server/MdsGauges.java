@@ -59,6 +59,7 @@ final class MdsGauges {
         meters.gauge(MdsMeter.LOCK_WAITING, mutations.lockWaits()::waiting);
         meters.gauge(MdsMeter.READ_OPENS, mutations.readOpens()::count);
         meters.gauge(MdsMeter.RECLAIMS_AWAITED, mutations.readOpens()::awaited);
+        meters.gauge(MdsMeter.DELEGATIONS, mutations.delegations()::count);
         meters.gauge(MdsMeter.READ_LEASES, mutations.readLeases()::held);
         meters.gauge(MdsMeter.INODES, () -> state.counters().inodesUsed());
         meters.gauge(MdsMeter.DELETION_BACKLOG, () -> state.counters().deletionInodes());

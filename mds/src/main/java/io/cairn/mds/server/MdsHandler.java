@@ -103,6 +103,8 @@ final class MdsHandler implements RpcHandler {
         this.grants = grants;
         this.databases = databases;
         this.metrics = metrics;
+        queries.rereadBy(this::list);
+        readOpens.rereadBy(this::list);
     }
 
     @Override
@@ -140,10 +142,12 @@ final class MdsHandler implements RpcHandler {
                     TEST_LOCK,
                     LIST_LOCKS ->
                     queries.handle(method, request, start);
-            case READ_DIR -> listings.execute(() -> list(method, request, start));
+            case READ_DIR ->
+                    list(method, request, start, () -> queries.handle(method, request, start));
             case WAIT_TRUNCATED -> control.execute(() -> truncationWaits.handle(request, start));
             case MUTATE -> mutations.handle(request);
             case READ_RECALLED -> mutations.readLeases().recalled(request);
+            case RETURN_DELEGATIONS -> mutations.delegations().returned(request);
             case RENEW_SESSION -> metrics.request(method, start, sessions.renew(request));
             case OPEN_FOR_READING -> metrics.request(method, start, readOpens.open(request));
             case CLOSE_FOR_READING -> metrics.request(method, start, readOpens.close(request));
@@ -216,14 +220,17 @@ final class MdsHandler implements RpcHandler {
         }
     }
 
-    private void list(Method method, RpcRequest request, long start) {
-        try {
-            run(method, request, start, () -> queries.handle(method, request, start));
-        } catch (RuntimeException e) { // on an event loop RPC would answer so
-            LOG.error("a listing failed", e);
-            request.fail(RpcStatus.fail(Errno.EIO, "internal error: " + e));
-            metrics.request(method, start, false);
-        }
+    /** Not on an event loop. */
+    private void list(Method method, RpcRequest request, long start, Runnable work) {
+        listings.execute(() -> {
+            try {
+                run(method, request, start, work);
+            } catch (RuntimeException e) { // on an event loop RPC would answer so
+                LOG.error("a listing failed", e);
+                request.fail(RpcStatus.fail(Errno.EIO, "internal error: " + e));
+                metrics.request(method, start, false);
+            }
+        });
     }
 
     /** Says what the step throws. */

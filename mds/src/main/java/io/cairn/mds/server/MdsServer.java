@@ -222,6 +222,7 @@ public final class MdsServer implements AutoCloseable {
                                             status,
                                             duties.mutations()::isGone,
                                             new LeasedReplies(duties.mutations().readLeases()),
+                                            duties.mutations().delegations(),
                                             metrics),
                                     duties.truncationWaits(),
                                     duties.mutations(),

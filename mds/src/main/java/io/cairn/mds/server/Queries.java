@@ -23,6 +23,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.lease.LeasedReplies;
 import io.cairn.mds.lease.WaitingAnswer;
 import io.cairn.mds.metrics.MdsMeters;
@@ -47,6 +48,8 @@ final class Queries {
     private final Status status;
     private final LongPredicate gone;
     private final LeasedReplies leases;
+    private final Delegations delegations;
+    private Delegations.Rereads rereads = (method, request, startNanos, work) -> work.run();
     private final MdsMeters metrics;
 
     /**
@@ -59,6 +62,7 @@ final class Queries {
             Status status,
             LongPredicate gone,
             LeasedReplies leases,
+            Delegations delegations,
             MdsMeters metrics) {
         this.gone = gone;
         this.leadership = leadership;
@@ -66,19 +70,34 @@ final class Queries {
         this.locks = locks;
         this.status = status;
         this.leases = leases;
+        this.delegations = delegations;
         this.metrics = metrics;
+    }
+
+    /** Once, before the first query. */
+    void rereadBy(Delegations.Rereads where) {
+        rereads = where;
     }
 
     /** Answers it, now or when nobody may believe any more what the answer contradicts. */
     void handle(Method method, RpcRequest request, long startNanos) {
         Query query = new Query(method, request, startNanos);
+        query.parse();
+        ask(query);
+    }
+
+    private void ask(Query query) {
         @Nullable RpcStatus refusal = leadership.refusal();
         if (refusal != null) {
             query.refuse(refusal);
             return;
         }
+        RpcRequest request = query.request;
         long since = leases.begin();
         query.read();
+        if (delegations.waits(query.asked, query.reply, request.peer(), query)) {
+            return;
+        }
         if (!leases.waits(query.asked, query.reply, request.peer(), query)) {
             query.lend(since);
             query.send();
@@ -86,7 +105,7 @@ final class Queries {
     }
 
     /** One query and what it is answered with. */
-    private final class Query implements WaitingAnswer {
+    private final class Query implements WaitingAnswer, Delegations.Question {
         private final Method method;
         private final RpcRequest request;
         private final long startNanos;
@@ -100,14 +119,33 @@ final class Queries {
             this.startNanos = startNanos;
         }
 
-        void read() {
+        void parse() {
             try {
-                MessageLite parsed = parsed(method, request.head());
-                asked = parsed;
-                reply = answer(parsed);
+                asked = parsed(method, request.head());
             } catch (FsException e) {
-                failure = RpcStatus.fail(e.errno(), String.valueOf(e.getMessage()));
+                failure = refused(e);
             }
+        }
+
+        void read() {
+            if (asked == null) {
+                return;
+            }
+            try {
+                reply = answer(asked);
+            } catch (FsException e) {
+                reply = null;
+                failure = refused(e);
+            }
+        }
+
+        private static RpcStatus refused(FsException why) {
+            return RpcStatus.fail(why.errno(), String.valueOf(why.getMessage()));
+        }
+
+        @Override
+        public void again() {
+            rereads.run(method, request, startNanos, () -> ask(this));
         }
 
         void lend(long since) {

@@ -22,6 +22,7 @@ import io.cairn.mds.cluster.DataServers;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.metrics.MdsMeters;
 import io.cairn.mds.namespace.ControlReader;
 import io.cairn.mds.namespace.Features;
@@ -33,6 +34,7 @@ import io.cairn.mds.proto.OpenSessionEntry;
 import io.cairn.mds.proto.SessionRecord;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -72,6 +74,7 @@ public final class ClientSessions {
     private final MdsMeters metrics;
     private final SessionEnds ends;
     private final ReadOpens readOpens;
+    private final Delegations delegations;
 
     private long nextSession;
     private long tickedNanos;
@@ -86,6 +89,7 @@ public final class ClientSessions {
             ControlReader state,
             SessionTable table,
             ReadOpens readOpens,
+            Delegations delegations,
             CurrentMap map,
             DataServers dataServers,
             Control control,
@@ -97,6 +101,7 @@ public final class ClientSessions {
         this.state = state;
         this.table = table;
         this.readOpens = readOpens;
+        this.delegations = delegations;
         this.map = map;
         this.dataServers = dataServers;
         this.control = control;
@@ -142,11 +147,14 @@ public final class ClientSessions {
                                                                         request.peer().address()))
                                                         .setReclaims(
                                                                 wanted.getReclaims()
-                                                                        && Features.level(
-                                                                                        state
-                                                                                                .settings())
-                                                                                >= Features
-                                                                                        .READ_OPENS)))
+                                                                        && atLevel(
+                                                                                Features
+                                                                                        .READ_OPENS))
+                                                        .setDelegates(
+                                                                wanted.getDelegates()
+                                                                        && atLevel(
+                                                                                Features
+                                                                                        .DELEGATIONS))))
                         .whenCompleteAsync(
                                 (reply, failure) -> {
                                     if (failure != null) {
@@ -156,6 +164,10 @@ public final class ClientSessions {
                                     }
                                 },
                                 control);
+    }
+
+    private boolean atLevel(int level) {
+        return Features.level(state.settings()) >= level;
     }
 
     /** Whole characters only. */
@@ -183,7 +195,9 @@ public final class ClientSessions {
         }
         ClusterMap present = map.get();
         @Nullable ClientSession session = table.get(reply.getSession());
-        if (session == null) {
+        // As its record says: it may have been opened before the group could do what is asked for.
+        @Nullable SessionRecord record = state.session(reply.getSession());
+        if (session == null || record == null) {
             request.fail(
                     RpcStatus.fail(
                             Errno.EAGAIN, Advice.RETRY, "the session is over before it began"));
@@ -196,7 +210,8 @@ public final class ClientSessions {
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
                         .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
                         .setFeatureLevel(Features.level(state.settings()))
-                        .setReclaims(reclaims(reply.getSession()))
+                        .setReclaims(record.getReclaims())
+                        .setDelegates(record.getDelegates())
                         .setTerm(readOpens.term());
         if (map.canContinueFrom(mapEpoch, present)) {
             request.reply(answer.build());
@@ -205,12 +220,6 @@ public final class ClientSessions {
             request.reply(answer.setMap(map.inAnswer(present)).build());
             map.sendRest(request.peer(), present);
         }
-    }
-
-    /** As its record says: it may have been opened before the group could do it. */
-    private boolean reclaims(long session) {
-        @Nullable SessionRecord record = state.session(session);
-        return record != null && record.getReclaims();
     }
 
     /** On an event loop. */
@@ -326,9 +335,10 @@ public final class ClientSessions {
 
     private void evictSilent(long now) {
         Map<Long, Long> silentNanos = new TreeMap<>();
+        Set<Long> owing = delegations.silent();
         for (ClientSession session : table.all()) {
             long silent = now - session.renewedNanos();
-            if (silent > times.expiryNanos) {
+            if (silent > times.expiryNanos || owing.contains(session.id())) {
                 silentNanos.put(session.id(), silent);
             }
         }

@@ -13,6 +13,7 @@ import io.cairn.common.time.NanoClock;
 import io.cairn.mds.leader.Control;
 import io.cairn.mds.leader.EntryLog;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.lease.LeasedResults;
 import io.cairn.mds.lease.ReadLeases;
 import io.cairn.mds.lease.WaitingAnswer;
@@ -55,6 +56,7 @@ public final class Mutations {
     private final LockWaits lockWaits;
     private final ReadOpens readOpens;
     private final ReadLeases readLeases;
+    private final Delegations delegations;
     private final Screening screening;
 
     /** Guards ids: they must enter the log in the order in which they were given. */
@@ -87,6 +89,7 @@ public final class Mutations {
                         control::after,
                         clock,
                         metrics);
+        this.delegations = new Delegations(state, sessions, clock, metrics);
         this.screening = new Screening(new Features(), () -> Features.level(state.settings()));
     }
 
@@ -104,6 +107,10 @@ public final class Mutations {
 
     public ReadLeases readLeases() {
         return readLeases;
+    }
+
+    public Delegations delegations() {
+        return delegations;
     }
 
     public SessionTable sessions() {
@@ -124,6 +131,7 @@ public final class Mutations {
         turns.begin();
         lockWaits.begin();
         readLeases.begin(term);
+        delegations.begin(term);
     }
 
     /** This member no longer leads: batches that wait are refused. */
@@ -133,6 +141,7 @@ public final class Mutations {
         turns.end();
         lockWaits.end();
         readLeases.end();
+        delegations.end(refusal());
     }
 
     /** What is answered that this member does not know how to answer any more. */
@@ -199,7 +208,7 @@ public final class Mutations {
     private void submit(MutationCall call) {
         CompletableFuture<ApplyReply> applied;
         synchronized (submitting) {
-            applied = entries.submit(LogEntry.newBuilder().setMutate(completed(call.batch())));
+            applied = entries.submit(LogEntry.newBuilder().setMutate(completed(call)));
         }
         var _ =
                 applied.whenComplete((reply, failure) -> {
@@ -227,7 +236,8 @@ public final class Mutations {
         }
     }
 
-    private MutateRequest completed(MutateRequest batch) {
+    private MutateRequest completed(MutationCall call) {
+        MutateRequest batch = call.batch();
         MutateRequest.Builder out = batch.toBuilder();
         boolean full = logSpaceLow();
         for (int i = 0; i < batch.getMutationsCount(); i++) {
@@ -240,7 +250,12 @@ public final class Mutations {
             } else if (isOfGoneInode(m)) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOENT.number()));
             } else if (InodeIds.wantsInode(m)) {
-                out.setMutations(i, InodeIds.with(m, nextInode++));
+                long inode = nextInode++;
+                out.setMutations(i, InodeIds.with(m, inode));
+                if (m.getCreate().getOpen()) {
+                    call.proposed().add(inode);
+                    delegations.proposed(batch.getSession(), inode);
+                }
             } else {
                 Mutation admitted =
                         m.hasSetLock()
@@ -305,9 +320,37 @@ public final class Mutations {
         if (executed) {
             readLeases.whenForgotten(reply.getIndex(), new Executed(call, reply));
         } else {
+            notDelegated(call);
             call.request().fail(refusal(call, reply));
             metrics.mutations(call.batch(), reply, call.startNanos());
         }
+    }
+
+    private void notDelegated(MutationCall call) {
+        call.proposed().forEach(inode -> delegations.over(call.batch().getSession(), inode));
+        call.proposed().clear();
+    }
+
+    /** What was made is delegated, what was closed is not any more. */
+    private List<MutationResult> withDelegations(MutationCall call, List<MutationResult> results) {
+        long session = call.batch().getSession();
+        List<MutationResult> completed = results;
+        for (int i = 0; i < results.size(); i++) {
+            MutationResult result = results.get(i);
+            Mutation mutation = call.batch().getMutations(i);
+            long inode = result.getAttr().getInode();
+            if (mutation.hasRelease()) {
+                delegations.over(session, mutation.getRelease().getInode());
+            } else if (result.getCreated() && call.proposed().remove(inode)) {
+                long round = delegations.granted(session, inode);
+                if (round != 0) {
+                    completed = completed == results ? new ArrayList<>(results) : completed;
+                    completed.set(i, result.toBuilder().setDelegation(round).build());
+                }
+            }
+        }
+        notDelegated(call);
+        return completed;
     }
 
     /** An answer that may have to wait until others have forgotten what it contradicts. */
@@ -323,14 +366,15 @@ public final class Mutations {
         @Override
         public void send() {
             MutateReply.Builder answer = MutateReply.newBuilder();
-            answer.addAllResults(
-                    withWaits(call.batch(), LeasedResults.of(readLeases, call.batch(), reply)));
+            List<MutationResult> leased = LeasedResults.of(readLeases, call.batch(), reply);
+            answer.addAllResults(withDelegations(call, withWaits(call.batch(), leased)));
             call.request().reply(answer.build());
             metrics.mutations(call.batch(), reply, call.startNanos());
         }
 
         @Override
         public void refuse(RpcStatus status) {
+            notDelegated(call);
             call.request().fail(status);
             metrics.mutations(call.batch(), reply, call.startNanos());
         }
@@ -350,6 +394,7 @@ public final class Mutations {
         if (call.order().ended(false)) {
             call.order().resume();
         }
+        notDelegated(call);
         call.request().fail(leadership.unavailable(failure));
     }
 }

@@ -6,6 +6,7 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CloseForReadingReply;
 import io.cairn.common.proto.CloseForReadingRequest;
+import io.cairn.common.proto.Method;
 import io.cairn.common.proto.OpenForReadingReply;
 import io.cairn.common.proto.OpenForReadingRequest;
 import io.cairn.common.proto.ReadOpen;
@@ -16,6 +17,7 @@ import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcRequest;
 import io.cairn.common.rpc.RpcStatus;
 import io.cairn.mds.leader.Leadership;
+import io.cairn.mds.lease.Delegations;
 import io.cairn.mds.lease.LeasedReplies;
 import io.cairn.mds.lease.WaitingAnswer;
 import io.cairn.mds.namespace.ControlReader;
@@ -41,6 +43,8 @@ public final class ReadOpenRequests {
     private final SessionTable sessions;
     private final ReadOpens opens;
     private final LeasedReplies leases;
+    private final Delegations delegations;
+    private Delegations.Rereads rereads = (method, request, startNanos, work) -> work.run();
 
     public ReadOpenRequests(
             Leadership leadership,
@@ -48,8 +52,10 @@ public final class ReadOpenRequests {
             NamespaceReader namespace,
             SessionTable sessions,
             ReadOpens opens,
-            LeasedReplies leases) {
+            LeasedReplies leases,
+            Delegations delegations) {
         this.leases = leases;
+        this.delegations = delegations;
         this.leadership = leadership;
         this.state = state;
         this.namespace = namespace;
@@ -57,9 +63,17 @@ public final class ReadOpenRequests {
         this.opens = opens;
     }
 
+    /** Once, before the first request. */
+    public void rereadBy(Delegations.Rereads where) {
+        rereads = where;
+    }
+
     /** Whether it was answered with success. */
     public boolean open(RpcRequest request) {
-        OpenForReadingRequest r = Heads.parse(OpenForReadingRequest.parser(), request.head());
+        return open(request, Heads.parse(OpenForReadingRequest.parser(), request.head()));
+    }
+
+    private boolean open(RpcRequest request, OpenForReadingRequest r) {
         @Nullable RpcStatus refusal = refusal(r.getSession());
         if (refusal != null) {
             request.fail(refusal);
@@ -90,7 +104,13 @@ public final class ReadOpenRequests {
                 }
             }
         }
-        Answer answer = new Answer(request, attr, failure);
+        Answer answer = new Answer(request, r, attr, failure);
+        if (attr != null && delegations.waits(r, null, request.peer(), answer)) {
+            if (opened == ReadOpens.Opened.NEW) {
+                takeBack(r); // it is opened when it is read anew
+            }
+            return true;
+        }
         if (!leases.waits(r, null, request.peer(), answer)) {
             answer.send();
         }
@@ -98,15 +118,30 @@ public final class ReadOpenRequests {
     }
 
     /** May have to wait until others have forgotten what it contradicts. */
-    private final class Answer implements WaitingAnswer {
+    private final class Answer implements WaitingAnswer, Delegations.Question {
         private final RpcRequest request;
+        private final OpenForReadingRequest asked;
         private final @Nullable Attr attr;
         private final RpcStatus failure;
 
-        Answer(RpcRequest request, @Nullable Attr attr, RpcStatus failure) {
+        Answer(
+                RpcRequest request,
+                OpenForReadingRequest asked,
+                @Nullable Attr attr,
+                RpcStatus failure) {
             this.request = request;
+            this.asked = asked;
             this.attr = attr;
             this.failure = failure;
+        }
+
+        @Override
+        public void again() {
+            rereads.run(
+                    Method.OPEN_FOR_READING,
+                    request,
+                    System.nanoTime(),
+                    () -> open(request, asked));
         }
 
         @Override

@@ -132,6 +132,12 @@ public final class SessionTable implements StateListener, LeaseHolders {
     }
 
     @Override
+    public long heardNanos(long session) {
+        @Nullable ClientSession known = sessions.get(session);
+        return known == null ? clock.nanos() - Long.MAX_VALUE / 2 : known.renewedNanos();
+    }
+
+    @Override
     public void borrowing(long session, RpcPeer peer) {
         @Nullable ClientSession known = sessions.get(session);
         if (known != null && peer.connected()) {

@@ -113,6 +113,11 @@ final class LeaseRig implements LeaseHolders {
     }
 
     @Override
+    public long heardNanos(long session) {
+        return 0;
+    }
+
+    @Override
     public void borrowing(long session, RpcPeer peer) {
         borrowers.add(session);
     }

@@ -1,0 +1,117 @@
+package io.cairn.client.inode;
+
+import io.cairn.common.posix.Mode;
+import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.SetAttrOp;
+import io.cairn.common.proto.Timespec;
+import java.util.ArrayDeque;
+import java.util.function.LongPredicate;
+
+/**
+ * Whether a file is delegated to this client, and the changes of its attributes that were answered
+ * to programs and not by the MDS yet. Guarded by the monitor of the {@link InodeState} that it
+ * belongs to.
+ */
+final class Delegation {
+    private static final long NANOS = 1_000_000_000L;
+
+    /** One change that was queued. */
+    record Change(SetAttrOp change, Timespec time) {}
+
+    private final LongPredicate isRound;
+    private final ArrayDeque<Change> untold = new ArrayDeque<>();
+
+    /** In which it was delegated; 0: it is not. */
+    private long round;
+
+    /**
+     * @param isRound whether what was delegated in that round still is
+     */
+    Delegation(LongPredicate isRound) {
+        this.isRound = isRound;
+    }
+
+    /** The MDS says so, in that round; 0: it does not. */
+    void begin(long in) {
+        round = in;
+    }
+
+    /** True if it was delegated. */
+    boolean end() {
+        boolean was = round != 0;
+        round = 0;
+        return was;
+    }
+
+    boolean isHeld() {
+        return round != 0 && isRound.test(round);
+    }
+
+    /** 0: it is not delegated. */
+    long round() {
+        return round;
+    }
+
+    // ---- what is not answered yet
+
+    boolean isUntold() {
+        return !untold.isEmpty();
+    }
+
+    void queued(Change change) {
+        untold.add(change);
+    }
+
+    /** The oldest was answered, or will not be. */
+    void answered() {
+        untold.remove();
+    }
+
+    /** The attributes as they will be. */
+    Attr appliedTo(Attr known) {
+        if (untold.isEmpty()) {
+            return known;
+        }
+        Attr.Builder attr = known.toBuilder();
+        for (Change change : untold) {
+            apply(change, attr);
+        }
+        return attr.build();
+    }
+
+    /** As the MDS does it. */
+    private static void apply(Change queued, Attr.Builder attr) {
+        SetAttrOp op = queued.change();
+        Timespec after = next(attr.getCtime());
+        if (op.hasMtime()) {
+            attr.setMtime(op.getMtimeNow() ? latest(op.getMtime(), after) : op.getMtime());
+        }
+        if (op.hasAtime()) {
+            attr.setAtime(op.getAtime());
+        }
+        attr.setCtime(latest(queued.time(), after));
+        if (op.hasUid()) {
+            attr.setUid(op.getUid());
+        }
+        if (op.hasGid()) {
+            attr.setGid(op.getGid());
+        }
+        if (op.hasUid() || op.hasGid() || op.getKillSuidSgid()) {
+            attr.setMode(Mode.withoutPrivileges(attr.getMode()));
+        }
+        if (op.hasMode()) {
+            attr.setMode(Mode.type(attr.getMode()) | Mode.permissions(op.getMode()));
+        }
+    }
+
+    private static Timespec next(Timespec time) {
+        return time.getNanos() + 1 < NANOS
+                ? time.toBuilder().setNanos(time.getNanos() + 1).build()
+                : Timespec.newBuilder().setSeconds(time.getSeconds() + 1).build();
+    }
+
+    private static Timespec latest(Timespec a, Timespec b) {
+        int order = Long.compare(a.getSeconds(), b.getSeconds());
+        return order > 0 || (order == 0 && a.getNanos() >= b.getNanos()) ? a : b;
+    }
+}

@@ -1,0 +1,140 @@
+package io.cairn.client.inode;
+
+import io.cairn.client.base.Async;
+import io.cairn.client.meta.MetaClient;
+import io.cairn.common.proto.DelegationRecall;
+import io.cairn.common.proto.MutationResult;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Files that are delegated to this client because it made them and nobody else has asked for them:
+ * what is done to them is answered before the MDS has it. A recall ends that: all of it is sent,
+ * and when it is answered the file is returned.
+ *
+ * <p>A recall may overtake the answer that delegates: so those that come while a create is without
+ * an answer are remembered.
+ *
+ * <p>Any thread. Its monitor is taken before that of a state.
+ */
+public final class HeldDelegations {
+    private final MetaClient meta;
+    private final InodeTable table;
+    private final Publisher publisher;
+
+    /** Tickets of the creates without an answer, ascending. */
+    private final TreeSet<Long> creating = new TreeSet<>();
+
+    private long lastTicket;
+
+    /** Recalled while such creates were there, in that order; with the newest of their tickets. */
+    private final LinkedHashMap<Long, Long> early = new LinkedHashMap<>();
+
+    public HeldDelegations(MetaClient meta, InodeTable table, Publisher publisher) {
+        this.meta = meta;
+        this.table = table;
+        this.publisher = publisher;
+    }
+
+    /**
+     * A create is about to be sent.
+     *
+     * @return what {@link #created} is told
+     */
+    synchronized long creating() {
+        creating.add(++lastTicket);
+        return lastTicket;
+    }
+
+    /**
+     * A create was answered, or will not be.
+     *
+     * @param made what it has opened; null: nothing
+     */
+    synchronized void created(
+            long ticket, @Nullable InodeState made, @Nullable MutationResult result) {
+        if (made != null && result != null && !early.containsKey(made.inode())) {
+            synchronized (made) {
+                made.delegation.begin(result.getDelegation());
+            }
+        }
+        creating.remove(ticket);
+        long oldest = creating.isEmpty() ? Long.MAX_VALUE : creating.getFirst();
+        while (!early.isEmpty() && early.firstEntry().getValue() < oldest) {
+            early.pollFirstEntry();
+        }
+    }
+
+    /** Must not block. */
+    public void recalled(DelegationRecall recall) {
+        long round = meta.delegationRound();
+        List<CompletableFuture<Void>> told = new ArrayList<>();
+        for (long inode : recall.getInodesList()) {
+            InodeState state;
+            synchronized (this) {
+                state = table.find(inode);
+                if (!creating.isEmpty()) {
+                    early.putLast(inode, lastTicket);
+                }
+            }
+            if (state != null) {
+                told.add(tell(state));
+            }
+        }
+        var _ =
+                Async.all(told)
+                        .whenComplete((v, thrown) ->
+                                meta.returnDelegations(round, recall.getInodesList()));
+    }
+
+    /** Nothing is delegated any more; completes when all that was done has been answered. */
+    public CompletableFuture<Void> tellAll() {
+        List<CompletableFuture<Void>> told = new ArrayList<>();
+        for (InodeState state : table.all()) {
+            boolean untold;
+            synchronized (state) {
+                untold = state.delegation.end() || state.delegation.isUntold();
+            }
+            if (untold) {
+                told.add(tell(state));
+            }
+        }
+        return Async.all(told);
+    }
+
+    /** Sends what is untold of the file, behind its writes; completes when it is answered. */
+    private CompletableFuture<Void> tell(InodeState state) {
+        synchronized (state) {
+            state.delegation.end();
+        }
+        Telling telling = new Telling(state);
+        state.order().submit(telling);
+        return telling.told;
+    }
+
+    /** Behind all changes of the file before it. */
+    private final class Telling extends RangeOrder.Entry {
+        private final InodeState state;
+        private final CompletableFuture<Void> told = new CompletableFuture<>();
+
+        Telling(InodeState state) {
+            super(0, Long.MAX_VALUE, false);
+            this.state = state;
+        }
+
+        @Override
+        protected void start() {
+            CompletableFuture<Void> all;
+            synchronized (state) {
+                var _ = publisher.publish(state);
+                all = publisher.confirmed(state);
+            }
+            // What was not done, and will not be, there is no more to tell of.
+            var _ = all.whenComplete((v, thrown) -> Async.finish(told));
+        }
+    }
+}
