@@ -18,6 +18,7 @@ import io.cairn.client.inode.HeldDelegations;
 import io.cairn.client.inode.InodeTable;
 import io.cairn.client.inode.Publisher;
 import io.cairn.client.inode.Reopens;
+import io.cairn.client.inode.WriteBehind;
 import io.cairn.client.meta.MetaClient;
 import io.cairn.client.meta.MetaEvents;
 import io.cairn.client.meta.MetaOptions;
@@ -165,6 +166,7 @@ final class ClientRuntime implements MetaEvents {
                         contents,
                         meters,
                         aheadMemory,
+                        new WriteBehind(config.writeBehind().bytes()),
                         config.readAhead().bytes(),
                         nanos(config.metadataTimeout()),
                         nanos(config.ioTimeout()),
@@ -203,6 +205,7 @@ final class ClientRuntime implements MetaEvents {
     private void gauges(Meters published) {
         published.gauge(ClientMeter.IN_FLIGHT, data::inFlightBytes);
         published.gauge(ClientMeter.READ_AHEAD_HELD, services.aheadMemory()::bytes);
+        published.gauge(ClientMeter.WRITE_BEHIND, services.writeBehind()::bytes);
         published.gauge(ClientMeter.QUEUED, data::queued);
         published.gauge(ClientMeter.HELD, data::heldBytes);
         published.gauge(ClientMeter.STUCK_HELD, data::stuckHeldBytes);

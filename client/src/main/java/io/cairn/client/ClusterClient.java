@@ -447,6 +447,9 @@ final class ClusterClient implements CairnClient {
     private MutationResult noted(MutationResult result) {
         if (result.hasAttr()) {
             var _ = table.merge(result.getAttr());
+            if (result.getAttr().getNlink() == 0) {
+                table.nameless(result.getAttr().getInode());
+            }
         }
         return result;
     }

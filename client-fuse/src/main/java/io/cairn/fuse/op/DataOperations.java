@@ -77,7 +77,10 @@ final class DataOperations {
         }
         mount.client().slowDown();
         ByteBuf data = body.take(FileFormat.WRITE_SIZE, size);
-        CompletableFuture<Void> written = file.write(offset, data, kill);
+        CompletableFuture<Void> written =
+                cached && !sync
+                        ? file.writeBehind(offset, data, kill)
+                        : file.write(offset, data, kill);
         request.whenGivenUp(() -> written.cancel(false));
         CompletableFuture<Void> over = written.whenComplete(endsPages(file, !cached));
         CompletableFuture<Void> done =

@@ -302,6 +302,17 @@ public interface CairnClient extends AutoCloseable {
         CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges);
 
         /**
+         * As {@link #write}, but may complete before the data is durable: where the file was made
+         * by this client and nobody else has asked for it, up to a limit of all such data. What
+         * fails after that is reported by {@link #fsync}, {@link #flush} and every later change
+         * through the handles that there are then. Everybody who asks for the file waits for it.
+         */
+        default CompletableFuture<Void> writeBehind(
+                long offset, ByteBuf data, boolean killPrivileges) {
+            return write(offset, data, killPrivileges);
+        }
+
+        /**
          * Writes at the end of the file, wherever other clients have moved it by their appends, and
          * completes with the offset when all of it is durable. Appends of one client are executed
          * in the order of the calls. One that fails leaves the size as it was. Takes over the

@@ -123,6 +123,16 @@ public record ClientConfig(
                 Duration publishInterval,
         @Key(
                         value =
+                                "Data that programs have written and that is not yet on the data"
+                                        + " servers, of files that this client has made and that no"
+                                        + " other one has asked for; writes beyond it wait. It is"
+                                        + " part of client.max_held. 0B: every write waits. What is"
+                                        + " not synced is lost if the client's machine fails.",
+                        defaultValue = "64MiB",
+                        max = "16GiB")
+                ByteSize writeBehind,
+        @Key(
+                        value =
                                 "Whether the MDS has committed each change of a file's attributes"
                                         + " before the program that makes it goes on, and sizes"
                                         + " before it closes the file. Otherwise what is done to a"
@@ -205,6 +215,7 @@ public record ClientConfig(
                 readAheadMemory,
                 metadataPipeline,
                 publishInterval,
+                writeBehind,
                 synced,
                 eventLoops);
     }

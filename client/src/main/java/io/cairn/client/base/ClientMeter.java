@@ -17,6 +17,8 @@ public enum ClientMeter implements MeterSpec {
             Kind.GAUGE, "bytes", "Memory of what is read ahead, and of requests in flight for it"),
     IN_FLIGHT(Kind.GAUGE, "bytes", "Bytes of data requests in flight, read-ahead included"),
     HELD(Kind.GAUGE, "bytes", "Memory of writes that are not answered, sent or not"),
+    WRITE_BEHIND(
+            Kind.GAUGE, "bytes", "Data of writes that were answered and that is not durable yet"),
     STUCK_HELD(
             Kind.GAUGE, "bytes", "Of held, that of writes for placement groups that do not answer"),
     STUCK_PGS(

@@ -5,6 +5,8 @@ import io.cairn.client.base.ClientMeters;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.map.ClusterMap;
+import io.cairn.common.proto.Fill;
+import io.cairn.common.proto.Pool;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.time.Periodic;
 import io.netty.buffer.ByteBuf;
@@ -158,6 +160,12 @@ public final class DataClient {
                     Errno.ENOMEM, "writes that wait for data servers hold " + heldBytes());
         }
         return new HeldData(budgets, held, data);
+    }
+
+    /** Whether no disk of the file's pool is nearly full. */
+    public boolean hasRoom(DataView view) {
+        Pool pool = map.current().pool(view.pool());
+        return pool != null && pool.getFill() == Fill.FILL_NORMAL;
     }
 
     private int[] pgs(DataView view, long inode, long offset, long length) {

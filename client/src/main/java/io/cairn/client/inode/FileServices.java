@@ -22,6 +22,7 @@ public record FileServices(
         HeldContents contents,
         ClientMeters meters,
         AheadMemory aheadMemory,
+        WriteBehind writeBehind,
         long readAheadBytes,
         long metadataNanos,
         long ioNanos,

@@ -59,6 +59,9 @@ public final class InodeState implements DataTarget {
     /** Handles that exist or are being made. */
     int handles;
 
+    /** When the last handle went, while the file stays open all the same; 0: it does not. */
+    long closedNanos;
+
     /** Opens of this inode the MDS counts for the session of {@link #tenure}. */
     int mdsOpens;
 
@@ -273,6 +276,30 @@ public final class InodeState implements DataTarget {
     }
 
     /**
+     * A write is to be answered before it is durable; null where the file is not delegated, and
+     * others might miss it. Under the monitor.
+     *
+     * @param end of its bytes
+     */
+    OwnWrites.@Nullable Promise promise(long end, long nowNanos, boolean killPrivileges) {
+        boolean kills = killPrivileges && Mode.hasPrivileges(merged().getMode());
+        return isDelegated() && !kills
+                ? own.promise(end, known().getSize(), nowNanos, killPrivileges)
+                : null;
+    }
+
+    /** It is durable; as {@link #wrote}. */
+    synchronized boolean landed(OwnWrites.Promise promise, long end, long truncateSequence) {
+        return own.landed(promise, truncateSequence >= cutSequence(known()) ? end : -1);
+    }
+
+    /** It failed, and its caller was told that it was done. */
+    synchronized void broken(OwnWrites.Promise promise, FsException why) {
+        own.broken(promise);
+        tenure.lose(why);
+    }
+
+    /**
      * True while the MDS does not know of a size this client made, or has cut it: the cut may be
      * that of our own eviction, of which we have not heard.
      */
@@ -291,7 +318,8 @@ public final class InodeState implements DataTarget {
      * @param leftovers whether to tell of bytes beyond the size: only while no change is in flight
      */
     @Nullable GrowOp takeGrow(boolean killPrivileges, boolean leftovers) {
-        return own.take(known().getTruncateSequence(), killPrivileges, leftovers);
+        Attr known = known();
+        return own.take(known.getTruncateSequence(), known.getSize(), killPrivileges, leftovers);
     }
 
     /** A write up to there does not count; true if it may have left bytes beyond the size. */

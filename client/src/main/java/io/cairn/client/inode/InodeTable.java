@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
 import java.util.function.LongPredicate;
 import java.util.function.Supplier;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * inode where it can; the last handle gives all of them back. Any thread.
  */
 public final class InodeTable {
+    /** How long a delegated file stays open, at least, that no handle is on. */
+    private static final long LINGER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
     private final ConcurrentHashMap<Long, InodeState> states = new ConcurrentHashMap<>();
     private final LongFunction<CompletableFuture<Attr>> getAttr;
     private final Supplier<DataSession> session;
@@ -77,6 +81,7 @@ public final class InodeTable {
                                     : known;
                     synchronized (state) {
                         state.handles++;
+                        state.closedNanos = 0;
                     }
                     return state;
                 });
@@ -103,14 +108,50 @@ public final class InodeTable {
         return done;
     }
 
+    /** A file has lost its last name: it does not stay open where nobody has it open. */
+    public void nameless(long inode) {
+        InodeState state = states.get(inode);
+        if (state == null) {
+            return;
+        }
+        boolean closed;
+        synchronized (state) {
+            closed = state.closedNanos != 0 && state.delegation.end();
+        }
+        if (closed) {
+            var _ = giveBack(state);
+        }
+    }
+
+    /**
+     * Whether a file that has just been closed stays open for a while: it is delegated as long as
+     * it is open, and many programs set owner, mode and times of what they have closed. Under the
+     * state's monitor.
+     */
+    private static boolean lingers(InodeState state) {
+        long now = System.nanoTime();
+        if (!state.isDelegated()) {
+            return false;
+        }
+        if (state.closedNanos == 0) {
+            state.closedNanos = now | 1; // not 0
+        }
+        return now - state.closedNanos < LINGER_NANOS;
+    }
+
     /** Tells operations that wait the time, and forgets what is no longer needed. */
     public void tick(long nowNanos) {
         for (InodeState state : states.values()) {
             state.order().tick(nowNanos);
             state.aheads.tick();
             boolean unused;
+            boolean lingered;
             synchronized (state) {
                 unused = state.handles == 0;
+                lingered = unused && state.closedNanos != 0 && !lingers(state);
+            }
+            if (lingered) {
+                var _ = giveBack(state);
             }
             if (unused) {
                 forgetUnused(state);
@@ -153,19 +194,25 @@ public final class InodeTable {
     private final class LastRelease extends RangeOrder.Entry {
         private final InodeState state;
         private final CompletableFuture<Void> done;
-        private boolean wait;
+        private final boolean always;
 
         LastRelease(InodeState state, CompletableFuture<Void> done, boolean always) {
             super(0, Long.MAX_VALUE, false);
             this.state = state;
             this.done = done;
-            this.wait = always;
+            this.always = always;
         }
 
         @Override
         protected void start() {
             CompletableFuture<Void> released = Async.done();
+            boolean wait = always;
             synchronized (state) {
+                if (state.handles == 0 && !always && lingers(state)) {
+                    Async.finish(done);
+                    return;
+                }
+                state.closedNanos = 0;
                 long number = state.handles == 0 ? state.takeReadNumber() : 0;
                 if (number > 0) {
                     publisher.closeForReading(state, number);

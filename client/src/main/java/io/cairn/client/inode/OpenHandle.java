@@ -158,6 +158,16 @@ public final class OpenHandle implements CairnClient.OpenFile {
 
     @Override
     public CompletableFuture<Void> write(long offset, ByteBuf data, boolean killPrivileges) {
+        return write(offset, data, killPrivileges, false);
+    }
+
+    @Override
+    public CompletableFuture<Void> writeBehind(long offset, ByteBuf data, boolean killPrivileges) {
+        return write(offset, data, killPrivileges, true);
+    }
+
+    private CompletableFuture<Void> write(
+            long offset, ByteBuf data, boolean killPrivileges, boolean behind) {
         int length = data.readableBytes();
         CompletableFuture<Void> refused = null;
         if (offset < 0) {
@@ -182,7 +192,13 @@ public final class OpenHandle implements CairnClient.OpenFile {
         }
         WriteOp op = new WriteOp(services, state, offset, held, killPrivileges, losses);
         op.submit();
-        return op.future;
+        boolean answered = behind && !op.future.isDone() && hasRoom() && op.promise();
+        return answered ? Async.done() : op.future;
+    }
+
+    /** Whether nothing is to be expected that would keep data from being written later. */
+    private boolean hasRoom() {
+        return services.meta().leaseHolds() && services.data().hasRoom(state.view());
     }
 
     @Override
@@ -307,7 +323,7 @@ public final class OpenHandle implements CairnClient.OpenFile {
             if (!(whole ? state.locks.end(owner) : state.locks.has(owner))) {
                 return Async.done();
             }
-            if (!state.order().hasAbandoned()) {
+            if (!state.order().hasAbandoned() && !state.own.promises()) {
                 return services.meters().timed(ClientMeters.Op.UNLOCK, unlockAtMds(ours(range)));
             }
             unlock = unlockOf(owner, range.getStart(), range.getEnd());

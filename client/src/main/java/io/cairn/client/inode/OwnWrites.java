@@ -4,6 +4,7 @@ import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.GrowOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.Timespec;
+import java.util.LinkedHashSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,20 @@ final class OwnWrites {
     private int growsInFlight;
     private boolean listed;
 
+    /** In the order in which they were answered. */
+    private final LinkedHashSet<Promise> extending = new LinkedHashSet<>();
+
+    private int promises;
+
+    /** The largest end of what is promised; NONE where nothing is. */
+    private long promisedSize = NONE;
+
+    /** Something promised was kept: a size may have no time of its own. */
+    private boolean landed;
+
+    /** The size was set while something was promised: where that extends the file is not known. */
+    private boolean resized;
+
     /** Failed writes may have left bytes beyond the size, of which the MDS was not told. */
     private boolean left;
 
@@ -43,6 +58,13 @@ final class OwnWrites {
 
     /** Sequence of the newest cut that took a size of ours which was not published; else NONE. */
     private long voidedBy = NONE;
+
+    /**
+     * A write that was answered before it is durable.
+     *
+     * @param from the size that it extends; {@link Long#MAX_VALUE} where it extends nothing
+     */
+    record Promise(long id, long from) {}
 
     OwnWrites(long inode) {
         this.inode = inode;
@@ -52,7 +74,12 @@ final class OwnWrites {
 
     /** The largest end of a write that is not confirmed; -1 where there is none. */
     long size() {
-        return Math.max(unsentSize, sentSize);
+        return Math.max(promisedSize, Math.max(unsentSize, sentSize));
+    }
+
+    /** Whether a write was answered that is not durable yet. */
+    boolean promises() {
+        return promises > 0;
     }
 
     /** How often this client has changed size or mtime by writing. */
@@ -120,6 +147,63 @@ final class OwnWrites {
         return relist();
     }
 
+    /**
+     * A write is answered before it is durable; {@link #landed} or {@link #broken} follows.
+     *
+     * @param end of its bytes
+     * @param known the size that the MDS knows
+     */
+    Promise promise(long end, long known, long nowNanos, boolean killPrivileges) {
+        count++;
+        unsentMtimeNanos = Math.max(unsentMtimeNanos, nowNanos);
+        unsentKill |= killPrivileges;
+        long before = Math.max(size(), known);
+        Promise promise = new Promise(count, end > before ? before : Long.MAX_VALUE);
+        promises++;
+        if (end > before) {
+            extending.add(promise);
+            promisedSize = end;
+        }
+        return promise;
+    }
+
+    /**
+     * It is durable; true when the state must be listed for publication.
+     *
+     * @param end of its bytes, or -1 where they were cut since
+     */
+    boolean landed(Promise promise, long end) {
+        broken(promise);
+        unsentSize = Math.max(unsentSize, end);
+        landed = true;
+        return relist();
+    }
+
+    /** It will not be. */
+    void broken(Promise promise) {
+        extending.remove(promise);
+        promises--;
+        if (extending.isEmpty()) {
+            promisedSize = NONE;
+            resized = false;
+        }
+    }
+
+    /**
+     * How much of the unsent size there is to publish: nothing beyond bytes that are still on their
+     * way, or a hole would be there if this client failed.
+     */
+    private long ready(long known) {
+        if (unsentSize == NONE || extending.isEmpty()) {
+            return unsentSize;
+        }
+        long from = resized ? 0 : extending.getFirst().from();
+        if (from >= unsentSize) {
+            return unsentSize;
+        }
+        return from > Math.max(sentSize, known) ? from : NONE;
+    }
+
     /** A write that does not count may have left bytes beyond the size. */
     void left() {
         left = true;
@@ -142,6 +226,7 @@ final class OwnWrites {
 
     /** The size was set explicitly, by whomever, after all these writes. */
     void sizeSet() {
+        resized = !extending.isEmpty();
         unsentSize = NONE;
         sentSize = NONE;
     }
@@ -199,26 +284,32 @@ final class OwnWrites {
     /**
      * What is to be published, sent from now on; null when there is nothing.
      *
+     * @param known the size that the MDS knows
      * @param leftovers whether to tell of bytes left beyond the size
      */
-    @Nullable GrowOp take(long truncateSequence, boolean killPrivileges, boolean leftovers) {
+    @Nullable GrowOp take(
+            long truncateSequence, long known, boolean killPrivileges, boolean leftovers) {
         boolean tellsOfThem = left && leftovers;
-        if (!unsent() && !killPrivileges && !tellsOfThem) {
+        long size = ready(known);
+        boolean kill = unsentKill || killPrivileges;
+        boolean timed = unsentMtimeNanos != NONE;
+        if (size == NONE && !timed && !kill && !tellsOfThem) {
             return null;
         }
         GrowOp.Builder grow = GrowOp.newBuilder().setInode(inode);
-        if (unsentSize != NONE) {
-            grow.setSize(unsentSize).setTruncateSequence(truncateSequence);
+        if (size != NONE) {
+            grow.setSize(size).setTruncateSequence(truncateSequence);
         }
+        grow.setKeepsTimes(landed && !timed && !kill && !tellsOfThem);
         if (unsentMtimeNanos != NONE) {
             grow.setMtime(timespec(unsentMtimeNanos));
         }
-        grow.setKillSuidSgid(unsentKill || killPrivileges);
+        grow.setKillSuidSgid(kill);
         grow.setLeftovers(tellsOfThem);
         left &= !tellsOfThem;
-        sentSize = Math.max(sentSize, unsentSize);
+        sentSize = Math.max(sentSize, size);
         sentMtimeNanos = Math.max(sentMtimeNanos, unsentMtimeNanos);
-        unsentSize = NONE;
+        unsentSize = size == unsentSize ? NONE : unsentSize;
         unsentMtimeNanos = NONE;
         unsentKill = false;
         growsInFlight++;

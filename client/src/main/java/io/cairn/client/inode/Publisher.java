@@ -149,7 +149,7 @@ public final class Publisher {
             if (failure == null && result != null && result.hasAttr()) {
                 state.observe(result.getAttr());
             } else if (failure != null) {
-                state.tenure.lose();
+                state.tenure.lose(failure);
             }
         }
         if (failure != null) {

@@ -22,6 +22,7 @@ final class Tenure {
     private DataSession session;
     private int losses;
     private int lossesTold;
+    private Errno lossErrno = Errno.EIO;
     private @Nullable FsException gone;
     private @Nullable CompletableFuture<Void> reopening;
 
@@ -75,6 +76,13 @@ final class Tenure {
     /** Writes or locks were lost: handles there are now fail from now on. */
     void lose() {
         losses++;
+        lossErrno = Errno.EIO;
+    }
+
+    /** The same for a change that was answered before it was made, and failed. */
+    void lose(FsException why) {
+        losses++;
+        lossErrno = why.errno();
     }
 
     /** Whether writes were lost since this was last asked. */
@@ -97,9 +105,7 @@ final class Tenure {
         return lossesKnown == losses
                 ? null
                 : new FsException(
-                        Errno.EIO,
-                        "writes to inode "
-                                + inode
-                                + ", or its locks, were lost with a session: open it again");
+                        lossErrno,
+                        "writes to inode " + inode + ", or its locks, were lost: open it again");
     }
 }

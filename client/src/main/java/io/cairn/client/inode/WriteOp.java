@@ -10,6 +10,8 @@ import io.cairn.common.time.WallClock;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One write of a file, in these steps: its turn among overlapping operations, a session that lives,
@@ -20,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * barrier at which the file is opened there; from then on it ends with its session.
  */
 final class WriteOp {
+    private static final Logger LOG = LoggerFactory.getLogger(WriteOp.class);
+
     private final FileServices services;
     private final InodeState state;
     private final long offset;
@@ -30,6 +34,12 @@ final class WriteOp {
     private final long startNanos = System.nanoTime();
     private final long deadlineNanos;
     final CompletableFuture<Void> future = new CallerFuture<>(this::givenUp);
+
+    /** It was answered before it is durable; under the state's monitor. */
+    private OwnWrites.@Nullable Promise promise;
+
+    /** What it did is noted, or it has failed; under the state's monitor. */
+    private boolean over;
 
     /** Its turn has come; until then the data of what was given up can go. Under the monitor. */
     private boolean begun;
@@ -66,6 +76,35 @@ final class WriteOp {
     /** Once. */
     void submit() {
         state.order().submit(turn);
+    }
+
+    /**
+     * Answers it before it is durable, if that may be; after {@link #submit}, so that whoever waits
+     * for what the file was told to hold waits for it. What it fails with later is the file's to
+     * report.
+     *
+     * @return false where the caller has to wait
+     */
+    boolean promise() {
+        if (!services.writeBehind().take(length)) {
+            return false;
+        }
+        synchronized (state) {
+            if (!over && state.refusal(losses) == null) {
+                promise = state.promise(offset + length, WallClock.nowNanos(), killPrivileges);
+            }
+            if (promise != null) {
+                return true;
+            }
+        }
+        services.writeBehind().give(length);
+        return false;
+    }
+
+    private boolean isPromised() {
+        synchronized (state) {
+            return promise != null;
+        }
     }
 
     private final class Turn extends RangeOrder.Entry {
@@ -139,7 +178,7 @@ final class WriteOp {
             refuse(refused);
         } else if (ended == null) {
             Ceiling.reach(services, state, offset + length, this::belowCeiling);
-        } else if (++turns < FileServices.MAX_TURNS) {
+        } else if (!isPromised() && ++turns < FileServices.MAX_TURNS) {
             anotherTurn();
         } else {
             refuse(ended);
@@ -191,11 +230,13 @@ final class WriteOp {
     private void written(@Nullable FsException problem, long truncateSequence, boolean some) {
         data.release();
         failure = problem;
-        services.contents().written(state.inode(), !future.isDone(), problem != null && some);
+        boolean awaited = !future.isDone() && (problem == null || !isPromised());
+        services.contents().written(state.inode(), awaited, problem != null && some);
         if (problem == null) {
             note(truncateSequence);
         } else {
             state.failedIn(session);
+            ended();
             if (some) {
                 LeftoversCut.behind(services, state, session, offset + length);
             }
@@ -205,19 +246,60 @@ final class WriteOp {
 
     private void note(long truncateSequence) {
         services.meters().written(length);
-        long now = WallClock.nowNanos();
-        if (state.wrote(offset + length, truncateSequence, now, killPrivileges)) {
+        boolean list;
+        synchronized (state) {
+            if (promise == null) {
+                over = true;
+                list =
+                        state.wrote(
+                                offset + length,
+                                truncateSequence,
+                                WallClock.nowNanos(),
+                                killPrivileges);
+            } else {
+                list = state.landed(promise, offset + length, truncateSequence);
+                kept();
+            }
+        }
+        if (list) {
             services.publisher().list(state);
         }
     }
 
+    /** The promise is. Under the state's monitor. */
+    private void kept() {
+        over = true;
+        services.writeBehind().give(length);
+    }
+
+    /** It is over; where it was answered and nothing became of it, that is the file's to report. */
+    private void ended() {
+        FsException problem;
+        synchronized (state) {
+            if (over || promise == null) {
+                over = true;
+                return;
+            }
+            problem = failure == null ? late("an earlier operation") : failure;
+            state.broken(promise, problem);
+            kept();
+        }
+        LOG.warn(
+                "Write of {} bytes at {} of inode {} was lost: {}",
+                length,
+                offset,
+                state.inode(),
+                problem.getMessage());
+    }
+
     private void finished() {
+        ended();
         state.order().finish(turn);
         FsException problem = failure;
         services.meters().finished(ClientMeters.Op.WRITE, startNanos, problem == null);
         if (problem != null) {
             future.completeExceptionally(problem);
-        } else if (killPrivileges && state.hasPrivilegeBits()) {
+        } else if (killPrivileges && state.hasPrivilegeBits() && !isPromised()) {
             var _ =
                     services.publisher()
                             .publish(state, true)

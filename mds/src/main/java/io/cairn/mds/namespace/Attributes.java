@@ -60,8 +60,12 @@ final class Attributes {
         Time mtime = op.hasMtime() ? Time.of(op.getMtime()) : caller.time();
         checkSize(inode, op.getSize());
         Inode changed = tx.edit(inode.id);
-        changed.mtime = written(changed, mtime);
-        changed.touch(mtime);
+        if (op.getKeepsTimes()) {
+            changed.change++;
+        } else {
+            changed.mtime = written(changed, mtime);
+            changed.touch(mtime);
+        }
         if (op.getSize() > changed.size && counts(op, changed)) {
             tx.tally.bytesUsed += op.getSize() - changed.size;
             changed.size = op.getSize();

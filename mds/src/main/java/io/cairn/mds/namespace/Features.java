@@ -139,6 +139,7 @@ public final class Features {
                     Map.entry("cairn.OpenSessionEntry.reclaims", READ_OPENS),
                     Map.entry("cairn.LogEntry.free_inodes", READ_OPENS),
                     Map.entry("cairn.OpenSessionEntry.delegates", DELEGATIONS),
+                    Map.entry("cairn.GrowOp.keeps_times", DELEGATIONS),
                     Map.entry("cairn.GrowOp.leftovers", LEFTOVERS));
 
     private final Map<String, Integer> since;
