@@ -399,7 +399,22 @@ final class ClusterClient implements CairnClient {
                         .setNewName(ByteString.copyFrom(newName))
                         .setFlags(flags)
                         .build();
-        return made(Op.RENAME, NewMutation.stamped().setRename(rename));
+        InodeTable.Name from = new InodeTable.Name(parent, rename.getName());
+        InodeTable.Name to = new InodeTable.Name(newParent, rename.getNewName());
+        InodeState source = table.find(from);
+        CompletableFuture<Void> settled =
+                source == null ? Async.done() : runtime.delegations().settle(source);
+        return timed(Op.RENAME, Async.then(settled, nothing -> renamed(rename, from, to)));
+    }
+
+    private CompletableFuture<Attr> renamed(
+            RenameOp rename, InodeTable.Name from, InodeTable.Name to) {
+        return Async.map(
+                mutate(NewMutation.stamped().setRename(rename)),
+                result -> {
+                    table.renamed(result.getAttr().getInode(), from, to);
+                    return table.merge(result.getAttr());
+                });
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.cairn.client.inode;
 
 import io.cairn.client.base.Async;
 import io.cairn.client.meta.MetaClient;
+import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.DelegationRecall;
 import io.cairn.common.proto.MutationResult;
 import java.util.ArrayList;
@@ -53,14 +54,22 @@ public final class HeldDelegations {
     /**
      * A create was answered, or will not be.
      *
+     * @param name that it has made, or opened
      * @param made what it has opened; null: nothing
      */
     synchronized void created(
-            long ticket, @Nullable InodeState made, @Nullable MutationResult result) {
-        if (made != null && result != null && !early.containsKey(made.inode())) {
+            long ticket,
+            InodeTable.Name name,
+            @Nullable InodeState made,
+            @Nullable MutationResult result) {
+        if (made != null
+                && result != null
+                && result.getDelegation() != 0
+                && !early.containsKey(made.inode())) {
             synchronized (made) {
                 made.delegation.begin(result.getDelegation());
             }
+            table.named(made, name);
         }
         creating.remove(ticket);
         long oldest = creating.isEmpty() ? Long.MAX_VALUE : creating.getFirst();
@@ -91,13 +100,27 @@ public final class HeldDelegations {
                                 meta.returnDelegations(round, recall.getInodesList()));
     }
 
+    /**
+     * What programs have written to the file is durable, and what it made of its size is queued,
+     * when this completes; fails with what was lost. Before the file takes the place of another
+     * one, which would be lost for nothing.
+     */
+    public CompletableFuture<Void> settle(InodeState state) {
+        Telling telling = new Telling(state, false);
+        state.order().submit(telling);
+        return telling.told.thenCompose(v -> {
+            FsException lost = state.refusal(0);
+            return lost == null ? Async.done() : CompletableFuture.failedFuture(lost);
+        });
+    }
+
     /** Nothing is delegated any more; completes when all that was done has been answered. */
     public CompletableFuture<Void> tellAll() {
         List<CompletableFuture<Void>> told = new ArrayList<>();
         for (InodeState state : table.all()) {
             boolean untold;
             synchronized (state) {
-                untold = state.delegation.end() || state.delegation.isUntold();
+                untold = state.delegation.end() || state.unconfirmed() || state.own.promises();
             }
             if (untold) {
                 told.add(tell(state));
@@ -111,7 +134,7 @@ public final class HeldDelegations {
         synchronized (state) {
             state.delegation.end();
         }
-        Telling telling = new Telling(state);
+        Telling telling = new Telling(state, true);
         state.order().submit(telling);
         return telling.told;
     }
@@ -119,11 +142,16 @@ public final class HeldDelegations {
     /** Behind all changes of the file before it. */
     private final class Telling extends RangeOrder.Entry {
         private final InodeState state;
+        private final boolean answered;
         private final CompletableFuture<Void> told = new CompletableFuture<>();
 
-        Telling(InodeState state) {
+        /**
+         * @param answered whether to wait for the answer
+         */
+        Telling(InodeState state, boolean answered) {
             super(0, Long.MAX_VALUE, false);
             this.state = state;
+            this.answered = answered;
         }
 
         @Override
@@ -131,7 +159,7 @@ public final class HeldDelegations {
             CompletableFuture<Void> all;
             synchronized (state) {
                 var _ = publisher.publish(state);
-                all = publisher.confirmed(state);
+                all = answered ? publisher.confirmed(state) : Async.done();
             }
             // What was not done, and will not be, there is no more to tell of.
             var _ = all.whenComplete((v, thrown) -> Async.finish(told));

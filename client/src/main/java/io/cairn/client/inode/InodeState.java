@@ -59,6 +59,9 @@ public final class InodeState implements DataTarget {
     /** Handles that exist or are being made. */
     int handles;
 
+    /** Under which this client has made it, if so, or has renamed it to since. */
+    InodeTable.@Nullable Name name;
+
     /** When the last handle went, while the file stays open all the same; 0: it does not. */
     long closedNanos;
 

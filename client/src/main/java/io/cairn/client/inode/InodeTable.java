@@ -1,5 +1,6 @@
 package io.cairn.client.inode;
 
+import com.google.protobuf.ByteString;
 import io.cairn.client.base.Async;
 import io.cairn.client.data.DataSession;
 import io.cairn.common.proto.Attr;
@@ -19,10 +20,17 @@ import org.jspecify.annotations.Nullable;
  * inode where it can; the last handle gives all of them back. Any thread.
  */
 public final class InodeTable {
+    /** A name in a directory. */
+    public record Name(long directory, ByteString name) {}
+
     /** How long a delegated file stays open, at least, that no handle is on. */
     private static final long LINGER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final ConcurrentHashMap<Long, InodeState> states = new ConcurrentHashMap<>();
+
+    /** Files that this client has made and still has open. */
+    private final ConcurrentHashMap<Name, InodeState> names = new ConcurrentHashMap<>();
+
     private final LongFunction<CompletableFuture<Attr>> getAttr;
     private final Supplier<DataSession> session;
     private final Publisher publisher;
@@ -108,6 +116,32 @@ public final class InodeTable {
         return done;
     }
 
+    /** A file that this client has made is known by that name; it is untold what became of it. */
+    void named(InodeState state, Name name) {
+        synchronized (state) {
+            state.name = name;
+        }
+        names.put(name, state);
+    }
+
+    /** The file that this client has made under that name, or has given it; else null. */
+    public @Nullable InodeState find(Name name) {
+        return names.get(name);
+    }
+
+    /**
+     * This client has given a name to an inode, perhaps in place of the one that had it.
+     *
+     * @param from the name that it had
+     */
+    public void renamed(long inode, Name from, Name to) {
+        names.remove(to);
+        InodeState state = names.remove(from);
+        if (state != null && state.inode() == inode) {
+            named(state, to);
+        }
+    }
+
     /** A file has lost its last name: it does not stay open where nobody has it open. */
     public void nameless(long inode) {
         InodeState state = states.get(inode);
@@ -185,6 +219,9 @@ public final class InodeTable {
                                         && !state.isOpen()
                                         && !state.unconfirmed()
                                         && !state.locks.isUnlocking();
+                        if (unused && state.name != null) {
+                            names.remove(state.name, state);
+                        }
                         return unused ? null : known;
                     }
                 });

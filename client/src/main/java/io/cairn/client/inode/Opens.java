@@ -8,6 +8,7 @@ import io.cairn.client.meta.Results;
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.OpenOp;
@@ -190,6 +191,8 @@ public final class Opens {
      */
     public CompletableFuture<OpenHandle> create(Mutation mutation) {
         CompletableFuture<OpenHandle> future = new CompletableFuture<>();
+        CreateOp create = mutation.getCreate();
+        InodeTable.Name name = new InodeTable.Name(create.getParent(), create.getName());
         long ticket = delegations.creating();
         PendingMutation pending = mutate(mutation);
         var _ =
@@ -197,15 +200,15 @@ public final class Opens {
                         .whenComplete((result, thrown) -> {
                             FsException failure = failure(result, thrown);
                             if (failure != null || result == null) {
-                                delegations.created(ticket, null, null);
+                                delegations.created(ticket, name, null, null);
                                 future.completeExceptionally(
                                         failure == null ? new IllegalStateException() : failure);
                                 return;
                             }
                             InodeState state = table.acquire(result.getAttr().getInode());
-                            Use use = mutation.getCreate().getAppend() ? Use.APPEND : Use.WRITE;
+                            Use use = create.getAppend() ? Use.APPEND : Use.WRITE;
                             boolean counted = counted(state, pending, result);
-                            delegations.created(ticket, counted ? state : null, result);
+                            delegations.created(ticket, name, counted ? state : null, result);
                             if (!counted) {
                                 openAgain(state, use, future);
                                 return;
