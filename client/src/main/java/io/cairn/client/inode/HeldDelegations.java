@@ -131,11 +131,16 @@ public final class HeldDelegations {
 
     /** Sends what is untold of the file, behind its writes; completes when it is answered. */
     private CompletableFuture<Void> tell(InodeState state) {
+        boolean closed;
         synchronized (state) {
             state.delegation.end();
+            closed = state.closedNanos != 0;
         }
         Telling telling = new Telling(state, true);
         state.order().submit(telling);
+        if (closed) {
+            var _ = table.giveBack(state);
+        }
         return telling.told;
     }
 
