@@ -426,8 +426,14 @@ final class ClusterClient implements CairnClient {
                         .setValue(ByteString.copyFrom(value))
                         .setFlags(flags)
                         .build();
-        CompletableFuture<Void> done = changed(Op.SETXATTR, NewMutation.stamped().setSetXattr(set));
-        if (set.getName().startsWith(OURS)) {
+        boolean ours = set.getName().startsWith(OURS);
+        // A layout is for files that nobody has open.
+        CompletableFuture<Void> closed = ours ? table.close(inode) : Async.done();
+        CompletableFuture<Void> done =
+                Async.then(
+                        closed,
+                        nothing -> changed(Op.SETXATTR, NewMutation.stamped().setSetXattr(set)));
+        if (ours) {
             // Programs see only the errno, which does not say what is wrong with a layout.
             var _ =
                     done.whenComplete((nothing, failure) -> {
@@ -463,7 +469,7 @@ final class ClusterClient implements CairnClient {
         if (result.hasAttr()) {
             var _ = table.merge(result.getAttr());
             if (result.getAttr().getNlink() == 0) {
-                table.nameless(result.getAttr().getInode());
+                var _ = table.close(result.getAttr().getInode());
             }
         }
         return result;

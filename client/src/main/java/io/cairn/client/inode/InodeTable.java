@@ -142,19 +142,20 @@ public final class InodeTable {
         }
     }
 
-    /** A file has lost its last name: it does not stay open where nobody has it open. */
-    public void nameless(long inode) {
+    /**
+     * A file does not stay open any longer that nobody has open; what is queued from then on finds
+     * it closed.
+     */
+    public CompletableFuture<Void> close(long inode) {
         InodeState state = states.get(inode);
         if (state == null) {
-            return;
+            return Async.done();
         }
         boolean closed;
         synchronized (state) {
             closed = state.closedNanos != 0 && state.delegation.end();
         }
-        if (closed) {
-            var _ = giveBack(state);
-        }
+        return closed ? giveBack(state) : Async.done();
     }
 
     /**
