@@ -24,6 +24,7 @@ import io.cairn.mds.store.StateListener;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -65,6 +66,9 @@ public final class Delegations implements StateListener {
     /** A recall may get lost with its connection. */
     static final long RECALL_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
+    /** Delegations that have ended and are remembered. */
+    private static final int MAX_ENDED = 4_096;
+
     /** The longest a question is kept without an answer: clients take a silent leader for dead. */
     static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
@@ -83,6 +87,18 @@ public final class Delegations implements StateListener {
     /** Where questions are read anew, and what that throws is said: not on the applying thread. */
     public interface Rereads {
         void run(Method method, RpcRequest request, long startNanos, Runnable work);
+    }
+
+    /**
+     * What a question has to know of what was read for it: it may have been read just before a
+     * session told something, and be judged just after. Of one question; whoever reads for it.
+     */
+    public static final class Look {
+        /** {@link #endings} when it was read. */
+        private long since;
+
+        /** Inodes that no session of an earlier leader held open before it was read. */
+        private Set<Long> closed = Set.of();
     }
 
     private static final class Delegation {
@@ -140,6 +156,16 @@ public final class Delegations implements StateListener {
     private final Set<Long> others = new HashSet<>();
 
     private final List<Parked> parked = new ArrayList<>();
+
+    /** The newest delegations that have ended, and as which; the oldest first. */
+    private final LinkedHashMap<Long, Long> ended = new LinkedHashMap<>();
+
+    /** Up to this one, any file may have been concerned. */
+    private long endedUnnamed;
+
+    /** Ends of delegations so far; changed under the monitor. */
+    private volatile long endings;
+
     private long term;
 
     /** Whether anything might have to wait. */
@@ -209,7 +235,29 @@ public final class Delegations implements StateListener {
         others.clear();
         parked.clear();
         term = 0;
+        noteEnd();
         noteAny();
+    }
+
+    /** Whatever was read for a question until now is read anew. */
+    private void noteEnd() {
+        endings++;
+        endedUnnamed = endings;
+        ended.clear();
+    }
+
+    private void noteEnd(long inode) {
+        endings++;
+        ended.putLast(inode, endings);
+        if (ended.size() > MAX_ENDED) {
+            endedUnnamed = ended.pollFirstEntry().getValue();
+        }
+    }
+
+    private boolean hasEndedSince(long since, List<Long> inodes) {
+        return since != endings
+                && (since < endedUnnamed
+                        || inodes.stream().anyMatch(i -> ended.getOrDefault(i, 0L) > since));
     }
 
     private void noteAny() {
@@ -264,6 +312,9 @@ public final class Delegations implements StateListener {
             return;
         }
         delegations.remove(inode);
+        if (delegation.granted) {
+            noteEnd(inode);
+        }
         @Nullable Set<Long> of = held.get(session);
         if (of != null) {
             of.remove(inode);
@@ -296,7 +347,7 @@ public final class Delegations implements StateListener {
                                 Errno.ESTALE, Advice.FENCED, "session " + session + " is over");
             } else if (told.getAll()) {
                 begin(session, told.getRound(), free);
-            } else {
+            } else if (told.getRound() == rounds.getOrDefault(session, 0L)) {
                 told.getInodesList().forEach(inode -> remove(session, inode, free));
             }
             noteAny();
@@ -323,10 +374,12 @@ public final class Delegations implements StateListener {
     private void removeAll(long session, List<Parked> free) {
         @Nullable Set<Long> of = held.remove(session);
         if (of != null) {
+            noteEnd();
             of.forEach(delegations::remove);
             unpark(p -> p.inodes.removeAll(of), free);
         }
         if (awaited.remove(session) != null) {
+            noteEnd();
             unpark(p -> p.sessions.remove(session), free);
         }
     }
@@ -363,23 +416,30 @@ public final class Delegations implements StateListener {
 
     // ---- asked --------------------------------------------------------------
 
+    /** Before anything is read for a question. */
+    public void reading(Look look) {
+        look.since = endings;
+    }
+
     /**
      * After something was read: whether another session may know better; then that one is asked to
      * tell, and the question is asked again afterwards.
      *
-     * @param session that asks; 0: whichever the peer is of
+     * @param asked its session is the one that asks; 0: whichever the peer is of
      */
     public boolean waits(
             @Nullable MessageLite asked,
             @Nullable MessageLite reply,
             RpcPeer peer,
+            Look look,
             Question question) {
-        return any
+        return (any || look.since != endings)
                 && asked != null
                 && waits(
                         LeasedReplies.borrower(asked),
                         attributesTold(asked, reply),
                         peer,
+                        look,
                         question);
     }
 
@@ -402,8 +462,15 @@ public final class Delegations implements StateListener {
         };
     }
 
-    private boolean waits(long session, List<Long> inodes, RpcPeer peer, Question question) {
-        Set<Long> untold = untold(session, inodes, peer);
+    private boolean waits(
+            long session, List<Long> inodes, RpcPeer peer, Look look, Question question) {
+        List<Long> candidates = untold(session, peer);
+        Set<Long> untold = holding(candidates, inodes);
+        // What closed it may have been executed after it was read and before we looked.
+        boolean closed = candidates.isEmpty() || look.closed.containsAll(inodes);
+        if (!closed && untold.isEmpty()) {
+            look.closed = Set.copyOf(inodes);
+        }
         long now = clock.nanos();
         Parked waits = new Parked(question, now + MAX_WAIT_NANOS);
         Map<Long, List<Long>> recalls = new HashMap<>();
@@ -432,7 +499,7 @@ public final class Delegations implements StateListener {
             noteAny();
             if (!waits.isFree()) {
                 parked.add(waits);
-            } else if (untold.isEmpty()) {
+            } else if (closed && untold.isEmpty() && !hasEndedSince(look.since, inodes)) {
                 return false;
             }
         }
@@ -444,20 +511,27 @@ public final class Delegations implements StateListener {
         return true;
     }
 
-    /** Sessions that hold any of these open and have told this leader nothing yet. */
-    private Set<Long> untold(long session, List<Long> inodes, RpcPeer peer) {
-        List<Long> candidates;
+    /** Other sessions that have told this leader nothing yet. */
+    private List<Long> untold(long session, RpcPeer peer) {
+        List<Long> untold;
         synchronized (this) {
-            candidates = awaited.isEmpty() ? List.of() : List.copyOf(awaited.keySet());
+            if (awaited.isEmpty()) {
+                return List.of();
+            }
+            untold = new ArrayList<>(awaited.keySet());
         }
-        Set<Long> untold = new HashSet<>();
-        for (long other : candidates) {
-            if (!isOf(other, session, peer)
-                    && inodes.stream().anyMatch(i -> state.openCount(other, i) > 0)) {
-                untold.add(other);
+        untold.removeIf(other -> isOf(other, session, peer));
+        return untold;
+    }
+
+    private Set<Long> holding(List<Long> sessions, List<Long> inodes) {
+        Set<Long> holding = new HashSet<>();
+        for (long session : sessions) {
+            if (inodes.stream().anyMatch(i -> state.openCount(session, i) > 0)) {
+                holding.add(session);
             }
         }
-        return untold;
+        return holding;
     }
 
     private boolean isOf(long holder, long session, RpcPeer peer) {

@@ -94,8 +94,9 @@ final class Queries {
         }
         RpcRequest request = query.request;
         long since = leases.begin();
+        delegations.reading(query.look);
         query.read();
-        if (delegations.waits(query.asked, query.reply, request.peer(), query)) {
+        if (delegations.waits(query.asked, query.reply, request.peer(), query.look, query)) {
             return;
         }
         if (!leases.waits(query.asked, query.reply, request.peer(), query)) {
@@ -109,6 +110,7 @@ final class Queries {
         private final Method method;
         private final RpcRequest request;
         private final long startNanos;
+        private final Delegations.Look look = new Delegations.Look();
         private @Nullable MessageLite asked;
         private @Nullable MessageLite reply;
         private RpcStatus failure = RpcStatus.OK;

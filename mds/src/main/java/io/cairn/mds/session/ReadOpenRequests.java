@@ -70,10 +70,13 @@ public final class ReadOpenRequests {
 
     /** Whether it was answered with success. */
     public boolean open(RpcRequest request) {
-        return open(request, Heads.parse(OpenForReadingRequest.parser(), request.head()));
+        return open(
+                request,
+                Heads.parse(OpenForReadingRequest.parser(), request.head()),
+                new Delegations.Look());
     }
 
-    private boolean open(RpcRequest request, OpenForReadingRequest r) {
+    private boolean open(RpcRequest request, OpenForReadingRequest r, Delegations.Look look) {
         @Nullable RpcStatus refusal = refusal(r.getSession());
         if (refusal != null) {
             request.fail(refusal);
@@ -94,6 +97,7 @@ public final class ReadOpenRequests {
                             RpcStatus.fail(
                                     Errno.EOPNOTSUPP, "the session has too many files open so");
             case NEW, AGAIN -> {
+                delegations.reading(look);
                 try {
                     attr = readable(r, opened == ReadOpens.Opened.AGAIN);
                 } catch (FsException e) {
@@ -104,11 +108,9 @@ public final class ReadOpenRequests {
                 }
             }
         }
-        Answer answer = new Answer(request, r, attr, failure);
-        if (attr != null && delegations.waits(r, null, request.peer(), answer)) {
-            if (opened == ReadOpens.Opened.NEW) {
-                takeBack(r); // it is opened when it is read anew
-            }
+        Answer answer = new Answer(request, r, look, attr, failure);
+        // Where it waits it is open already: it may be asked again, and answered, at once.
+        if (attr != null && delegations.waits(r, null, request.peer(), look, answer)) {
             return true;
         }
         if (!leases.waits(r, null, request.peer(), answer)) {
@@ -121,16 +123,19 @@ public final class ReadOpenRequests {
     private final class Answer implements WaitingAnswer, Delegations.Question {
         private final RpcRequest request;
         private final OpenForReadingRequest asked;
+        private final Delegations.Look look;
         private final @Nullable Attr attr;
         private final RpcStatus failure;
 
         Answer(
                 RpcRequest request,
                 OpenForReadingRequest asked,
+                Delegations.Look look,
                 @Nullable Attr attr,
                 RpcStatus failure) {
             this.request = request;
             this.asked = asked;
+            this.look = look;
             this.attr = attr;
             this.failure = failure;
         }
@@ -141,7 +146,7 @@ public final class ReadOpenRequests {
                     Method.OPEN_FOR_READING,
                     request,
                     System.nanoTime(),
-                    () -> open(request, asked));
+                    () -> open(request, asked, look));
         }
 
         @Override

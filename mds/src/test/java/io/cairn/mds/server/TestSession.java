@@ -32,6 +32,8 @@ import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.ReturnAppendOp;
+import io.cairn.common.proto.ReturnDelegationsReply;
+import io.cairn.common.proto.ReturnDelegationsRequest;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetXattrOp;
 import io.cairn.common.proto.Timespec;
@@ -58,12 +60,20 @@ final class TestSession {
      * @param reclaims whether it opens files for reading at the leader alone
      */
     TestSession(TestGroup group, boolean reclaims) {
+        this(group, reclaims, false);
+    }
+
+    /**
+     * @param delegates whether files that it makes are delegated to it
+     */
+    TestSession(TestGroup group, boolean reclaims, boolean delegates) {
         this.group = group;
         OpenSessionRequest request =
                 OpenSessionRequest.newBuilder()
                         .setClientUuid(Uuids.random())
                         .setDescription("test")
                         .setReclaims(reclaims)
+                        .setDelegates(delegates)
                         .build();
         opened = group.call(Method.OPEN_SESSION, request, OpenSessionReply.parser()).get();
     }
@@ -159,6 +169,27 @@ final class TestSession {
         return group.call(Method.RECLAIM_OPENS, request.build(), ReclaimOpensReply.parser());
     }
 
+    // ---- files that are delegated
+
+    /** To the present leader: nothing is delegated to the session any more. */
+    Answer<ReturnDelegationsReply> announce(long round) {
+        term = renew().get().getTerm();
+        return giveBack(returned(round).setAll(true));
+    }
+
+    Answer<ReturnDelegationsReply> giveBack(long round, long inode) {
+        return giveBack(returned(round).addInodes(inode));
+    }
+
+    Answer<ReturnDelegationsReply> giveBack(ReturnDelegationsRequest.Builder returned) {
+        return group.call(
+                Method.RETURN_DELEGATIONS, returned.build(), ReturnDelegationsReply.parser());
+    }
+
+    ReturnDelegationsRequest.Builder returned(long round) {
+        return ReturnDelegationsRequest.newBuilder().setSession(id()).setTerm(term).setRound(round);
+    }
+
     static LookupRequest lookupRequest(String name) {
         return LookupRequest.newBuilder()
                 .setParent(ROOT)
@@ -216,6 +247,10 @@ final class TestSession {
 
     static Mutation truncate(long inode, long size) {
         return mutation().setSetAttr(SetAttrOp.newBuilder().setInode(inode).setSize(size)).build();
+    }
+
+    static Mutation chmod(long inode, int mode) {
+        return mutation().setSetAttr(SetAttrOp.newBuilder().setInode(inode).setMode(mode)).build();
     }
 
     static Mutation open(long inode) {
