@@ -154,7 +154,8 @@ final class ClusterClient implements CairnClient {
         if (gone != null) {
             return CompletableFuture.failedFuture(gone);
         }
-        if (open != null && open.isDelegated()) {
+        long renames = table.renames();
+        if (open != null && open.isDelegated() && !table.mayHaveLostName(open)) {
             return timed(Op.GETATTR, CompletableFuture.completedFuture(open.merged()));
         }
         return timed(
@@ -168,7 +169,13 @@ final class ClusterClient implements CairnClient {
                                                 .setLeaseSession(session)
                                                 .build(),
                                 GetAttrReply.parser()),
-                        reply -> table.merge(reply.getAttr())));
+                        reply -> {
+                            Attr merged = table.merge(reply.getAttr());
+                            if (open != null) {
+                                open.renamesKnown(renames);
+                            }
+                            return merged;
+                        }));
     }
 
     @Override
@@ -221,10 +228,10 @@ final class ClusterClient implements CairnClient {
         ReadDirReply.Builder merged = null;
         for (int i = 0; i < reply.getEntriesCount(); i++) {
             DirEntry entry = reply.getEntries(i);
-            if (entry.hasAttr() && table.find(entry.getInode()) != null) {
+            Attr known = entry.hasAttr() ? table.merge(entry.getAttr()) : entry.getAttr();
+            if (known != entry.getAttr()) {
                 merged = merged == null ? reply.toBuilder() : merged;
-                merged.setEntries(
-                        i, entry.toBuilder().setAttr(table.merge(entry.getAttr())).build());
+                merged.setEntries(i, entry.toBuilder().setAttr(known).build());
             }
         }
         return merged == null ? reply : merged.build();
@@ -399,7 +406,14 @@ final class ClusterClient implements CairnClient {
                         .setNewName(ByteString.copyFrom(newName))
                         .setFlags(flags)
                         .build();
-        return made(Op.RENAME, NewMutation.stamped().setRename(rename));
+        return timed(
+                Op.RENAME,
+                Async.map(
+                        mutate(NewMutation.stamped().setRename(rename)),
+                        result -> {
+                            table.renamed();
+                            return table.merge(result.getAttr());
+                        }));
     }
 
     @Override

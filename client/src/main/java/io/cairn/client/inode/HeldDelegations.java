@@ -97,7 +97,11 @@ public final class HeldDelegations {
         for (InodeState state : table.all()) {
             boolean untold;
             synchronized (state) {
-                untold = state.delegation.end() || state.delegation.isUntold();
+                // What is closed may have its size in the message that closes it.
+                untold =
+                        state.delegation.end()
+                                || state.delegation.isUntold()
+                                || (!state.isOpen() && state.unconfirmed());
             }
             if (untold) {
                 told.add(tell(state));

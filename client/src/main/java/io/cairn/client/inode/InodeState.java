@@ -38,6 +38,7 @@ public final class InodeState implements DataTarget {
     private @Nullable Attr attr;
     private long attrNanos;
     private volatile @Nullable DataView view;
+    private long renamesKnown;
     private boolean refreshing;
     private @Nullable CompletableFuture<Void> refreshNext;
 
@@ -193,7 +194,21 @@ public final class InodeState implements DataTarget {
     }
 
     synchronized boolean hasPrivilegeBits() {
-        return Mode.hasPrivileges(known().getMode());
+        return Mode.hasPrivileges(delegation.appliedTo(known()).getMode());
+    }
+
+    /** Null: not known yet. */
+    synchronized @Nullable Attr newest() {
+        return attr;
+    }
+
+    /** All attributes were fetched after so many renames of this client. */
+    public synchronized void renamesKnown(long count) {
+        renamesKnown = count;
+    }
+
+    synchronized long renamesKnown() {
+        return renamesKnown;
     }
 
     private Attr known() {

@@ -5,9 +5,11 @@ import io.cairn.client.data.DataSession;
 import io.cairn.common.proto.Attr;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongFunction;
 import java.util.function.LongPredicate;
 import java.util.function.Supplier;
@@ -18,7 +20,19 @@ import org.jspecify.annotations.Nullable;
  * inode where it can; the last handle gives all of them back. Any thread.
  */
 public final class InodeTable {
+    private static final int MAX_CLOSED = 4096;
+
     private final ConcurrentHashMap<Long, InodeState> states = new ConcurrentHashMap<>();
+
+    /**
+     * What was known of the inodes that were closed last, the oldest first: a question that was
+     * answered before what was done to one may be heard of after it. Guarded by its own monitor.
+     */
+    private final LinkedHashMap<Long, Attr> closed = new LinkedHashMap<>();
+
+    /** Renames of this client that were answered. */
+    private final AtomicLong renames = new AtomicLong();
+
     private final LongFunction<CompletableFuture<Attr>> getAttr;
     private final Supplier<DataSession> session;
     private final Publisher publisher;
@@ -58,11 +72,49 @@ public final class InodeTable {
      */
     public Attr merge(Attr received) {
         InodeState state = states.get(received.getInode());
+        Attr newest = newest(received);
         if (state == null) {
-            return received;
+            return newest;
         }
-        state.observe(received);
-        return state.merged(received);
+        state.observe(newest);
+        return state.merged(newest);
+    }
+
+    private Attr newest(Attr received) {
+        Attr known;
+        synchronized (closed) {
+            known = closed.get(received.getInode());
+        }
+        return known != null && Long.compareUnsigned(known.getChange(), received.getChange()) > 0
+                ? known
+                : received;
+    }
+
+    private void noteClosed(@Nullable Attr known) {
+        if (known != null) {
+            synchronized (closed) {
+                closed.putLast(known.getInode(), known);
+                if (closed.size() > MAX_CLOSED) {
+                    closed.pollFirstEntry();
+                }
+            }
+        }
+    }
+
+    // ---- names that were taken away
+
+    /** A rename was answered, which does not say of which file it has taken a name. */
+    public void renamed() {
+        renames.incrementAndGet();
+    }
+
+    public long renames() {
+        return renames.get();
+    }
+
+    /** Whether it may have lost a name of which it was not told. */
+    public boolean mayHaveLostName(InodeState state) {
+        return state.renamesKnown() != renames.get();
     }
 
     /** One more handle is being made; {@link #release} gives it back. */
@@ -77,6 +129,9 @@ public final class InodeTable {
                                     : known;
                     synchronized (state) {
                         state.handles++;
+                    }
+                    if (known == null) {
+                        state.renamesKnown(renames.get());
                     }
                     return state;
                 });
@@ -144,6 +199,9 @@ public final class InodeTable {
                                         && !state.isOpen()
                                         && !state.unconfirmed()
                                         && !state.locks.isUnlocking();
+                        if (unused) {
+                            noteClosed(state.newest());
+                        }
                         return unused ? null : known;
                     }
                 });
@@ -177,6 +235,8 @@ public final class InodeTable {
                     state.appends.closed();
                     released = publisher.release(state, opens);
                     state.delegation.end();
+                } else if (wait) {
+                    released = publisher.confirmed(state); // closed already
                 }
             }
             var _ = released.whenComplete((v, t) -> forgetUnused(state));

@@ -125,18 +125,22 @@ public final class Publisher {
                 return false;
             }
             CompletableFuture<Void> done = new CompletableFuture<>();
-            state.delegation.queued(new Delegation.Change(change.getSetAttr(), change.getTime()));
+            long number =
+                    state.delegation.queued(
+                            new Delegation.Change(change.getSetAttr(), change.getTime()));
             state.own.set(change.getSetAttr(), state.own.count());
             state.lastChange = done;
             var _ =
                     pending.answer()
-                            .whenComplete((result, thrown) -> changed(state, done, result, thrown));
+                            .whenComplete((result, thrown) ->
+                                    changed(state, number, done, result, thrown));
             return true;
         }
     }
 
     private void changed(
             InodeState state,
+            long number,
             CompletableFuture<Void> done,
             @Nullable MutationResult result,
             @Nullable Throwable thrown) {
@@ -148,6 +152,7 @@ public final class Publisher {
             state.delegation.answered();
             if (failure == null && result != null && result.hasAttr()) {
                 state.observe(result.getAttr());
+                state.delegation.executed(number);
             } else if (failure != null) {
                 state.tenure.lose();
             }

@@ -46,6 +46,7 @@ public final class SetAttrs {
         Change task = new Change(state, change, who);
         if (state != null
                 && !change.hasSize()
+                && !table.mayHaveLostName(state)
                 && services.publisher().change(state, task.mutation)) {
             return CompletableFuture.completedFuture(state.merged());
         }
@@ -64,6 +65,7 @@ public final class SetAttrs {
         private final long deadlineNanos = System.nanoTime() + services.metadataNanos();
         private final CompletableFuture<Attr> future = new CompletableFuture<>();
         private long writesBefore;
+        private long changesBefore;
 
         Change(@Nullable InodeState state, SetAttrOp change, Credentials who) {
             super(0, Long.MAX_VALUE, true);
@@ -89,6 +91,7 @@ public final class SetAttrs {
                                     ? services.publisher().publishAlone(known)
                                     : services.publisher().publish(known);
                     writesBefore = known.own.count();
+                    changesBefore = known.delegation.queued();
                     pending = services.meta().mutate(mutation, deadlineNanos);
                 }
             }
@@ -171,6 +174,7 @@ public final class SetAttrs {
                     known.own.sizeSet();
                 }
                 known.own.set(change, writesBefore);
+                known.delegation.executed(changesBefore);
             }
         }
 
