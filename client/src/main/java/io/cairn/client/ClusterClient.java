@@ -221,10 +221,10 @@ final class ClusterClient implements CairnClient {
         ReadDirReply.Builder merged = null;
         for (int i = 0; i < reply.getEntriesCount(); i++) {
             DirEntry entry = reply.getEntries(i);
-            if (entry.hasAttr() && table.find(entry.getInode()) != null) {
+            Attr known = entry.hasAttr() ? table.merge(entry.getAttr()) : entry.getAttr();
+            if (known != entry.getAttr()) {
                 merged = merged == null ? reply.toBuilder() : merged;
-                merged.setEntries(
-                        i, entry.toBuilder().setAttr(table.merge(entry.getAttr())).build());
+                merged.setEntries(i, entry.toBuilder().setAttr(known).build());
             }
         }
         return merged == null ? reply : merged.build();
@@ -371,6 +371,10 @@ final class ClusterClient implements CairnClient {
                         .setNewParent(newParent)
                         .setNewName(ByteString.copyFrom(newName))
                         .build();
+        InodeState linked = table.find(inode);
+        if (linked != null) {
+            table.namesChanged(linked);
+        }
         return made(Op.LINK, NewMutation.stamped().setLink(link));
     }
 

@@ -21,6 +21,12 @@ final class Delegation {
     private final LongPredicate isRound;
     private final ArrayDeque<Change> untold = new ArrayDeque<>();
 
+    /** Changes queued so far. */
+    private long queued;
+
+    /** So many are in the attributes that are known, whether or not they were answered. */
+    private long executed;
+
     /** In which it was delegated; 0: it is not. */
     private long round;
 
@@ -58,11 +64,24 @@ final class Delegation {
         return !untold.isEmpty();
     }
 
-    void queued(Change change) {
+    /**
+     * @return how many were queued so far
+     */
+    long queued(Change change) {
         untold.add(change);
+        return ++queued;
     }
 
-    /** The oldest was answered, or will not be. */
+    long queued() {
+        return queued;
+    }
+
+    /** Answers may come in another order: something behind so many changes was answered. */
+    void executed(long changes) {
+        executed = Math.max(executed, changes);
+    }
+
+    /** One was answered, or will not be. */
     void answered() {
         untold.remove();
     }
@@ -73,8 +92,11 @@ final class Delegation {
             return known;
         }
         Attr.Builder attr = known.toBuilder();
+        long number = queued - untold.size();
         for (Change change : untold) {
-            apply(change, attr);
+            if (++number > executed) {
+                apply(change, attr);
+            }
         }
         return attr.build();
     }

@@ -199,7 +199,7 @@ public final class InodeState implements DataTarget {
     }
 
     synchronized boolean hasPrivilegeBits() {
-        return Mode.hasPrivileges(known().getMode());
+        return Mode.hasPrivileges(delegation.appliedTo(known()).getMode());
     }
 
     private Attr known() {

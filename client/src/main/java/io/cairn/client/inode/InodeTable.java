@@ -135,10 +135,20 @@ public final class InodeTable {
      * @param from the name that it had
      */
     public void renamed(long inode, Name from, Name to) {
-        names.remove(to);
+        InodeState taken = names.remove(to);
+        if (taken != null) {
+            namesChanged(taken);
+        }
         InodeState state = names.remove(from);
         if (state != null && state.inode() == inode) {
             named(state, to);
+        }
+    }
+
+    /** What this client knows of the file's names may not be all. */
+    public void namesChanged(InodeState state) {
+        synchronized (state) {
+            var _ = state.delegation.end();
         }
     }
 
@@ -260,8 +270,10 @@ public final class InodeTable {
                     int opens = state.mdsOpens;
                     state.mdsOpens = 0;
                     state.appends.closed();
-                    released = publisher.release(state, opens);
-                    state.delegation.end();
+                    boolean lazily = state.delegation.end() && !wait;
+                    released = publisher.release(state, opens, lazily);
+                } else if (wait) {
+                    released = publisher.confirmed(state); // closed already
                 }
             }
             var _ = released.whenComplete((v, t) -> forgetUnused(state));

@@ -125,18 +125,22 @@ public final class Publisher {
                 return false;
             }
             CompletableFuture<Void> done = new CompletableFuture<>();
-            state.delegation.queued(new Delegation.Change(change.getSetAttr(), change.getTime()));
+            long number =
+                    state.delegation.queued(
+                            new Delegation.Change(change.getSetAttr(), change.getTime()));
             state.own.set(change.getSetAttr(), state.own.count());
             state.lastChange = done;
             var _ =
                     pending.answer()
-                            .whenComplete((result, thrown) -> changed(state, done, result, thrown));
+                            .whenComplete((result, thrown) ->
+                                    changed(state, number, done, result, thrown));
             return true;
         }
     }
 
     private void changed(
             InodeState state,
+            long number,
             CompletableFuture<Void> done,
             @Nullable MutationResult result,
             @Nullable Throwable thrown) {
@@ -148,6 +152,7 @@ public final class Publisher {
             state.delegation.answered();
             if (failure == null && result != null && result.hasAttr()) {
                 state.observe(result.getAttr());
+                state.delegation.executed(number);
             } else if (failure != null) {
                 state.tenure.lose(failure);
             }
@@ -173,15 +178,19 @@ public final class Publisher {
         }
     }
 
-    /** Gives opens back, with what is unsent; no change is in flight. Under the state's monitor. */
-    CompletableFuture<Void> release(InodeState state, int opens) {
+    /**
+     * Gives opens back, with what is unsent; no change is in flight. Under the state's monitor.
+     *
+     * @param lazily whether nobody waits for it
+     */
+    CompletableFuture<Void> release(InodeState state, int opens, boolean lazily) {
         ReleaseOp.Builder release = ReleaseOp.newBuilder().setInode(state.inode()).setOpens(opens);
         GrowOp grow = state.takeGrow(false, tellsLeftovers);
         if (grow != null) {
             release.setGrow(grow);
         }
         Mutation mutation = NewMutation.stamped().setRelease(release).build();
-        PendingMutation pending = send(state, mutation, state.isDelegated());
+        PendingMutation pending = send(state, mutation, lazily);
         return grow == null ? Async.ignoringValue(pending.reply()) : queued(state, grow, pending);
     }
 

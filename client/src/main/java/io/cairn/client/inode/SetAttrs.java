@@ -64,6 +64,7 @@ public final class SetAttrs {
         private final long deadlineNanos = System.nanoTime() + services.metadataNanos();
         private final CompletableFuture<Attr> future = new CompletableFuture<>();
         private long writesBefore;
+        private long changesBefore;
 
         Change(@Nullable InodeState state, SetAttrOp change, Credentials who) {
             super(0, Long.MAX_VALUE, true);
@@ -89,6 +90,7 @@ public final class SetAttrs {
                                     ? services.publisher().publishAlone(known)
                                     : services.publisher().publish(known);
                     writesBefore = known.own.count();
+                    changesBefore = known.delegation.queued();
                     pending = services.meta().mutate(mutation, deadlineNanos);
                 }
             }
@@ -171,6 +173,7 @@ public final class SetAttrs {
                     known.own.sizeSet();
                 }
                 known.own.set(change, writesBefore);
+                known.delegation.executed(changesBefore);
             }
         }
 

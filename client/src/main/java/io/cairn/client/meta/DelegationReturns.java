@@ -27,6 +27,9 @@ final class DelegationReturns {
     /** Changed under the lock. */
     private volatile long round;
 
+    /** Of the leader in whose time the round began. */
+    private long term;
+
     /** The leader knows of the round. */
     private boolean told;
 
@@ -56,9 +59,19 @@ final class DelegationReturns {
     /** A leader was found: nothing is delegated any more. Under the lock. */
     void connected() {
         ended();
+        term = session.term();
         if (session.delegates()) {
             long begun = round;
             calls.later(0, () -> tellAll.get().whenComplete((v, thrown) -> begin(begun)));
+        }
+    }
+
+    /**
+     * The leader asks for what was there before it: it may be the same one, anew. Under the lock.
+     */
+    void asked() {
+        if (session.term() != term) {
+            connected();
         }
     }
 

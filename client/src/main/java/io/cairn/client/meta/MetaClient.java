@@ -74,6 +74,7 @@ public final class MetaClient {
         @Override
         public void reclaim() {
             readOpens.asked();
+            delegations.asked();
         }
 
         @Override

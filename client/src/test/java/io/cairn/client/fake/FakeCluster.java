@@ -118,6 +118,7 @@ public final class FakeCluster implements AutoCloseable {
     public void leader(@Nullable FakeMds member) {
         leader = member;
         names.reads().leaderChanged();
+        names.delegations().leaderChanged();
         mds.forEach(FakeMds::leaderChanged);
     }
 

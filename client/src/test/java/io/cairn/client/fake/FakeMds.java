@@ -15,6 +15,7 @@ import io.cairn.common.proto.CloseForReadingReply;
 import io.cairn.common.proto.CloseForReadingRequest;
 import io.cairn.common.proto.CloseSessionReply;
 import io.cairn.common.proto.CloseSessionRequest;
+import io.cairn.common.proto.DelegationRecall;
 import io.cairn.common.proto.GetAttrReply;
 import io.cairn.common.proto.GetAttrRequest;
 import io.cairn.common.proto.LookupReply;
@@ -37,6 +38,8 @@ import io.cairn.common.proto.ReclaimOpensReply;
 import io.cairn.common.proto.ReclaimOpensRequest;
 import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
+import io.cairn.common.proto.ReturnDelegationsReply;
+import io.cairn.common.proto.ReturnDelegationsRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.proto.StatFsReply;
 import io.cairn.common.proto.WaitTruncatedReply;
@@ -128,6 +131,11 @@ public final class FakeMds implements AutoCloseable {
         List<Runnable> answers = List.copyOf(late);
         late.clear();
         answers.forEach(Runnable::run);
+        serveHeld();
+    }
+
+    /** Handles the requests held, in the order of arrival; late answers stay late. */
+    public void serveHeld() {
         endpoint.takeHeld().forEach(this::serve);
     }
 
@@ -317,6 +325,20 @@ public final class FakeMds implements AutoCloseable {
         }
     }
 
+    /** Asks a session to return files that are delegated to it. */
+    public void recallDelegations(long session, Long... inodes) {
+        RpcPeer peer = sessions.get(session);
+        if (peer == null) {
+            throw new AssertionError("session " + session + " is on no connection");
+        }
+        peer.push(
+                Method.DELEGATION_RECALL_VALUE,
+                DelegationRecall.newBuilder()
+                        .setSession(session)
+                        .addAllInodes(List.of(inodes))
+                        .build());
+    }
+
     /** How long leases are from now on; nothing is recalled but by {@link #recall(ReadRecall)}. */
     public void leases(int micros) {
         leaseMicros = micros;
@@ -413,6 +435,9 @@ public final class FakeMds implements AutoCloseable {
                                 .setSession(opened)
                                 .setReclaims(
                                         open.getReclaims() && names.reads().sessionOpened(opened))
+                                .setDelegates(
+                                        open.getDelegates()
+                                                && names.delegations().sessionOpened(opened))
                                 .setTerm(names.reads().term())
                                 .setRenewIntervalMillis(200)
                                 .setExpiryMillis(expiryMillis)
@@ -427,6 +452,7 @@ public final class FakeMds implements AutoCloseable {
                     throw new FsException(Errno.ESTALE, "session is not open");
                 }
                 clients.add(request.peer());
+                sessions.put(renew.getSession(), request.peer());
                 if (renew.getMapEpoch() < cluster.fullMap().getEpoch()) {
                     request.peer().push(Method.MAP_PUSH_VALUE, cluster.fullMap());
                 }
@@ -468,6 +494,7 @@ public final class FakeMds implements AutoCloseable {
                 if (reply == null) {
                     throw new FsException(Errno.EAGAIN, "a number is missing");
                 }
+                reply = names.delegations().delegated(mutate, reply);
                 serveLine();
                 serveLocks();
                 if (answersShort) {
@@ -485,6 +512,11 @@ public final class FakeMds implements AutoCloseable {
                     }
                 }
                 yield reply;
+            }
+            case RETURN_DELEGATIONS -> {
+                names.delegations()
+                        .giveBack(Heads.parse(ReturnDelegationsRequest.parser(), request.head()));
+                yield ReturnDelegationsReply.getDefaultInstance();
             }
             case GET_ATTR -> {
                 var get = Heads.parse(GetAttrRequest.parser(), request.head());

@@ -62,6 +62,7 @@ public final class FakeNamespace {
 
     private final FakeLocks locks = new FakeLocks();
     private final FakeReadOpens reads = new FakeReadOpens(this);
+    private final FakeDelegations delegations = new FakeDelegations(this);
     private long nextInode = 2;
     private long nextSession = 100;
 
@@ -74,6 +75,10 @@ public final class FakeNamespace {
 
     public FakeReadOpens reads() {
         return reads;
+    }
+
+    public FakeDelegations delegations() {
+        return delegations;
     }
 
     // ---- sessions
@@ -95,6 +100,7 @@ public final class FakeNamespace {
     public void endSession(long session) {
         end(session);
         reads.sessionEnded(session);
+        delegations.sessionEnded(session);
     }
 
     private synchronized void end(long session) {
@@ -363,13 +369,26 @@ public final class FakeNamespace {
             }
             attr.setSize(op.getSize()).setMtime(time);
         }
+        Timespec after = timespec(nanos(attr.getCtime()) + 1);
+        if (op.hasMtime()) {
+            attr.setMtime(op.getMtimeNow() ? latest(op.getMtime(), after) : op.getMtime());
+        }
+        if (op.hasAtime()) {
+            attr.setAtime(op.getAtime());
+        }
+        attr.setCtime(latest(time, after));
+        if (op.hasUid()) {
+            attr.setUid(op.getUid());
+        }
+        if (op.hasGid()) {
+            attr.setGid(op.getGid());
+        }
+        if (op.hasUid() || op.hasGid() || op.getKillSuidSgid()) {
+            attr.setMode(Mode.withoutPrivileges(attr.getMode()));
+        }
         if (op.hasMode()) {
             attr.setMode(Mode.type(attr.getMode()) | op.getMode());
         }
-        if (op.hasMtime()) {
-            attr.setMtime(op.getMtime());
-        }
-        attr.setCtime(time);
         touched(node);
         return made(node).toBuilder().setWaitTruncated(waitTruncated).build();
     }
@@ -396,7 +415,7 @@ public final class FakeNamespace {
             }
         }
         if (op.getKillSuidSgid()) {
-            node.attr.setMode(node.attr.getMode() & ~(Mode.SET_UID | Mode.SET_GID));
+            node.attr.setMode(Mode.withoutPrivileges(node.attr.getMode()));
         }
         if (op.getLeftovers()) {
             cutLeftovers(session, op.getInode());
@@ -416,6 +435,17 @@ public final class FakeNamespace {
 
     private static long nanos(Timespec t) {
         return t.getSeconds() * 1_000_000_000L + t.getNanos();
+    }
+
+    private static Timespec timespec(long nanos) {
+        return Timespec.newBuilder()
+                .setSeconds(Math.floorDiv(nanos, 1_000_000_000L))
+                .setNanos((int) Math.floorMod(nanos, 1_000_000_000L))
+                .build();
+    }
+
+    private static Timespec latest(Timespec a, Timespec b) {
+        return nanos(a) >= nanos(b) ? a : b;
     }
 
     private static void touched(Node node) {
