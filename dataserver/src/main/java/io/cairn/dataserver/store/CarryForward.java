@@ -33,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  *       the first, and so a hole, finds it filled by the others.
  * </ul>
  *
- * <p>The oldest first, and no more at once than fits into memory. Not when all of it would fill a
- * good part of the log itself: then writes wait until blocks are repaired, or operations committed.
+ * <p>The oldest first, of the older half of the log, and no more at once than fits into memory. Not
+ * when all of it would fill a good part of the log itself: then writes wait until blocks are
+ * repaired, or operations committed.
  */
 final class CarryForward {
     /** From here on the log needs its oldest part. */
@@ -144,7 +145,10 @@ final class CarryForward {
         return bytes(stuck) <= MAX_AT_ONCE && stuck.stream().allMatch(this::movable);
     }
 
-    /** What is stuck in the newer half of the log is not in the way yet, nor perhaps ever. */
+    /**
+     * What is stuck or deferred in the newer half of the log is not in the way yet, nor perhaps
+     * ever. What has just moved is there: so the next time there is room for others.
+     */
     private long oldEnd(long trimLsn) {
         return trimLsn + (wal.syncedLsn() - trimLsn) / 2;
     }
@@ -174,14 +178,14 @@ final class CarryForward {
 
     /** The index, which says what is deferred, must be durable. */
     void move(long trimLsn, PayloadReader payloads) {
+        long oldEnd = oldEnd(trimLsn);
         List<LoggedOp> deferred = deferred();
         deferred.sort(Comparator.comparingLong(CarryForward::lsn));
         for (LoggedOp o : deferred) {
-            if (mayMove(bytes(o))) {
+            if (lsn(o) <= oldEnd && mayMove(bytes(o))) {
                 move(o, payloads);
             }
         }
-        long oldEnd = oldEnd(trimLsn);
         SortedMap<Long, Stuck> byFirst = new TreeMap<>();
         for (PgStore pg : pgs) {
             List<LoggedOp> stuck = pg.stuck(oldEnd);
