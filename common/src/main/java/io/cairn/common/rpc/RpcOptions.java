@@ -1,5 +1,7 @@
 package io.cairn.common.rpc;
 
+import java.util.function.Consumer;
+
 /**
  * Limits and times of the connections of a server or client.
  *
@@ -67,32 +69,12 @@ public record RpcOptions(
 
     /** The same with another time for the handshake, at least 1 ms. */
     public RpcOptions withHandshakeTimeoutMillis(int millis) {
-        return new RpcOptions(
-                maxBodyBytes,
-                millis,
-                connectTimeoutMillis,
-                maxQueuedBytes,
-                maxInFlightRequests,
-                maxInFlightBytes,
-                maxClientBytes,
-                backOffMinMillis,
-                backOffMaxMillis,
-                silenceMillis);
+        return with(d -> d.handshakeMillis = millis);
     }
 
     /** The same with another limit of the bytes that wait to be sent on one connection. */
     public RpcOptions withMaxQueuedBytes(long bytes) {
-        return new RpcOptions(
-                maxBodyBytes,
-                handshakeTimeoutMillis,
-                connectTimeoutMillis,
-                bytes,
-                maxInFlightRequests,
-                maxInFlightBytes,
-                maxClientBytes,
-                backOffMinMillis,
-                backOffMaxMillis,
-                silenceMillis);
+        return with(d -> d.queuedBytes = bytes);
     }
 
     /**
@@ -102,46 +84,49 @@ public record RpcOptions(
      * @param bytes of their bodies, at least 1
      */
     public RpcOptions withMaxInFlight(int requests, long bytes) {
-        return new RpcOptions(
-                maxBodyBytes,
-                handshakeTimeoutMillis,
-                connectTimeoutMillis,
-                maxQueuedBytes,
-                requests,
-                bytes,
-                maxClientBytes,
-                backOffMinMillis,
-                backOffMaxMillis,
-                silenceMillis);
+        return with(d -> {
+            d.requests = requests;
+            d.requestBytes = bytes;
+        });
     }
 
     /** The same with another limit of what all clients may have sent, at least 1 byte. */
     public RpcOptions withMaxClientBytes(long bytes) {
-        return new RpcOptions(
-                maxBodyBytes,
-                handshakeTimeoutMillis,
-                connectTimeoutMillis,
-                maxQueuedBytes,
-                maxInFlightRequests,
-                maxInFlightBytes,
-                bytes,
-                backOffMinMillis,
-                backOffMaxMillis,
-                silenceMillis);
+        return with(d -> d.clientBytes = bytes);
     }
 
     /** The same with another time after which a silent connection is given up, at least 1 ms. */
     public RpcOptions withSilenceMillis(int millis) {
-        return new RpcOptions(
-                maxBodyBytes,
-                handshakeTimeoutMillis,
-                connectTimeoutMillis,
-                maxQueuedBytes,
-                maxInFlightRequests,
-                maxInFlightBytes,
-                maxClientBytes,
-                backOffMinMillis,
-                backOffMaxMillis,
-                millis);
+        return with(d -> d.silence = millis);
+    }
+
+    private RpcOptions with(Consumer<Draft> change) {
+        Draft draft = new Draft();
+        change.accept(draft);
+        return draft.finish();
+    }
+
+    /** What may differ in others, at first as it is here. */
+    private final class Draft {
+        private int handshakeMillis = handshakeTimeoutMillis;
+        private long queuedBytes = maxQueuedBytes;
+        private int requests = maxInFlightRequests;
+        private long requestBytes = maxInFlightBytes;
+        private long clientBytes = maxClientBytes;
+        private int silence = silenceMillis;
+
+        RpcOptions finish() {
+            return new RpcOptions(
+                    maxBodyBytes,
+                    handshakeMillis,
+                    connectTimeoutMillis,
+                    queuedBytes,
+                    requests,
+                    requestBytes,
+                    clientBytes,
+                    backOffMinMillis,
+                    backOffMaxMillis,
+                    silence);
+        }
     }
 }

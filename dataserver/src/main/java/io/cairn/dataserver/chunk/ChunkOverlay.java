@@ -133,6 +133,14 @@ public final class ChunkOverlay {
         return ops.isEmpty();
     }
 
+    /** Forgets these operations; true if none is left. */
+    boolean remove(List<LoggedOp> some) {
+        if (ops.removeIf(j -> some.contains(j.op()))) {
+            rebuild();
+        }
+        return ops.isEmpty();
+    }
+
     public View view(int from, int to) {
         List<Range> part = new ArrayList<>();
         Map.Entry<Integer, Range> before = ranges.floorEntry(from);

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * Operations on whole inodes also concern chunks that only the index knows.
  */
 public final class PgOverlay {
-    /** Asks the index; only when truncations are at work. */
+    /** Asks the index; only when truncations or repairs are at work. */
     @FunctionalInterface
     public interface Base {
         /** Null if the chunk does not exist. */
@@ -38,7 +38,11 @@ public final class PgOverlay {
         }
     }
 
+    /** A repair of a chunk that is not here is void, and passed over. */
     public void add(LoggedOp op) {
+        if (op.isRepair() && !hasChunk(op.op().inode(), op.op().chunk())) {
+            return;
+        }
         InodeChange change = op.change();
         switch (op.op().type()) {
             case WRITE -> chunk(op.op().inode(), op.op().chunk()).add(op);
@@ -69,6 +73,21 @@ public final class PgOverlay {
             long first = ops.getFirst().order();
             remove(ops, c -> c.removeFrom(first), o -> o.order() >= first);
         }
+    }
+
+    /** These operations, each on a single chunk, are void: forgets them. */
+    public void removeVoid(List<LoggedOp> ops) {
+        remove(ops, c -> c.remove(ops), o -> false);
+    }
+
+    /**
+     * Not so where a split has taken the chunk to another PG, or it was cut off: a repair that was
+     * logged before must not bring it into being again.
+     */
+    private boolean hasChunk(long inode, int chunk) {
+        ChunkHead head = base.head(inode, chunk);
+        int length = head == null ? 0 : head.lengthBytes();
+        return view(inode, chunk, 0, 0).length(length) > 0;
     }
 
     /** What a read of bytes [from, to) finds here. */

@@ -5,6 +5,7 @@ import io.cairn.dataserver.chunk.LoggedOp;
 import io.cairn.dataserver.wal.PayloadReader;
 import io.cairn.dataserver.wal.Wal;
 import io.cairn.dataserver.wal.WalRecord;
+import io.cairn.dataserver.wal.WalRecordFormat;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.ArrayList;
@@ -32,8 +33,9 @@ import org.jspecify.annotations.Nullable;
  *       the first, and so a hole, finds it filled by the others.
  * </ul>
  *
- * <p>The oldest first, and no more at once than fits into memory. Not when all of it would fill a
- * good part of the log itself: then writes wait until blocks are repaired, or operations committed.
+ * <p>The oldest first, of the older half of the log, and no more at once than fits into memory. Not
+ * when all of it would fill a good part of the log itself: then writes wait until blocks are
+ * repaired, or operations committed.
  */
 final class CarryForward {
     /** From here on the log needs its oldest part. */
@@ -58,17 +60,20 @@ final class CarryForward {
     private static final long HEAD_BYTES = 512;
 
     private static final long CRC_BYTES = 4;
-    private static final long EXTENT_BYTES = 16;
 
     private final Wal wal;
     private final Collection<PgStore> pgs;
     private final List<Again> moving = new ArrayList<>();
+    private long movingBytes;
 
     /** Whose payload could not be read from the log: they stay where they are. */
     private final Set<LoggedOp> unreadable = Collections.newSetFromMap(new IdentityHashMap<>());
 
     /** An operation with its second record. */
     record Again(LoggedOp op, WalRecord record) {}
+
+    /** What a PG has in the log, and cannot flush. */
+    private record Stuck(PgStore pg, List<LoggedOp> ops) {}
 
     CarryForward(Wal wal, Collection<PgStore> pgs) {
         this.wal = wal;
@@ -83,6 +88,7 @@ final class CarryForward {
         if (!moving.isEmpty() && moving.getLast().record().lsn() <= wal.syncedLsn()) {
             moving.forEach(a -> a.op().logged(a.record()));
             moving.clear();
+            movingBytes = 0;
         }
     }
 
@@ -99,11 +105,11 @@ final class CarryForward {
         if (!moving.isEmpty() || fill < FILL) {
             return false;
         }
-        List<LoggedOp> deferred = deferred();
-        boolean hinders = deferred.stream().anyMatch(o -> isNext(o, trimLsn));
-        List<LoggedOp> all = new ArrayList<>(deferred);
+        long oldEnd = oldEnd(trimLsn);
+        List<LoggedOp> all = deferred();
+        boolean hinders = all.stream().anyMatch(o -> isNext(o, trimLsn));
         for (PgStore pg : pgs) {
-            List<LoggedOp> stuck = pg.stuck(oldEnd(trimLsn));
+            List<LoggedOp> stuck = pg.stuck(oldEnd);
             hinders |=
                     trimLsn == trimmedLsn
                             && !stuck.isEmpty()
@@ -112,10 +118,11 @@ final class CarryForward {
             all.addAll(stuck);
         }
         unreadable.retainAll(all);
+        long bytes = bytes(all);
         return hinders
-                && bytes(all) <= MAX_SHARE * fill * wal.capacityBytes()
+                && bytes <= MAX_SHARE * fill * wal.capacityBytes()
                 && all.size() <= MAX_SHARE * (wal.syncedLsn() - trimmedLsn)
-                && hasRoom(bytes(all));
+                && hasRoom(bytes);
     }
 
     private boolean hasRoom(long bytes) {
@@ -127,8 +134,8 @@ final class CarryForward {
     }
 
     /**
-     * Repairs too, and steps of a learner: of repairs a recovery takes them for void, or lays the
-     * same bytes over a block again.
+     * Repairs too: a recovery takes them for void, or lays the same bytes over a block again. Steps
+     * of a learner only where they are deferred, see {@link PgStore#stuck}.
      */
     private boolean movable(LoggedOp o) {
         return !unreadable.contains(o);
@@ -138,7 +145,10 @@ final class CarryForward {
         return bytes(stuck) <= MAX_AT_ONCE && stuck.stream().allMatch(this::movable);
     }
 
-    /** What is stuck in the newer half of the log is not in the way yet, nor perhaps ever. */
+    /**
+     * What is stuck or deferred in the newer half of the log is not in the way yet, nor perhaps
+     * ever. What has just moved is there: so the next time there is room for others.
+     */
     private long oldEnd(long trimLsn) {
         return trimLsn + (wal.syncedLsn() - trimLsn) / 2;
     }
@@ -148,7 +158,7 @@ final class CarryForward {
         WalRecord r = o.record();
         return HEAD_BYTES
                 + CRC_BYTES * r.op().blockCrcs().length
-                + EXTENT_BYTES * r.extents().size()
+                + (long) WalRecordFormat.EXTENT_BYTES * r.extents().size()
                 + (o.isDirect() ? 0 : r.payloadLength());
     }
 
@@ -168,35 +178,39 @@ final class CarryForward {
 
     /** The index, which says what is deferred, must be durable. */
     void move(long trimLsn, PayloadReader payloads) {
+        long oldEnd = oldEnd(trimLsn);
         List<LoggedOp> deferred = deferred();
         deferred.sort(Comparator.comparingLong(CarryForward::lsn));
         for (LoggedOp o : deferred) {
-            if (mayMove(bytes(o))) {
+            if (lsn(o) <= oldEnd && mayMove(bytes(o))) {
                 move(o, payloads);
             }
         }
-        long oldEnd = oldEnd(trimLsn);
-        SortedMap<Long, PgStore> byFirst = new TreeMap<>();
+        SortedMap<Long, Stuck> byFirst = new TreeMap<>();
         for (PgStore pg : pgs) {
             List<LoggedOp> stuck = pg.stuck(oldEnd);
             if (!stuck.isEmpty() && isMovable(stuck)) {
-                byFirst.put(lsn(stuck.getFirst()), pg);
+                byFirst.put(lsn(stuck.getFirst()), new Stuck(pg, stuck));
             }
         }
-        byFirst.values().forEach(pg -> moveStuck(pg, oldEnd, payloads));
+        byFirst.values().forEach(s -> moveStuck(s, oldEnd, payloads));
     }
 
     /** Besides what is moving already; others may have filled the log since that began. */
     private boolean mayMove(long bytes) {
-        long before = moving.stream().mapToLong(a -> bytes(a.op())).sum();
-        return before + bytes <= MAX_AT_ONCE && hasRoom(bytes);
+        return movingBytes + bytes <= MAX_AT_ONCE && hasRoom(bytes);
+    }
+
+    private void addMoving(Again again) {
+        moving.add(again);
+        movingBytes += bytes(again.op());
     }
 
     private void move(LoggedOp o, PayloadReader payloads) {
         ByteBuf payload = payload(o, payloads);
         if (payload != null) {
             try {
-                moving.add(new Again(o, wal.appendAgain(o.record(), payload)));
+                addMoving(new Again(o, wal.appendAgain(o.record(), payload)));
             } finally {
                 payload.release();
             }
@@ -204,20 +218,19 @@ final class CarryForward {
     }
 
     /** All or nothing. The payloads are read while the PG's owner may log more. */
-    private void moveStuck(PgStore pg, long oldEnd, PayloadReader payloads) {
+    private void moveStuck(Stuck found, long oldEnd, PayloadReader payloads) {
         Map<LoggedOp, ByteBuf> read = new IdentityHashMap<>();
+        List<LoggedOp> stuck = found.ops();
         try {
-            boolean changed = true;
-            for (int i = 0; i < ATTEMPTS && changed; i++) {
-                List<LoggedOp> stuck = pg.stuck(oldEnd);
-                List<ByteBuf> all =
-                        mayMove(bytes(stuck)) ? readAll(stuck, payloads, read) : List.of();
-                if (all.size() < stuck.size() || !mayMove(bytes(stuck))) {
+            for (int i = 0; i < ATTEMPTS && !stuck.isEmpty(); i++) {
+                long bytes = bytes(stuck);
+                List<ByteBuf> all = mayMove(bytes) ? readAll(stuck, payloads, read) : List.of();
+                if (all.size() < stuck.size() || !mayMove(bytes)) {
                     return;
                 }
-                List<Again> again = pg.logAgain(wal, oldEnd, stuck, all);
-                moving.addAll(again);
-                changed = again.size() < stuck.size();
+                List<Again> again = found.pg().logAgain(wal, oldEnd, stuck, all);
+                again.forEach(this::addMoving);
+                stuck = again.isEmpty() ? found.pg().stuck(oldEnd) : List.of();
             }
         } finally {
             read.values().forEach(ByteBuf::release);

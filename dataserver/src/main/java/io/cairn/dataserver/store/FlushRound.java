@@ -1,7 +1,5 @@
 package io.cairn.dataserver.store;
 
-import io.cairn.common.data.DataOp;
-import io.cairn.dataserver.chunk.ChunkHead;
 import io.cairn.dataserver.chunk.ChunkIndex;
 import io.cairn.dataserver.chunk.ChunkIndex.Stored;
 import io.cairn.dataserver.chunk.ChunkOverlay;
@@ -72,11 +70,7 @@ final class FlushRound implements AutoCloseable {
 
     private List<InodeMerge> prepare(int pg, List<LoggedOp> ops) throws IOException {
         PgOverlay overlay = new PgOverlay((inode, chunk) -> index.head(pg, inode, chunk));
-        for (LoggedOp o : ops) {
-            if (!o.isRepair() || hasChunk(pg, o.op(), overlay)) {
-                overlay.add(o);
-            }
-        }
+        ops.forEach(overlay::add);
         List<InodeMerge> merges = new ArrayList<>();
         for (long inode : new TreeSet<>(overlay.inodes())) {
             InodeMerge merge = new InodeMerge(index, pg, inode, overlay);
@@ -84,17 +78,6 @@ final class FlushRound implements AutoCloseable {
             merges.add(merge);
         }
         return merges;
-    }
-
-    /**
-     * Of a repair: not so where a split that waited for it has taken the chunk to another PG, or it
-     * was cut off: it must not come into being again.
-     */
-    private boolean hasChunk(int pg, DataOp repair, PgOverlay before) {
-        ChunkHead head = index.head(pg, repair.inode(), repair.chunk());
-        int base = head == null ? 0 : head.lengthBytes();
-        ChunkOverlay logged = before.find(repair.inode(), repair.chunk());
-        return (logged == null ? base : logged.view().length(base)) > 0;
     }
 
     private ChunkMerge newMerge(Stored stored, ChunkOverlay.View view, long version) {

@@ -919,10 +919,20 @@ final class PgStore {
             recent.flushed(o, !keeps, kept);
         }
         overlay.removeFlushed(gone);
+        if (ops.getFirst().change() instanceof Divided d) { // it comes alone
+            overlay.removeVoid(repairsOf(d.split()));
+        }
         learner.flushed(ops);
         lookForTurns();
         flushed = ops.getLast().sequence();
         flushedEpoch = ops.getLast().record().epoch();
+    }
+
+    /** Repairs, logged behind a split, of what it takes: see {@link #repairsBehind}. */
+    private List<LoggedOp> repairsOf(Split split) {
+        return unflushed.stream()
+                .filter(o -> o.isRepair() && split.takes(o.op().inode(), o.op().chunk()))
+                .toList();
     }
 
     /**

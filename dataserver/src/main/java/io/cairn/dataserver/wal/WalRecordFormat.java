@@ -39,7 +39,7 @@ public final class WalRecordFormat {
     public static final int REPAIR = 4;
     public static final int LEARNER = 5;
 
-    static final int EXTENT_BYTES = 16;
+    public static final int EXTENT_BYTES = 16;
 
     private static final int CRC_OFFSET = 0;
     private static final int LENGTH_OFFSET = 4;

@@ -167,16 +167,7 @@ class StoreRepairTest {
         assertThat(split.parent()).isZero();
         assertThat(split.takes(1, 0)).isEqualTo(taken);
         try (StoreHarness h = stored()) {
-            flip(h, 1);
-            write(h, PAGE + 100, new byte[300]);
-            flush(h);
-            h.append(
-                    0,
-                    Ops.split(split.epoch(), h.model(0).last() + 1, split),
-                    0,
-                    0,
-                    new byte[0],
-                    0);
+            splitBehindDamage(h, split);
             if (taken) { // what the parent is told of the file meanwhile, which cuts nothing
                 long size = 4L * h.layout.chunkSize();
                 long next = h.model(0).last() + 1;
@@ -187,11 +178,7 @@ class StoreRepairTest {
             h.commitAll();
             flush(h);
             assertThat(h.store().pgs()).doesNotContain(split.child());
-            byte[] merged = Arrays.copyOfRange(payload, PAGE, 2 * PAGE);
-            Arrays.fill(merged, 100, 400, (byte) 0);
-            ChunkVersion version = h.store().version(0, 1, 0);
-            VersionedBlock other = new VersionedBlock(version, Unpooled.wrappedBuffer(merged));
-            assertThat(repair(h, 1, other)).isEqualTo(RepairOutcome.LOGGED);
+            byte[] merged = repairMerged(h);
             flush(h);
             assertThat(h.store().pgs()).contains(split.child());
             int holder = taken ? split.child() : 0;
@@ -212,6 +199,53 @@ class StoreRepairTest {
         }
     }
 
+    /** The flusher has carried out the split, and comes to the repair behind it later. */
+    @Test
+    void whatASplitHasTakenIsNotShownByTheRepairBehindIt() throws Exception {
+        Split split = new Split(1, 1, 1);
+        assertThat(split.takes(1, 0)).isTrue();
+        try (StoreHarness h = stored()) {
+            splitBehindDamage(h, split);
+            h.awaitDurable();
+            h.commitAll();
+            flush(h);
+            byte[] merged = repairMerged(h);
+            while (!h.store().pgs().contains(split.child())) {
+                assertThat(h.store().flushThread().flusher().round()).isTrue();
+            }
+            for (boolean crashed : new boolean[] {false, true}) {
+                assertThat(StoreHarness.read(h.store(), 0, 1, 0, PAGE, PAGE))
+                        .as("left behind, crashed: %s", crashed)
+                        .isEmpty();
+                assertThat(StoreHarness.read(h.store(), split.child(), 1, 0, PAGE, PAGE))
+                        .isEqualTo(merged);
+                h.crash(true);
+                h.open();
+            }
+            flush(h);
+            DiskInvariants.check(h.store());
+        }
+    }
+
+    /** A split that waits until a damaged block is repaired which a write before it needs. */
+    private void splitBehindDamage(StoreHarness h, Split split) {
+        flip(h, 1);
+        write(h, PAGE + 100, new byte[300]);
+        flush(h);
+        long next = h.model(0).last() + 1;
+        h.append(0, Ops.split(split.epoch(), next, split), 0, 0, new byte[0], 0);
+    }
+
+    /** With the content that the block has behind that write. */
+    private byte[] repairMerged(StoreHarness h) throws Exception {
+        byte[] merged = Arrays.copyOfRange(payload, PAGE, 2 * PAGE);
+        Arrays.fill(merged, 100, 400, (byte) 0);
+        ChunkVersion version = h.store().version(0, 1, 0);
+        VersionedBlock other = new VersionedBlock(version, Unpooled.wrappedBuffer(merged));
+        assertThat(repair(h, 1, other)).isEqualTo(RepairOutcome.LOGGED);
+        return merged;
+    }
+
     @Test
     void aBlockLostInAMergeIsReportedAndComesBack() throws Exception {
         try (StoreHarness h = stored()) {
@@ -223,11 +257,7 @@ class StoreRepairTest {
             flush(h);
             assertThat(reported).containsExactly(1);
             assertThat(repair(h, 1, before)).isEqualTo(RepairOutcome.CHANGED);
-            byte[] merged = Arrays.copyOfRange(payload, PAGE, 2 * PAGE);
-            Arrays.fill(merged, 100, 400, (byte) 0);
-            ChunkVersion version = h.store().version(0, 1, 0);
-            VersionedBlock other = new VersionedBlock(version, Unpooled.wrappedBuffer(merged));
-            assertThat(repair(h, 1, other)).isEqualTo(RepairOutcome.LOGGED);
+            repairMerged(h);
             h.compareAll();
             h.store().flushThread().flushAll();
             h.compareAll();

@@ -250,6 +250,36 @@ class StoreUnreadableTest {
         }
     }
 
+    /** It would take the room of what is in the way, be that of another group. */
+    @Test
+    void whatWaitsInTheNewerHalfOfTheLogStaysThere() throws Exception {
+        try (StoreHarness h = stored()) {
+            fail(h, 1, true);
+            write(h, 1, PAGE + 100, 300);
+            flush(h);
+            long first = lsnOfWaiting(h);
+            while (h.store().walFillRatio() < 0.4) {
+                write(h, 2, 0, 4000);
+                flush(h);
+            }
+            write(h, 1, PAGE + 200, 300);
+            flush(h);
+            long second = h.store().pg(0).deferred().getLast().record().lsn();
+            for (int i = 0; i < 400 && lsnOfWaiting(h) == first; i++) {
+                h.store().flushThread().step();
+                write(h, 2, 0, 4000);
+                // Tells of what has moved; the next round may move what is left by then.
+                h.store().flushThread().flusher().publish();
+            }
+            assertThat(lsnOfWaiting(h)).isGreaterThan(second);
+            assertThat(h.store().pg(0).deferred().getLast().record().lsn()).isEqualTo(second);
+            reopen(h, true);
+            flush(h);
+            assertThat(h.store().waitingForRepair()).isEqualTo(1);
+            assertRefused(h);
+        }
+    }
+
     private static long lsnOfWaiting(StoreHarness h) {
         return h.store().pg(0).deferred().getFirst().record().lsn();
     }

@@ -21,10 +21,7 @@ class StuckLogTest {
     @Test
     void othersGoOnForAsLongAsItTakes() throws Exception {
         try (StoreHarness h = harness()) {
-            h.holdBack(1);
-            for (int n = 0; n < 6; n++) {
-                h.write(1);
-            }
+            holdBackSix(h);
             h.appendDelete(1, 1);
             h.write(1);
             writeSeveralLogs(h);
@@ -59,10 +56,7 @@ class StuckLogTest {
     @Test
     void whatIsNotCommittedIsDroppedAlthoughItWasLoggedTwice() throws Exception {
         try (StoreHarness h = harness()) {
-            h.holdBack(1);
-            for (int n = 0; n < 6; n++) {
-                h.write(1);
-            }
+            holdBackSix(h);
             writeUntilTrimmed(h);
             h.dropTail(1, 2);
             h.write(1);
@@ -77,10 +71,7 @@ class StuckLogTest {
     @Test
     void theFirstRecordsAreKeptUntilTheOthersAreDurable() throws Exception {
         try (StoreHarness h = harness()) {
-            h.holdBack(1);
-            for (int n = 0; n < 6; n++) {
-                h.write(1);
-            }
+            holdBackSix(h);
             while (h.store().walFillRatio() < 0.4) {
                 writeSome(h);
             }
@@ -109,6 +100,14 @@ class StuckLogTest {
         StoreHarness h = new StoreHarness(directory, 7, 8 << 20, SEGMENTS, SEGMENT);
         h.open();
         return h;
+    }
+
+    /** Writes of one group, which cannot commit them. */
+    private static void holdBackSix(StoreHarness h) {
+        h.holdBack(1);
+        for (int n = 0; n < 6; n++) {
+            h.write(1);
+        }
     }
 
     private static void writeSeveralLogs(StoreHarness h) {

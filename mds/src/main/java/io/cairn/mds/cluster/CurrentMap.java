@@ -109,8 +109,8 @@ public final class CurrentMap implements StateListener {
         if (present.epoch() <= epoch) {
             return;
         }
-        List<Broadcast> missed = history.between(epoch, present.epoch());
-        if (missed.isEmpty()) {
+        @Nullable List<Broadcast> missed = missed(epoch, present);
+        if (missed == null) {
             wholeMaps.increment();
             control.execute(() -> send(peer, history.whole(present)));
         } else {
@@ -119,15 +119,19 @@ public final class CurrentMap implements StateListener {
     }
 
     /**
-     * Whether a holder of the map of that epoch can do without the whole one; not if it has none,
-     * or one that is newer than the present one, or has missed more than is known any more.
+     * What a holder of the map of that epoch lacks of the present one. Null if it needs the whole:
+     * it has none, or one that is newer, or has missed more than is known any more.
      */
-    public boolean canContinueFrom(long epoch, ClusterMap present) {
-        return epoch > 0
-                && (epoch == present.epoch() || !history.between(epoch, present.epoch()).isEmpty());
+    public @Nullable List<Broadcast> missed(long epoch, ClusterMap present) {
+        if (epoch > 0 && epoch == present.epoch()) {
+            return List.of();
+        }
+        List<Broadcast> missed = history.between(epoch, present.epoch());
+        return missed.isEmpty() ? null : missed;
     }
 
-    private void send(RpcPeer peer, List<Broadcast> pushes) {
+    /** What it has {@link #missed}, or is told of as all others. */
+    public void send(RpcPeer peer, List<Broadcast> pushes) {
         for (Broadcast push : pushes) {
             pushedBytes.add(push.lengthBytes());
             peer.push(push);

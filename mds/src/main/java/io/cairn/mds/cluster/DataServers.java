@@ -15,6 +15,7 @@ import io.cairn.common.proto.RegisterServerReply;
 import io.cairn.common.proto.RegisterServerRequest;
 import io.cairn.common.proto.Server;
 import io.cairn.common.release.Release;
+import io.cairn.common.rpc.Broadcast;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcPeer;
 import io.cairn.common.rpc.RpcRequest;
@@ -174,10 +175,12 @@ public final class DataServers {
         ClusterMap present = map.get();
         @Nullable Server known = Registration.find(present, wanted.getServerUuid());
         boolean isKnown = known != null && known.getIncarnation().equals(wanted.getIncarnation());
-        if (!isKnown || !map.canContinueFrom(wanted.getMapEpoch(), present)) {
+        @Nullable List<Broadcast> missed =
+                isKnown ? map.missed(wanted.getMapEpoch(), present) : null;
+        if (missed == null) {
             return 0;
         }
-        map.bringUpToDate(peer, wanted.getMapEpoch(), present);
+        map.send(peer, missed);
         return present.epoch();
     }
 

@@ -30,7 +30,7 @@ final class AppendRights {
         }
         return MutationResult.newBuilder()
                 .setAppendRight(true)
-                .setAttr(tx.require(file.id).toAttr())
+                .setAttr(OwnChanges.attr(tx, tx.require(file.id)))
                 .build();
     }
 
@@ -54,7 +54,7 @@ final class AppendRights {
         if (tx.require(id).appender == caller.session()) {
             closed(tx, caller.session(), tx.edit(id));
         }
-        return MutationResult.newBuilder().setAttr(tx.require(id).toAttr()).build();
+        return MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, tx.require(id))).build();
     }
 
     /** The session no longer holds the file open. */

@@ -49,7 +49,7 @@ final class Attributes {
         if (op.hasMode()) {
             changed.mode = Mode.type(changed.mode) | (op.getMode() & Mode.PERMISSIONS);
         }
-        MutationResult result = result(changed);
+        MutationResult result = result(tx, changed);
         return shared && cut.isPresent()
                 ? result.toBuilder().setWaitTruncated(changed.truncateSequence).build()
                 : result;
@@ -81,7 +81,7 @@ final class Attributes {
         if (op.getKillSuidSgid()) {
             takePrivileges(tx, changed);
         }
-        return result(changed);
+        return result(tx, changed);
     }
 
     /**
@@ -112,7 +112,7 @@ final class Attributes {
             inode = tx.edit(inode.id);
             inode.ceiling = op.getSizeCeiling();
         }
-        return result(inode);
+        return result(tx, inode);
     }
 
     private static void checkResize(Inode inode, long size) {
@@ -157,7 +157,7 @@ final class Attributes {
         }
     }
 
-    private static MutationResult result(Inode inode) {
-        return MutationResult.newBuilder().setAttr(inode.toAttr()).build();
+    private static MutationResult result(StateTx tx, Inode inode) {
+        return MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, inode)).build();
     }
 }

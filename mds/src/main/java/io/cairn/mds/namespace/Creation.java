@@ -31,7 +31,7 @@ final class Creation {
         Inode file =
                 made(tx, caller, parent, Mode.REGULAR | permissions(op.getMode()), op.getInode());
         Inode changed = Directories.add(tx, parent.id, op.getName(), file, caller.time());
-        MutationResult.Builder result = result(file, changed).setCreated(true);
+        MutationResult.Builder result = result(tx, file, changed).setCreated(true);
         if (op.getOpen()) {
             OpenFiles.open(tx, caller.session(), file.id);
             result.setAppendRight(
@@ -51,7 +51,7 @@ final class Creation {
         if (op.getOpen()) {
             OpenFiles.open(tx, caller.session(), present.inode());
         }
-        return result(tx.require(present.inode()), null).build();
+        return result(tx, tx.require(present.inode()), null).build();
     }
 
     static MutationResult mkdir(StateTx tx, Caller caller, MkdirOp op) {
@@ -63,7 +63,7 @@ final class Creation {
         directory.nextSequence = Directories.FIRST_SEQUENCE;
         Inode changed = Directories.add(tx, parent.id, op.getName(), directory, caller.time());
         changed.nlink++;
-        return result(directory, changed).build();
+        return result(tx, directory, changed).build();
     }
 
     static MutationResult symlink(StateTx tx, Caller caller, SymlinkOp op) {
@@ -126,7 +126,7 @@ final class Creation {
     private static MutationResult linked(
             StateTx tx, Caller caller, Inode parent, ByteString name, Inode inode) {
         Inode changed = Directories.add(tx, parent.id, name, inode, caller.time());
-        return result(inode, changed).build();
+        return result(tx, inode, changed).build();
     }
 
     /**
@@ -162,8 +162,9 @@ final class Creation {
         return mode & Mode.PERMISSIONS;
     }
 
-    private static MutationResult.Builder result(Inode inode, @Nullable Inode parent) {
-        MutationResult.Builder result = MutationResult.newBuilder().setAttr(inode.toAttr());
+    private static MutationResult.Builder result(StateTx tx, Inode inode, @Nullable Inode parent) {
+        MutationResult.Builder result =
+                MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, inode));
         return parent == null ? result : result.setParent(parent.toAttr());
     }
 }

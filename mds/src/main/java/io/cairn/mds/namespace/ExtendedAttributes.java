@@ -64,7 +64,7 @@ final class ExtendedAttributes {
         changed.xattrListBytes = list;
         changed.xattrBytes = total;
         changed.touch(caller.time());
-        return MutationResult.newBuilder().setAttr(changed.toAttr()).build();
+        return MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, changed)).build();
     }
 
     static MutationResult remove(StateTx tx, Caller caller, RemoveXattrOp op) {
@@ -79,7 +79,7 @@ final class ExtendedAttributes {
         Inode changed = tx.edit(inode.id);
         drop(tx, changed, op.getName(), present);
         changed.touch(caller.time());
-        return MutationResult.newBuilder().setAttr(changed.toAttr()).build();
+        return MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, changed)).build();
     }
 
     /** File capabilities do not survive a change of contents or owner. */

@@ -78,7 +78,7 @@ final class FileLocks {
 
     private static MutationResult done(StateTx tx, long inode, List<FileLock> replaced) {
         return MutationResult.newBuilder()
-                .setAttr(tx.require(inode).toAttr())
+                .setAttr(OwnChanges.attr(tx, tx.require(inode)))
                 .addAllReplacedLocks(replaced)
                 .build();
     }

@@ -70,7 +70,7 @@ final class LayoutXattr {
             changed.ceiling = Creation.firstCeiling(layout);
         }
         changed.touch(caller.time());
-        return MutationResult.newBuilder().setAttr(changed.toAttr()).build();
+        return MutationResult.newBuilder().setAttr(OwnChanges.attr(tx, changed)).build();
     }
 
     private static void checkEmpty(Inode file) {

@@ -40,7 +40,7 @@ final class Links {
         linked.nlink++;
         linked.touch(caller.time());
         Inode changed = Directories.add(tx, parent.id, op.getNewName(), linked, caller.time());
-        return result(linked, changed);
+        return result(tx, linked, changed);
     }
 
     static MutationResult unlink(StateTx tx, Caller caller, UnlinkOp op) {
@@ -51,7 +51,7 @@ final class Links {
             throw new FsException(Errno.EISDIR, "'" + op.getName().toStringUtf8() + "'");
         }
         Inode changed = Directories.remove(tx, parent.id, op.getName(), entry, caller.time());
-        return result(dropName(tx, entry.inode(), caller.time()), changed);
+        return result(tx, dropName(tx, entry.inode(), caller.time()), changed);
     }
 
     static MutationResult rmdir(StateTx tx, Caller caller, RmdirOp op) {
@@ -66,7 +66,7 @@ final class Links {
         }
         Inode changed = Directories.remove(tx, parent.id, op.getName(), entry, caller.time());
         changed.nlink--;
-        return result(dropName(tx, entry.inode(), caller.time()), changed);
+        return result(tx, dropName(tx, entry.inode(), caller.time()), changed);
     }
 
     /**
@@ -149,9 +149,9 @@ final class Links {
         }
     }
 
-    private static MutationResult result(Inode inode, Inode parent) {
+    private static MutationResult result(StateTx tx, Inode inode, Inode parent) {
         return MutationResult.newBuilder()
-                .setAttr(inode.toAttr())
+                .setAttr(OwnChanges.attr(tx, inode))
                 .setParent(parent.toAttr())
                 .build();
     }

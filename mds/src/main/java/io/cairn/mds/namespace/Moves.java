@@ -200,7 +200,7 @@ final class Moves {
 
     private static MutationResult result(StateTx tx, long inode, long fence) {
         return MutationResult.newBuilder()
-                .setAttr(tx.require(inode).toAttr())
+                .setAttr(OwnChanges.attr(tx, tx.require(inode)))
                 .setWaitTruncated(fence)
                 .build();
     }

@@ -2,7 +2,6 @@ package io.cairn.mds.namespace;
 
 import io.cairn.common.errno.Errno;
 import io.cairn.common.errno.FsException;
-import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
@@ -109,20 +108,10 @@ final class MutationBatch {
                             mutation.getCredentials().getGid(),
                             Time.of(mutation.getTime()));
             tx.beginMutation();
-            return withOwnChanges(execute(caller, mutation));
+            return execute(caller, mutation);
         } catch (FsException e) {
             return refusal(e.errno(), String.valueOf(e.getMessage()));
         }
-    }
-
-    /** Says which changes of the inode are the mutation's. */
-    private MutationResult withOwnChanges(MutationResult result) {
-        if (!result.hasAttr() || Features.level(tx.settings) < Features.OWN_CHANGES) {
-            return result;
-        }
-        Attr attr = result.getAttr();
-        long before = tx.changeBefore(attr.getInode(), attr.getChange());
-        return result.toBuilder().setAttr(attr.toBuilder().setChangedFrom(before)).build();
     }
 
     private MutationResult execute(Caller caller, Mutation m) {

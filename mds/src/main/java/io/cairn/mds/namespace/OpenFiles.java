@@ -26,7 +26,7 @@ final class OpenFiles {
         boolean right = op.getAppend() && AppendRights.taken(tx, caller.session(), op.getInode());
         return MutationResult.newBuilder()
                 .setAppendRight(right)
-                .setAttr(tx.require(op.getInode()).toAttr())
+                .setAttr(OwnChanges.attr(tx, tx.require(op.getInode())))
                 .build();
     }
 
@@ -64,7 +64,7 @@ final class OpenFiles {
         }
         MutationResult.Builder result = MutationResult.newBuilder();
         Inode left = tx.inode(id);
-        return left == null ? result.build() : result.setAttr(left.toAttr()).build();
+        return left == null ? result.build() : result.setAttr(OwnChanges.attr(tx, left)).build();
     }
 
     /**

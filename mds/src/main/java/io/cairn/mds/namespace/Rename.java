@@ -158,7 +158,7 @@ final class Rename {
 
     private MutationResult result() {
         return MutationResult.newBuilder()
-                .setAttr(tx.require(source.inode()).toAttr())
+                .setAttr(OwnChanges.attr(tx, tx.require(source.inode())))
                 .setParent(tx.require(to).toAttr())
                 .build();
     }

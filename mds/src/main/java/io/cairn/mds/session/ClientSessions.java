@@ -12,6 +12,7 @@ import io.cairn.common.proto.RenewSessionReply;
 import io.cairn.common.proto.RenewSessionRequest;
 import io.cairn.common.proto.Role;
 import io.cairn.common.rpc.Advice;
+import io.cairn.common.rpc.Broadcast;
 import io.cairn.common.rpc.Heads;
 import io.cairn.common.rpc.RpcAddress;
 import io.cairn.common.rpc.RpcRequest;
@@ -213,12 +214,13 @@ public final class ClientSessions {
                         .setReclaims(record.getReclaims())
                         .setDelegates(record.getDelegates())
                         .setTerm(readOpens.term());
-        if (map.canContinueFrom(mapEpoch, present)) {
-            request.reply(answer.build());
-            map.bringUpToDate(request.peer(), mapEpoch, present);
-        } else {
+        @Nullable List<Broadcast> missed = map.missed(mapEpoch, present);
+        if (missed == null) {
             request.reply(answer.setMap(map.inAnswer(present)).build());
             map.sendRest(request.peer(), present);
+        } else {
+            request.reply(answer.build());
+            map.send(request.peer(), missed);
         }
     }
 

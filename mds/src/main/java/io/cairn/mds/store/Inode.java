@@ -159,6 +159,15 @@ public final class Inode {
     }
 
     /**
+     * The same in the result of a mutation.
+     *
+     * @param changedFrom what {@code change} was before it
+     */
+    public Attr toAttr(long changedFrom) {
+        return told().setChangedFrom(changedFrom).build();
+    }
+
+    /**
      * The same in answers to queries. Those to mutations are kept in the replicated state, alike by
      * members of all versions: there this would take a feature level.
      */

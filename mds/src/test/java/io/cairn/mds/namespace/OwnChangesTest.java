@@ -5,10 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import io.cairn.common.errno.Errno;
+import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.Attr;
+import io.cairn.common.proto.MoveOp;
+import io.cairn.common.proto.MoveStep;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
+import io.cairn.common.proto.Mutation.OpCase;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.RaiseCeilingOp;
+import io.cairn.common.proto.SetAttrOp;
 import io.cairn.mds.proto.ApplyReply;
 import io.cairn.mds.proto.ClusterSettings;
 import io.cairn.mds.proto.EvictSessionEntry;
@@ -16,6 +22,7 @@ import io.cairn.mds.proto.ReleaseSessionEntry;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -77,6 +84,51 @@ final class OwnChangesTest {
                 .isEqualTo(1);
         assertThat(steps(done(session, Ops.unlink(ROOT_INODE, "h")))).isEqualTo(1);
         assertThat(rig.state.getAttr(f).hasChangedFrom()).isFalse();
+    }
+
+    @Test
+    void everyOperationSaysSo() {
+        long f = created();
+        long closed = done(session, Ops.create(ROOT_INODE, "closed")).getInode();
+        List<Mutation.Builder> all =
+                List.of(
+                        Ops.create(ROOT_INODE, "made"),
+                        Ops.mkdir(ROOT_INODE, "d"),
+                        Ops.symlink(ROOT_INODE, "s", "f"),
+                        Ops.mknod(ROOT_INODE, "pipe", Mode.FIFO | 0644, 0),
+                        Ops.link(f, ROOT_INODE, "g"),
+                        Ops.rename(ROOT_INODE, "g", ROOT_INODE, "h", 0),
+                        Ops.unlink(ROOT_INODE, "h"),
+                        Ops.rmdir(ROOT_INODE, "d"),
+                        Ops.setXattr(closed, "cairn.layout", StateRig.name("stripe_count=2"), 0),
+                        Ops.setXattr(f, "user.a", ByteString.EMPTY, 0),
+                        Ops.removeXattr(f, "user.a"),
+                        Ops.setAttr(SetAttrOp.newBuilder().setInode(f).setUid(7)),
+                        Ops.grow(f, 100),
+                        Mutation.newBuilder()
+                                .setRaiseCeiling(
+                                        RaiseCeilingOp.newBuilder()
+                                                .setInode(f)
+                                                .setSizeCeiling(1 << 30)),
+                        Ops.open(f),
+                        Ops.acquireAppend(f),
+                        Ops.returnAppend(f, 200),
+                        Ops.lock(Ops.whole(f, 1, true)),
+                        Mutation.newBuilder()
+                                .setMove(
+                                        MoveOp.newBuilder()
+                                                .setInode(f)
+                                                .setStep(MoveStep.MOVE_ABORT)),
+                        Ops.release(f));
+        for (Mutation.Builder each : all) {
+            Attr attr = done(session, each);
+            assertThat(attr.hasChangedFrom()).as("%s", each.getOpCase()).isTrue();
+        }
+        assertThat(all.stream().map(Mutation.Builder::getOpCase))
+                .containsOnly(
+                        Stream.of(OpCase.values())
+                                .filter(o -> o != OpCase.OP_NOT_SET)
+                                .toArray(OpCase[]::new));
     }
 
     @Test

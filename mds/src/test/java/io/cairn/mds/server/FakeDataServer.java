@@ -122,6 +122,13 @@ final class FakeDataServer implements AutoCloseable {
         return group.ask(client, member, method, request, parser);
     }
 
+    /** To this release: servers of an older one are asked to register again. */
+    void upgrade() {
+        recovers = true;
+        splits = true;
+        unites = true;
+    }
+
     RegisterServerReply register() {
         return register(0);
     }

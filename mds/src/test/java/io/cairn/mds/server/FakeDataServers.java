@@ -9,6 +9,19 @@ import java.util.List;
 
 /** The data servers of a cluster, closed together. */
 final class FakeDataServers implements AutoCloseable {
+    /** Of a group that has 16 placement groups as soon as three disks are there. */
+    static final String QUICK =
+            """
+            [data_servers]
+            lease = "30s"
+            bootstrap_disks = 3
+            [pool]
+            pg_count = 16
+            [raft]
+            soft_space_limit = "2B"
+            hard_space_limit = "1B"
+            """;
+
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final TestGroup group;

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.errno.Errno;
@@ -24,17 +25,6 @@ import org.junit.jupiter.api.io.TempDir;
 final class InSyncChangesTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int PGS = 16;
-    private static final String SETTINGS =
-            """
-            [data_servers]
-            lease = "30s"
-            bootstrap_disks = 3
-            [pool]
-            pg_count = 16
-            [raft]
-            soft_space_limit = "2B"
-            hard_space_limit = "1B"
-            """;
 
     @TempDir Path directory;
 
@@ -67,7 +57,7 @@ final class InSyncChangesTest {
 
     @Test
     void disksLeaveAndJoinAndTheFirstReplicaIsPrimaryAgain() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3)) {
             three.servers().forEach(s -> s.recovers = true);
             List<FakeDataServer> all = three.registered(PGS);
@@ -123,7 +113,7 @@ final class InSyncChangesTest {
 
     @Test
     void aDiskThatStallsIsToldOfAndLeaves() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3)) {
             three.servers().forEach(s -> s.recovers = true);
             List<FakeDataServer> all = three.registered(PGS);
@@ -154,7 +144,7 @@ final class InSyncChangesTest {
 
     @Test
     void nobodyLeavesWhileADataServerOfAnOlderReleaseHasGroups() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3)) {
             three.servers().forEach(s -> s.recovers = true);
             three.servers().getFirst().recovers = false;
@@ -173,7 +163,7 @@ final class InSyncChangesTest {
 
     @Test
     void onlyDataServersMayAsk() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
             group.awaitServing();
             assertThat(
                             group.call(

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static io.cairn.mds.server.MemberCommands.transfer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -26,33 +27,16 @@ import org.junit.jupiter.api.io.TempDir;
 final class KnownMapTest {
     private static final Duration PATIENCE = Duration.ofSeconds(40);
 
-    private static final String SETTINGS =
-            """
-            [data_servers]
-            lease = "30s"
-            bootstrap_disks = 3
-            [pool]
-            pg_count = 16
-            [raft]
-            soft_space_limit = "2B"
-            hard_space_limit = "1B"
-            """;
-
     @TempDir Path directory;
 
     /**
      * Registers all and waits for the table; returns the first one's map, which lacks most of it.
      */
-    private static ClusterMap registered(TestGroup group, FakeDataServer... servers) {
-        for (FakeDataServer server : servers) {
-            server.recovers = true; // as a server of an older release it would be asked again
-            server.splits = true;
-            server.unites = true;
-        }
-        ClusterMap first = ClusterMap.of(servers[0].register().getMap());
-        for (int i = 1; i < servers.length; i++) {
-            servers[i].register();
-        }
+    private static ClusterMap registered(TestGroup group, FakeDataServers three) {
+        List<FakeDataServer> servers = three.servers();
+        servers.forEach(FakeDataServer::upgrade);
+        ClusterMap first = ClusterMap.of(servers.getFirst().register().getMap());
+        servers.subList(1, servers.size()).forEach(FakeDataServer::register);
         await().atMost(PATIENCE).until(() -> group.status().getMap().getPgsCount() == 16);
         return first;
     }
@@ -83,16 +67,15 @@ final class KnownMapTest {
 
     @Test
     void anotherLeaderSendsWhatIsMissedOfTheMapNotTheWhole() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 3, SETTINGS);
-                FakeDataServer one = new FakeDataServer(group);
-                FakeDataServer two = new FakeDataServer(group);
-                FakeDataServer three = new FakeDataServer(group)) {
+        try (TestGroup group = new TestGroup(directory, 3, QUICK);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
             int before = group.awaitServing();
-            ClusterMap first = registered(group, one, two, three);
+            ClusterMap first = registered(group, three);
             int leader = before % 3 + 1;
             transfer(group, leader);
             await().atMost(PATIENCE).until(() -> group.server(leader).serving());
 
+            FakeDataServer one = three.servers().getFirst();
             one.pushed.clear();
             RegisterServerReply again = one.register(first.epoch());
             assertThat(again.hasMap()).isFalse();
@@ -115,15 +98,14 @@ final class KnownMapTest {
 
     @Test
     void whoHasThePresentMapIsSentNothing() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
-                FakeDataServer one = new FakeDataServer(group);
-                FakeDataServer two = new FakeDataServer(group);
-                FakeDataServer three = new FakeDataServer(group)) {
-            registered(group, one, two, three);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            registered(group, three);
             group.stop(1);
             group.start(1); // nothing is known of what led to the map
             group.awaitServing();
             long present = group.status().getMap().getEpoch();
+            FakeDataServer one = three.servers().getFirst();
             one.pushed.clear();
             RegisterServerReply again = one.register(present);
             assertThat(again.hasMap()).isFalse();
@@ -136,11 +118,10 @@ final class KnownMapTest {
 
     @Test
     void theWholeMapIsForWhoHasNoneOrOneThatLeadsNowhere() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
-                FakeDataServer one = new FakeDataServer(group);
-                FakeDataServer two = new FakeDataServer(group);
-                FakeDataServer three = new FakeDataServer(group)) {
-            ClusterMap first = registered(group, one, two, three);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
+                FakeDataServers three = new FakeDataServers(group, 3)) {
+            ClusterMap first = registered(group, three);
+            FakeDataServer one = three.servers().getFirst();
             long present = group.status().getMap().getEpoch();
             for (long none : new long[] {0, present + 1}) {
                 assertThat(one.register(none).getMap().getEpoch()).isEqualTo(present);
@@ -154,7 +135,7 @@ final class KnownMapTest {
             group.stop(1);
             group.start(1);
             group.awaitServing();
-            assertThat(two.register(first.epoch()).getMap().getPgsList())
+            assertThat(three.servers().getLast().register(first.epoch()).getMap().getPgsList())
                     .as("what it missed is not known any more")
                     .hasSize(16);
             assertThat(wholeMaps(group, 1)).isEqualTo(1);

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -68,17 +69,6 @@ import org.rocksdb.WriteBatch;
 /** One member over RPC. */
 final class MdsServerTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static final String QUICK =
-            """
-            [data_servers]
-            lease = "30s"
-            bootstrap_disks = 3
-            [pool]
-            pg_count = 16
-            [raft]
-            soft_space_limit = "2B"
-            hard_space_limit = "1B"
-            """;
 
     @TempDir Path directory;
 
@@ -366,9 +356,7 @@ final class MdsServerTest {
                 FakeDataServer one = new FakeDataServer(group);
                 FakeDataServer two = new FakeDataServer(group);
                 FakeDataServer three = new FakeDataServer(group)) {
-            two.recovers = true; // as a server of an older release it would be asked again
-            two.splits = true;
-            two.unites = true;
+            two.upgrade();
             one.register();
             assertThat(group.status().getMap().getPgsList()).isEmpty();
             assertThat(group.status().getWarningsList())

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -15,17 +16,6 @@ import org.junit.jupiter.api.io.TempDir;
 /** What data servers report of their placement groups is in the status, and a warning. */
 final class PgWarningsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
-    static final String QUICK =
-            """
-            [data_servers]
-            lease = "30s"
-            bootstrap_disks = 3
-            [pool]
-            pg_count = 16
-            [raft]
-            soft_space_limit = "2B"
-            hard_space_limit = "1B"
-            """;
 
     @TempDir Path directory;
 

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -34,17 +35,6 @@ import org.junit.jupiter.api.io.TempDir;
 final class PlacementRequestsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int PGS = 16;
-    private static final String SETTINGS =
-            """
-            [data_servers]
-            lease = "30s"
-            bootstrap_disks = 3
-            [pool]
-            pg_count = 16
-            [raft]
-            soft_space_limit = "2B"
-            hard_space_limit = "1B"
-            """;
 
     @TempDir Path directory;
 
@@ -76,7 +66,7 @@ final class PlacementRequestsTest {
 
     @Test
     void aDrainIsRefusedWhereAPoolHasNoPlaceAndDoneWhereItHas() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3);
                 FakeDataServer fourth = new FakeDataServer(group)) {
             three.servers().forEach(s -> s.recovers = true);
@@ -135,7 +125,7 @@ final class PlacementRequestsTest {
 
     @Test
     void aRemovedDiskIsRefusedForGoodAndItsServerGetsItsIdBack() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3);
                 FakeDataServer fourth = new FakeDataServer(group);
                 FakeDataServer fifth = new FakeDataServer(group)) {
@@ -171,7 +161,7 @@ final class PlacementRequestsTest {
 
     @Test
     void theWeightOfADiskIsItsPartOfTheShare() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3);
                 FakeDataServer fourth = new FakeDataServer(group)) {
             three.servers().forEach(s -> s.recovers = true);
@@ -205,7 +195,7 @@ final class PlacementRequestsTest {
 
     @Test
     void whatCanBeStoppedIsWhatWritesDoNotNeed() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3)) {
             List<FakeDataServer> all = three.registered(PGS);
             await("all are heard of")
@@ -237,7 +227,7 @@ final class PlacementRequestsTest {
 
     @Test
     void whatIsHeldBackIsAWarningAndOutlivesARestart() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS)) {
+        try (TestGroup group = new TestGroup(directory, 1, QUICK)) {
             group.awaitServing();
             List<Setting> before = set(group, "", "").getSettingsList();
             assertThat(before)
@@ -294,7 +284,7 @@ final class PlacementRequestsTest {
 
     @Test
     void whatIsHeldBackReachesDataServersWithTheirNextHeartbeat() throws Exception {
-        try (TestGroup group = new TestGroup(directory, 1, SETTINGS);
+        try (TestGroup group = new TestGroup(directory, 1, QUICK);
                 FakeDataServers three = new FakeDataServers(group, 3)) {
             three.servers().forEach(s -> s.recovers = true);
             FakeDataServer first = three.registered(PGS).getFirst();

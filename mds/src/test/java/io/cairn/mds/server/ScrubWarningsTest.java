@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.cairn.common.proto.Method;
@@ -14,8 +15,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** What data servers say of their scrubs, in the status of the cluster; and 'noscrub'. */
 class ScrubWarningsTest {
-    private static final String QUICK = PgWarningsTest.QUICK;
-
     @TempDir Path directory;
 
     @Test

@@ -1,5 +1,6 @@
 package io.cairn.mds.server;
 
+import static io.cairn.mds.server.FakeDataServers.QUICK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -26,17 +27,6 @@ import org.junit.jupiter.api.io.TempDir;
 class TruncationWaitsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final int PGS = 16;
-    private static final String QUICK =
-            """
-            [data_servers]
-            lease = "30s"
-            bootstrap_disks = 3
-            [pool]
-            pg_count = 16
-            [raft]
-            soft_space_limit = "2B"
-            hard_space_limit = "1B"
-            """;
     private static final Duration CALLER = Duration.ofSeconds(20);
 
     @TempDir Path directory;
