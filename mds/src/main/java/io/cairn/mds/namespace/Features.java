@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Features {
     /** The level this version knows; raised with every entry in the table. */
-    public static final int CURRENT = 9;
+    public static final int CURRENT = 10;
 
     /** From this level on the map has the lease of each data server. */
     public static final int SERVER_LEASES = 3;
@@ -74,6 +74,9 @@ public final class Features {
 
     /** From this level on the results of mutations say which changes of the inode are theirs. */
     public static final int OWN_CHANGES = 9;
+
+    /** From this level on sessions have ranges of inode ids of their own. */
+    public static final int ID_RANGES = 10;
 
     /**
      * From this level on clients tell of the bytes that failed writes have left beyond the size.
@@ -135,6 +138,10 @@ public final class Features {
                     Map.entry("cairn.Mutation.set_lock", GROWTH),
                     Map.entry("cairn.OpenSessionEntry.reclaims", READ_OPENS),
                     Map.entry("cairn.LogEntry.free_inodes", READ_OPENS),
+                    Map.entry("cairn.Mutation.own_inode", ID_RANGES),
+                    Map.entry("cairn.Mutation.acquire_ids", ID_RANGES),
+                    Map.entry("cairn.Mutation.return_ids", ID_RANGES),
+                    Map.entry("cairn.ReapedEntry.unused_ids", ID_RANGES),
                     Map.entry("cairn.GrowOp.leftovers", LEFTOVERS));
 
     private final Map<String, Integer> since;

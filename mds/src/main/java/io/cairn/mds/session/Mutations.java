@@ -240,7 +240,8 @@ public final class Mutations {
             } else if (isOfGoneInode(m)) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOENT.number()));
             } else if (InodeIds.wantsInode(m)) {
-                out.setMutations(i, InodeIds.with(m, nextInode++));
+                out.setMutations(i, InodeIds.with(m, nextInode));
+                nextInode += InodeIds.number(m);
             } else {
                 Mutation admitted =
                         m.hasSetLock()
