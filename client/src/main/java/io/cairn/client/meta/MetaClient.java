@@ -30,6 +30,7 @@ public final class MetaClient {
     private final PendingQueries queries;
     private final OpensForReading readOpens;
     private final HeldLeases leases;
+    private final OwnIds ids;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -47,6 +48,7 @@ public final class MetaClient {
         queries = new PendingQueries(session, calls, events);
         readOpens = new OpensForReading(session, calls);
         leases = new HeldLeases(calls);
+        ids = new OwnIds(session, calls, mutations);
     }
 
     /** What the session carries, in the order in which a leader gets it. */
@@ -71,11 +73,13 @@ public final class MetaClient {
         @Override
         public SessionTraffic.Unanswered ended() {
             readOpens.ended();
+            ids.ended();
             return new Lost(mutations.ended(), List.of(), List.of());
         }
 
         @Override
         public SessionTraffic.Unanswered clear() {
+            ids.ended();
             return new Lost(mutations.clear(), queries.clear(), readOpens.clear());
         }
     }
@@ -166,6 +170,16 @@ public final class MetaClient {
         PendingMutation pending = new PendingMutation(mutation, deadlineNanos, session);
         mutations.add(pending);
         return pending;
+    }
+
+    /**
+     * The same for what makes an inode, with an id that the session has at hand: so the caller
+     * knows it before the answer ({@link PendingMutation#ownInode}), and the mutation means
+     * something in this session only. Without one the leader chooses.
+     */
+    public PendingMutation make(Mutation mutation, long deadlineNanos) {
+        PendingMutation own = ids.make(mutation, deadlineNanos);
+        return own == null ? mutate(mutation, deadlineNanos) : own;
     }
 
     /**

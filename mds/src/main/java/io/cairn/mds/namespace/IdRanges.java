@@ -32,8 +32,8 @@ import java.util.stream.Collectors;
  *
  * <p>A range is in the record of its session, as each use changes it, and in a row that is found by
  * any id of it, for scrubs. Ids from {@code next} on may have data on the data servers, which the
- * client sent before anything was made with them. Who passes an id over says that nothing was sent
- * for it.
+ * client sent before anything was made with them. Who passes ids over says that nothing was sent
+ * for them.
  *
  * <p>The applying thread only, except for what scrubs ask.
  */
@@ -104,21 +104,23 @@ public final class IdRanges {
                         .formatted(id, session, text(record)));
     }
 
-    /** Something is made with the id: the next one of that range is above it. */
+    /**
+     * Something is made with the id: the next one is above it, and earlier ranges are passed over.
+     * So an id whose operation has failed keeps no range that its client holds for used up.
+     */
     static void use(StateTx tx, long session, long id) {
         SessionRecord record = Sessions.requireServed(tx, session);
-        List<HeldRange> ranges = new ArrayList<>(record.getIdRangesList());
-        ranges.replaceAll(range ->
-                range.getFirst() <= id && id <= range.getLast()
-                        ? range.toBuilder().setNext(id + 1).build()
-                        : range);
-        for (HeldRange range : ranges) {
-            if (range.getNext() > range.getLast()) {
+        SessionRecord.Builder used = record.toBuilder().clearIdRanges();
+        for (HeldRange range : record.getIdRangesList()) {
+            if (range.getLast() <= id) {
                 tx.delete(key(range.getLast()));
+            } else if (range.getFirst() <= id) {
+                used.addIdRanges(range.toBuilder().setNext(id + 1));
+            } else {
+                used.addIdRanges(range);
             }
         }
-        ranges.removeIf(range -> range.getNext() > range.getLast());
-        tx.putSession(record.toBuilder().clearIdRanges().addAllIdRanges(ranges).build());
+        tx.putSession(used.build());
     }
 
     static MutationResult giveBack(StateTx tx, Caller caller) {

@@ -250,10 +250,10 @@ class IdRangesTest {
         IdRange second = acquire(a, 1024);
         MutationResult third = rig.mutate(a, Ops.acquireIds(1));
         assertThat(Errno.of(third.getErrno())).isEqualTo(Errno.EBUSY);
-        madeOwn(a, second.getFirst());
         madeOwn(a, first.getFirst(), first.getLast());
         assertThat(ranges(a)).as("used up").hasSize(1);
         refused(a, own(first.getLast()));
+        madeOwn(a, second.getFirst());
         acquire(a, 1);
         assertThat(rig.mutate(a, Ops.returnIds()).getErrno()).isZero();
         assertThat(ranges(a)).isEmpty();
@@ -262,6 +262,25 @@ class IdRangesTest {
         for (int count : new int[] {0, 1025, -1, Integer.MIN_VALUE}) {
             refused(a, Ops.acquireIds(count));
         }
+    }
+
+    @Test
+    void aRangeIsPassedOverByTheNextOne() {
+        IdRange first = acquire(a, 10);
+        IdRange second = acquire(a, 10);
+        madeOwn(a, first.getFirst());
+        rig.mutate(a, Ops.create(ROOT_INODE, "f0").setOwnInode(first.getLast())); // it is there
+        assertThat(ranges(a)).hasSize(2);
+        madeOwn(a, second.getFirst());
+        assertThat(ranges(a)).extracting(HeldRange::getFirst).containsExactly(second.getFirst());
+        refused(a, own(first.getLast()));
+        acquire(a, 10);
+        evict(a);
+        release(a);
+        assertThat(queued())
+                .containsExactly(new Queued(POOL, second.getFirst() + 1, second.getLast()));
+        release(a);
+        assertThat(orphansAmong(POOL, first.getLast())).containsExactly(0);
     }
 
     @Test

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Clients that choose the ids of what they make, with a group of members that leads. */
-final class OwnIdsTest {
+final class IdsOfClientsTest {
     private static final int GROUPS = 16;
     private static final String SETTINGS =
             """
