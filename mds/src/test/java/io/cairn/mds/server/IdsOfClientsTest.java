@@ -199,14 +199,13 @@ final class IdsOfClientsTest {
                             .addInodes(two.getLast())
                             .build();
             assertThat(orphans(three, check)).as("scrubs are told").isEmpty();
-            group.call(
-                            Method.CLOSE_SESSION,
-                            CloseSessionRequest.newBuilder()
-                                    .setSession(a.id())
-                                    .setEvict(true)
-                                    .build(),
-                            CloseSessionReply.parser())
-                    .get();
+            Set<Long> expected = new TreeSet<>();
+            for (TestSession more : List.of(new TestSession(group), new TestSession(group))) {
+                expected.addAll(ids(acquire(more, 1024), 0));
+                expected.addAll(ids(acquire(more, 1024), 0));
+                evict(more);
+            }
+            evict(a);
             assertThat(orphans(three, check)).isEmpty();
             assertThat(three.servers()).allMatch(server -> server.deleted.isEmpty());
             await().until(() -> {
@@ -214,9 +213,8 @@ final class IdsOfClientsTest {
                 return sessions().equals(List.of(b.id()))
                         && group.status().getDeletionBacklogInodes() == 0;
             });
-            Set<Long> expected = new TreeSet<>();
-            LongStream.rangeClosed(one.getFirst() + 10, one.getLast()).forEach(expected::add);
-            LongStream.rangeClosed(two.getFirst(), two.getLast()).forEach(expected::add);
+            expected.addAll(ids(one, 10));
+            expected.addAll(ids(two, 0));
             Set<Long> deleted = new TreeSet<>();
             three.servers().forEach(server -> deleted.addAll(server.deleted.keySet()));
             assertThat(deleted).isEqualTo(expected);
@@ -228,8 +226,26 @@ final class IdsOfClientsTest {
                                 .sum();
                 assertThat(asked).as("groups asked of %d", id).isEqualTo(GROUPS);
             }
+            assertThat(three.servers())
+                    .as("as the protocol allows")
+                    .allMatch(server -> server.mostDeleted.get() <= 4096);
             assertThat(made(b, own(foreign.getFirst()))).isEqualTo(foreign.getFirst());
         }
+    }
+
+    private void evict(TestSession session) {
+        group.call(
+                        Method.CLOSE_SESSION,
+                        CloseSessionRequest.newBuilder()
+                                .setSession(session.id())
+                                .setEvict(true)
+                                .build(),
+                        CloseSessionReply.parser())
+                .get();
+    }
+
+    private static List<Long> ids(IdRange range, int used) {
+        return LongStream.rangeClosed(range.getFirst() + used, range.getLast()).boxed().toList();
     }
 
     private List<Integer> orphans(FakeDataServers servers, CheckInodesRequest request) {
