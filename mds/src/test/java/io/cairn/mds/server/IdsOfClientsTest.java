@@ -153,6 +153,11 @@ final class IdsOfClientsTest {
                     .isEqualTo(Errno.EINVAL);
         }
         assertThat(made(a, create())).as("none were used up").isLessThan(made + 1000);
+        Mutation tooMany = TestSession.acquireIds(Integer.MAX_VALUE);
+        assertThat(a.mutate(a.batch(a.next, tooMany, create())).get().getResultsList())
+                .extracting(result -> Errno.of(result.getErrno()))
+                .as("without harm to the rest of the batch")
+                .containsExactly(Errno.EINVAL, Errno.OK);
     }
 
     private Mutation rename(Mutation create) {
