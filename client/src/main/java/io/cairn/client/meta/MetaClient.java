@@ -33,6 +33,7 @@ public final class MetaClient {
     private final OpensForReading readOpens;
     private final HeldLeases leases;
     private final DelegationReturns delegations;
+    private final OwnIds ids;
 
     /**
      * @param mapEpoch epoch of the cluster map the client has
@@ -51,6 +52,7 @@ public final class MetaClient {
         readOpens = new OpensForReading(session, calls);
         leases = new HeldLeases(calls);
         delegations = new DelegationReturns(session, calls);
+        ids = new OwnIds(session, calls, mutations);
     }
 
     /** What the session carries, in the order in which a leader gets it. */
@@ -81,11 +83,13 @@ public final class MetaClient {
         public SessionTraffic.Unanswered ended() {
             readOpens.ended();
             delegations.ended();
+            ids.ended();
             return new Lost(mutations.ended(), List.of(), List.of());
         }
 
         @Override
         public SessionTraffic.Unanswered clear() {
+            ids.ended();
             return new Lost(mutations.clear(), queries.clear(), readOpens.clear());
         }
     }
@@ -216,6 +220,16 @@ public final class MetaClient {
     /** All that was done to these has been answered. */
     public void returnDelegations(long round, List<Long> inodes) {
         delegations.give(round, inodes);
+    }
+
+    /**
+     * The same for what makes an inode, with an id that the session has at hand: so the caller
+     * knows it before the answer ({@link PendingMutation#ownInode}), and the mutation means
+     * something in this session only. Without one the leader chooses.
+     */
+    public PendingMutation make(Mutation mutation, long deadlineNanos) {
+        PendingMutation own = ids.make(mutation, deadlineNanos);
+        return own == null ? mutate(mutation, deadlineNanos) : own;
     }
 
     /**

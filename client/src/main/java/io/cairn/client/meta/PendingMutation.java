@@ -32,6 +32,11 @@ public final class PendingMutation {
         return mutation;
     }
 
+    /** The id of what it makes, if the client has chosen it; else 0. */
+    public long ownInode() {
+        return mutation.getOwnInode();
+    }
+
     long deadlineNanos() {
         return deadlineNanos;
     }

@@ -10,6 +10,7 @@ import io.cairn.common.proto.DirEntry;
 import io.cairn.common.proto.FileLayout;
 import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.IdRange;
 import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
@@ -23,6 +24,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +49,9 @@ public final class FakeNamespace {
         final Map<Long, Integer> opens = new HashMap<>();
         final ByteString uuid;
 
+        /** Ids of its own that it has not used. */
+        final TreeSet<Long> ids = new TreeSet<>();
+
         Session(ByteString uuid) {
             this.uuid = uuid;
         }
@@ -64,13 +69,23 @@ public final class FakeNamespace {
     private final FakeReadOpens reads = new FakeReadOpens(this);
     private final FakeDelegations delegations = new FakeDelegations(this);
     private long nextInode = 2;
+
+    /** Of the mutation in hand, chosen by its client; 0: none. */
+    private long ownInode;
+
     private long nextSession = 100;
+    private boolean ranges = true;
 
     FakeNamespace(FileLayout layout) {
         this.layout = layout;
         nodes.put(
                 1L,
                 new Node(Attr.newBuilder().setInode(1).setMode(0040755).setNlink(2).setParent(1)));
+    }
+
+    /** Whether sessions may have ranges of ids. */
+    public synchronized void ranges(boolean granted) {
+        ranges = granted;
     }
 
     public FakeReadOpens reads() {
@@ -219,6 +234,18 @@ public final class FakeNamespace {
     }
 
     private MutationResult apply(long id, Session session, Mutation m) {
+        ownInode = m.getOwnInode();
+        if (ownInode != 0 && !session.ids.contains(ownInode)) {
+            throw new FsException(Errno.EINVAL, "id " + ownInode + " of " + session.ids);
+        }
+        MutationResult result = applied(id, session, m);
+        if (ownInode != 0 && nodes.containsKey(ownInode)) {
+            session.ids.headSet(ownInode, true).clear();
+        }
+        return result;
+    }
+
+    private MutationResult applied(long id, Session session, Mutation m) {
         return switch (m.getOpCase()) {
             case CREATE -> create(id, session, m.getCreate());
             case MKDIR ->
@@ -299,6 +326,16 @@ public final class FakeNamespace {
                 touched(node);
                 yield made(node);
             }
+            case ACQUIRE_IDS -> {
+                if (!ranges) {
+                    throw new FsException(Errno.EOPNOTSUPP, "ranges of ids");
+                }
+                IdRange.Builder range = IdRange.newBuilder().setFirst(nextInode);
+                for (int i = 0; i < m.getAcquireIds().getCount(); i++) {
+                    session.ids.add(nextInode++);
+                }
+                yield MutationResult.newBuilder().setIds(range.setLast(nextInode - 1)).build();
+            }
             default -> throw new FsException(Errno.ENOSYS, m.getOpCase().toString());
         };
     }
@@ -331,7 +368,7 @@ public final class FakeNamespace {
         if (directory.children.containsKey(name)) {
             throw new FsException(Errno.EEXIST, name);
         }
-        long inode = nextInode++;
+        long inode = ownInode != 0 ? ownInode : nextInode++;
         Attr.Builder attr = Attr.newBuilder().setInode(inode).setMode(mode).setNlink(1);
         if (Mode.isRegular(mode)) {
             attr.setLayout(layout)

@@ -25,6 +25,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -187,13 +188,14 @@ public final class Reaper {
         if (take <= 0 || answersDue >= MAX_ANSWERS_DUE || map.get().pgs().isEmpty()) {
             return;
         }
-        int sent = send(state.deletions(cursor, take));
+        List<DeletionRecord> records = state.deletions(cursor, take);
+        int sent = send(records);
         if (sent == 0) {
             return;
         }
         pace.took(sent);
         remove();
-        if (sent == BATCH && inodesPerSecond == 0) {
+        if ((sent == BATCH || sent < records.size()) && inodesPerSecond == 0) {
             control.execute(this::again);
         }
     }
@@ -204,12 +206,17 @@ public final class Reaper {
         }
     }
 
-    /** The first of them, and the others if not too many answers are to be waited for then. */
+    /**
+     * The first of them, and the others if not too many answers are to be waited for then, and if
+     * one message can name all.
+     */
     private int send(List<DeletionRecord> records) {
         Map<Integer, List<DeletionRecord>> byPg = new HashMap<>();
         int sent = 0;
+        long named = 0;
         for (DeletionRecord record : records) {
-            if (answersDue >= MAX_ANSWERS_DUE) {
+            named += ids(record).count();
+            if (answersDue >= MAX_ANSWERS_DUE || (sent > 0 && named > BATCH)) {
                 break;
             }
             sent++;
@@ -272,7 +279,13 @@ public final class Reaper {
 
     /** Of a file that is queued, and orphaned besides in the same pool: once. */
     private static List<Long> inodes(List<DeletionRecord> records) {
-        return records.stream().map(DeletionRecord::getInode).distinct().toList();
+        return records.stream().flatMapToLong(Reaper::ids).distinct().boxed().toList();
+    }
+
+    private static LongStream ids(DeletionRecord record) {
+        return record.getLastInode() == 0
+                ? LongStream.of(record.getInode())
+                : LongStream.rangeClosed(record.getInode(), record.getLastInode());
     }
 
     /** The inode lives in another pool: here the sequence stays, and nothing else. */
@@ -346,6 +359,8 @@ public final class Reaper {
                 reaped.addOrphans(record.getSequence());
             } else if (record.getLeft()) {
                 reaped.addLeft(record.getSequence());
+            } else if (record.getLastInode() != 0) {
+                reaped.addUnusedIds(record.getSequence());
             } else {
                 reaped.addInodes(record.getInode());
             }

@@ -9,5 +9,6 @@ import io.cairn.mds.store.Time;
  * @param uid owner of what is created
  * @param gid group of what is created, unless the directory passes on its own
  * @param time the client's clock
+ * @param ownInode the id of what is made, of a range of the session; 0: the leader has chosen
  */
-record Caller(long session, int uid, int gid, Time time) {}
+record Caller(long session, int uid, int gid, Time time, long ownInode) {}

@@ -130,12 +130,13 @@ final class Creation {
     }
 
     /**
-     * A new inode. Its id is the one the leader filled in, which the batch has checked, or else the
-     * next one: both are the same on every member.
+     * A new inode. Its id is of a range of the session, which was taken for it as a whole: the
+     * highest id stays what it is, or the ids that follow would be given out twice. Else it is the
+     * one the leader filled in, which the batch has checked, or the next one: both are the same on
+     * every member.
      */
     private static Inode made(StateTx tx, Caller caller, Inode parent, int mode, long filledIn) {
-        Inode inode = new Inode(filledIn != 0 ? filledIn : tx.tally.maxInode + 1);
-        tx.tally.maxInode = inode.id;
+        Inode inode = new Inode(newId(tx, caller, filledIn));
         tx.tally.inodesUsed++;
         inode.mode = mode;
         inode.nlink = 1;
@@ -151,6 +152,15 @@ final class Creation {
         }
         tx.add(inode);
         return inode;
+    }
+
+    private static long newId(StateTx tx, Caller caller, long filledIn) {
+        if (caller.ownInode() != 0) {
+            IdRanges.use(tx, caller.session(), caller.ownInode());
+            return caller.ownInode();
+        }
+        tx.tally.maxInode = filledIn != 0 ? filledIn : tx.tally.maxInode + 1;
+        return tx.tally.maxInode;
     }
 
     /** Up to here a client writes a new file without asking. */

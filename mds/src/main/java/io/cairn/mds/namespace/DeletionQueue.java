@@ -47,6 +47,35 @@ final class DeletionQueue {
     }
 
     /**
+     * Whatever the pool has of these ids, with which nothing was made, in any of its placement
+     * groups. In one record, however many they are: mostly there is nothing.
+     */
+    static void addUnused(StateTx tx, int pool, long first, long last) {
+        FileLayout layout = FileLayouts.standard(pool);
+        PoolUsers.more(tx, layout);
+        queue(
+                tx,
+                DeletionRecord.newBuilder()
+                        .setInode(first)
+                        .setLastInode(last)
+                        .setLayout(layout)
+                        .setSizeCeiling(Long.MAX_VALUE));
+        IdRanges.putUnused(tx, pool, first, last);
+    }
+
+    /** All that the pools had of the ids at these places in the queue is gone. */
+    static void reapedUnused(StateTx tx, List<Long> sequences) {
+        for (long sequence : sequences) {
+            DeletionRecord record = record(tx, sequence);
+            if (record != null && record.getLastInode() != 0) { // else it was reported before
+                remove(tx, record);
+                IdRanges.removeUnused(tx, record.getLayout().getPool(), record.getLastInode());
+            }
+        }
+        advanceHead(tx);
+    }
+
+    /**
      * What the inode has, or may have, in a pool that its layout does not name. Its user of the
      * pool is the record's from now on.
      *

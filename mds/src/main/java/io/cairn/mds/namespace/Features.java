@@ -78,6 +78,9 @@ public final class Features {
     /** From this level on files are delegated to the session that made them. */
     public static final int DELEGATIONS = 10;
 
+    /** From this level on sessions have ranges of inode ids of their own. */
+    public static final int ID_RANGES = 10;
+
     /**
      * From this level on clients tell of the bytes that failed writes have left beyond the size.
      */
@@ -140,6 +143,10 @@ public final class Features {
                     Map.entry("cairn.LogEntry.free_inodes", READ_OPENS),
                     Map.entry("cairn.OpenSessionEntry.delegates", DELEGATIONS),
                     Map.entry("cairn.GrowOp.keeps_times", DELEGATIONS),
+                    Map.entry("cairn.Mutation.own_inode", ID_RANGES),
+                    Map.entry("cairn.Mutation.acquire_ids", ID_RANGES),
+                    Map.entry("cairn.Mutation.return_ids", ID_RANGES),
+                    Map.entry("cairn.ReapedEntry.unused_ids", ID_RANGES),
                     Map.entry("cairn.GrowOp.leftovers", LEFTOVERS));
 
     private final Map<String, Integer> since;

@@ -225,6 +225,10 @@ final class MetaReader {
                     return row == null ? null : InodeFormat.decode(id, row);
                 },
                 view::get,
+                (prefix, from) -> {
+                    List<KeyValue> rows = view.list(prefix, from, 1);
+                    return rows.isEmpty() ? null : rows.getFirst();
+                },
                 view.counters().maxInode());
     }
 

@@ -146,6 +146,7 @@ public final class MetaState implements ReplicatedState, NamespaceReader, Contro
                 case REAPED -> {
                     DeletionQueue.reaped(tx, entry.getReaped());
                     DeletionQueue.reapedLeft(tx, entry.getReaped().getLeftList());
+                    DeletionQueue.reapedUnused(tx, entry.getReaped().getUnusedIdsList());
                     yield ApplyReply.newBuilder();
                 }
                 case TRUNCATED -> {

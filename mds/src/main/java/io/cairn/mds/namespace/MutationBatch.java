@@ -106,7 +106,12 @@ final class MutationBatch {
                             request.getSession(),
                             mutation.getCredentials().getUid(),
                             mutation.getCredentials().getGid(),
-                            Time.of(mutation.getTime()));
+                            Time.of(mutation.getTime()),
+                            mutation.getOwnInode());
+            if (caller.ownInode() != 0) {
+                requireMakes(mutation);
+                IdRanges.require(tx, caller.session(), caller.ownInode());
+            }
             tx.beginMutation();
             return execute(caller, mutation);
         } catch (FsException e) {
@@ -135,9 +140,20 @@ final class MutationBatch {
             case RETURN_APPEND -> AppendRights.giveBack(tx, caller, m.getReturnAppend());
             case MOVE -> Moves.step(tx, caller, m.getMove());
             case SET_LOCK -> FileLocks.set(tx, caller, m.getSetLock());
+            case ACQUIRE_IDS -> IdRanges.acquire(tx, caller, m.getAcquireIds());
+            case RETURN_IDS -> IdRanges.giveBack(tx, caller);
             // An operation of another version does not come so far.
             case OP_NOT_SET -> refusal(Errno.ENOSYS, "a mutation without an operation");
         };
+    }
+
+    private static void requireMakes(Mutation m) {
+        switch (m.getOpCase()) {
+            case CREATE, MKDIR, SYMLINK, MKNOD -> {}
+            default ->
+                    throw new FsException(
+                            Errno.EINVAL, m.getOpCase() + " with inode id " + m.getOwnInode());
+        }
     }
 
     private static MutationResult refusal(Errno errno, String detail) {
@@ -152,22 +168,27 @@ final class MutationBatch {
             if (id == 0) {
                 continue;
             }
-            if (id >>> SHARD_SHIFT != 0) {
-                throw new FsException(Errno.EINVAL, "inode " + id + " of another shard");
+            long last = m.hasAcquireIds() ? IdRanges.last(id, m.getAcquireIds()) : id;
+            if (id >>> SHARD_SHIFT != 0 || last >>> SHARD_SHIFT != 0) {
+                throw new FsException(Errno.EINVAL, "inode " + last + " of another shard");
             }
             if (id <= used) {
                 throw new FsException(Errno.EEXIST, "inode " + id + " with " + used + " in use");
             }
-            used = id;
+            used = last;
         }
     }
 
     private static long filledIn(Mutation m) {
+        if (m.getOwnInode() != 0) {
+            return 0;
+        }
         return switch (m.getOpCase()) {
             case CREATE -> m.getCreate().getInode();
             case MKDIR -> m.getMkdir().getInode();
             case SYMLINK -> m.getSymlink().getInode();
             case MKNOD -> m.getMknod().getInode();
+            case ACQUIRE_IDS -> m.getAcquireIds().getFirst();
             default -> 0;
         };
     }

@@ -2,6 +2,7 @@ package io.cairn.mds.namespace;
 
 import io.cairn.mds.store.Inode;
 import io.cairn.mds.store.MetaKeys;
+import io.cairn.mds.store.MetaStore.KeyValue;
 import io.cairn.mds.store.StateTx;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -9,9 +10,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Whose the data of an inode in a pool is, by one state of the namespace. */
 public enum Ownership {
-    /** A file's, with a name or still open. */
+    /**
+     * A file's, with a name or still open; or one of a session's ids, with which it makes files.
+     */
     OWNED,
-    /** A deleted file's: the reaper takes care of it. */
+    /** A deleted file's, or of an id that was never used: the reaper takes care of it. */
     QUEUED,
     /** Nobody's: the file is gone, and its id is never used again. */
     NOBODY,
@@ -36,16 +39,23 @@ public enum Ownership {
     record View(
             LongFunction<@Nullable Inode> inodes,
             Function<byte[], byte @Nullable []> rows,
+            FirstRow firstRow,
             long maxInode) {
         static View of(StateTx tx) {
-            return new View(tx::inode, tx::get, tx.tally.maxInode);
+            return new View(tx::inode, tx::get, tx::firstRow, tx.tally.maxInode);
         }
     }
 
+    /** The first row with a prefix at or after a key. */
+    @FunctionalInterface
+    interface FirstRow {
+        @Nullable KeyValue of(byte[] prefix, byte[] from);
+    }
+
     /**
-     * A client learns the id of a file from the answer to its creation, which this state has then.
-     * So whoever is to give out ids before their files are made, must say so here: they are the
-     * session's until it ends.
+     * A client learns the id of a file from the answer to its creation, which this state has then;
+     * or it takes the id from a range of its session, which this state has too until the session
+     * has ended, and what it may have sent for the unused ones is deleted.
      */
     static Ownership of(View view, int pool, long id) {
         Inode inode = view.inodes.apply(id);
@@ -53,8 +63,12 @@ public enum Ownership {
             return !inode.isRegular() ? NO_REGULAR_FILE : ofFile(view, pool, inode);
         }
         if (view.rows.apply(MetaKeys.of(MetaKeys.DELETION_OF, id)) != null
-                || isLeft(view, pool, id)) {
+                || isLeft(view, pool, id)
+                || IdRanges.isBeingDeleted(view.firstRow, pool, id)) {
             return QUEUED;
+        }
+        if (IdRanges.isHeld(view.firstRow, id)) {
+            return OWNED;
         }
         if (id == 0
                 || Long.compareUnsigned(id, view.maxInode) > 0

@@ -155,7 +155,11 @@ final class Sessions {
     private static void end(StateTx tx, SessionRecord session, int maxOpens) {
         long id = session.getSession();
         SessionRecord ending = session.getEnding() ? session : begun(tx, session);
-        SessionRecord left = OpenFiles.releaseSome(tx, ending, maxOpens);
+        ending = IdRanges.release(tx, ending, maxOpens);
+        SessionRecord left =
+                ending.getIdRangesCount() > 0
+                        ? ending
+                        : OpenFiles.releaseSome(tx, ending, maxOpens);
         if (!session.getEnding()) {
             tx.announce(listener -> listener.sessionEnded(id));
         }

@@ -1,6 +1,7 @@
 package io.cairn.mds.session;
 
 import io.cairn.common.proto.Mutation;
+import io.cairn.mds.namespace.IdRanges;
 
 /** Which mutations get an inode id from the leader, and which only free space. Stateless. */
 final class InodeIds {
@@ -8,19 +9,33 @@ final class InodeIds {
 
     static boolean wantsInode(Mutation m) {
         return switch (m.getOpCase()) {
-            case CREATE, MKDIR, SYMLINK, MKNOD -> true;
+            case CREATE, MKDIR, SYMLINK, MKNOD, ACQUIRE_IDS -> true;
             default -> false;
         };
     }
 
-    /** With the id the leader has chosen; what the client put there, and a refusal, go. */
-    static Mutation with(Mutation m, long inode) {
+    /** How many ids it uses up from the one on that it gets. */
+    static int number(Mutation m) {
+        if (m.hasAcquireIds()) {
+            int count = m.getAcquireIds().getCount();
+            return count >= 1 && count <= IdRanges.MAX_IDS ? count : 0;
+        }
+        return m.getOwnInode() == 0 ? 1 : 0;
+    }
+
+    /**
+     * With the id the leader has chosen, unless it has one of a range of its session; what the
+     * client put there, and a refusal, go.
+     */
+    static Mutation with(Mutation m, long chosen) {
+        long inode = number(m) == 0 ? 0 : chosen;
         Mutation.Builder out = m.toBuilder().clearRefusedErrno();
         switch (m.getOpCase()) {
             case CREATE -> out.getCreateBuilder().setInode(inode);
             case MKDIR -> out.getMkdirBuilder().setInode(inode);
             case SYMLINK -> out.getSymlinkBuilder().setInode(inode);
             case MKNOD -> out.getMknodBuilder().setInode(inode);
+            case ACQUIRE_IDS -> out.getAcquireIdsBuilder().setFirst(inode);
             default -> throw new IllegalArgumentException(m.getOpCase() + " makes no inode");
         }
         return out.build();

@@ -250,12 +250,12 @@ public final class Mutations {
             } else if (isOfGoneInode(m)) {
                 out.setMutations(i, m.toBuilder().setRefusedErrno(Errno.ENOENT.number()));
             } else if (InodeIds.wantsInode(m)) {
-                long inode = nextInode++;
-                out.setMutations(i, InodeIds.with(m, inode));
+                out.setMutations(i, InodeIds.with(m, nextInode));
                 if (m.getCreate().getOpen()) {
-                    call.proposed().add(inode);
-                    delegations.proposed(batch.getSession(), inode);
+                    call.proposed().add(nextInode);
+                    delegations.proposed(batch.getSession(), nextInode);
                 }
+                nextInode += InodeIds.number(m);
             } else {
                 Mutation admitted =
                         m.hasSetLock()

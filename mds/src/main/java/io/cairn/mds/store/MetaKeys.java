@@ -26,10 +26,12 @@ import com.google.protobuf.ByteString;
  * 1c pg:4                          last look for such data              OrphanLookRecord
  * 1d                               ids that were found, never given out first:8 last:8
  * 1e                               how many 1a-keys there are           count:8
+ * 1f pool:4 inode:8                unused ids up to this one, in queue   first:8
  * 20 session:8                    session                              SessionRecord
  * 21 uuid:16                      open session of a client             session:8
  * 22 session:8 number:8           answer to a mutation                 MutationResult
  * 23 session:8 inode:8            how often a session has it open      count:4
+ * 24 inode:8                       ids up to this one are a session's   first:8 session:8
  * 28 inode:8                      locks of a file; none: no row        LockTable
  * 30 id:4                         map: server                          Server
  * 31 id:4                         map: disk                            Disk
@@ -65,10 +67,12 @@ public final class MetaKeys {
     public static final byte ORPHAN_LOOK = 0x1c;
     public static final byte SKIPPED_IDS = 0x1d;
     public static final byte ORPHANED_COUNT = 0x1e;
+    public static final byte UNUSED_IDS = 0x1f;
     public static final byte SESSION = 0x20;
     public static final byte SESSION_OF = 0x21;
     public static final byte ANSWER = 0x22;
     public static final byte OPEN = 0x23;
+    public static final byte ID_RANGE = 0x24;
     public static final byte LOCKS = 0x28;
     public static final byte MAP_SERVER = 0x30;
     public static final byte MAP_DISK = 0x31;

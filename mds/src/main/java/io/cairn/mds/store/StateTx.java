@@ -209,6 +209,13 @@ public final class StateTx implements EntryKeys {
         return stored;
     }
 
+    /** The same with its value. */
+    public @Nullable KeyValue firstRow(byte[] prefix, byte[] from) {
+        byte[] key = firstKey(prefix, from);
+        byte[] value = key == null ? null : get(key);
+        return key == null || value == null ? null : new KeyValue(key, value);
+    }
+
     /** Whether the row is gone with this entry. */
     public boolean deletes(byte[] key) {
         return rows.containsKey(key) && rows.get(key) == null;

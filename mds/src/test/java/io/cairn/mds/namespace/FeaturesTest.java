@@ -15,6 +15,7 @@ import io.cairn.mds.proto.LogEntry;
 import io.cairn.mds.proto.MapChangeEntry;
 import io.cairn.mds.store.CorruptStateException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,19 @@ final class FeaturesTest {
         assertThat(new Features().above(entry, Features.GROWTH - 1))
                 .isEqualTo("cairn.Mutation.set_lock");
         assertThat(new Features().above(entry, Features.GROWTH)).isNull();
+    }
+
+    @Test
+    void idsThatClientsChooseNeedTheLevelThatKnowsThem() {
+        for (Mutation.Builder mutation :
+                List.of(Ops.acquireIds(3), Ops.returnIds(), Ops.mkdir(1, "d").setOwnInode(7))) {
+            LogEntry entry =
+                    LogEntry.newBuilder()
+                            .setMutate(MutateRequest.newBuilder().addMutations(mutation))
+                            .build();
+            assertThat(new Features().above(entry, Features.ID_RANGES - 1)).isNotNull();
+            assertThat(new Features().above(entry, Features.ID_RANGES)).isNull();
+        }
     }
 
     @Test

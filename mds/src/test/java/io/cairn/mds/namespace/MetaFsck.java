@@ -8,6 +8,7 @@ import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.Truncation;
 import io.cairn.mds.proto.DeletionRecord;
+import io.cairn.mds.proto.HeldRange;
 import io.cairn.mds.proto.OrphanRecord;
 import io.cairn.mds.proto.SessionRecord;
 import io.cairn.mds.store.Counters;
@@ -44,6 +45,7 @@ final class MetaFsck {
     private final Map<Long, Integer> xattrBytes = new HashMap<>();
     private final Map<Long, Integer> xattrList = new HashMap<>();
     private final MetaStore store;
+    private int unusedIds;
 
     private MetaFsck(MetaStore store) {
         this.store = store;
@@ -80,6 +82,7 @@ final class MetaFsck {
         checkCounters();
         checkPoolUsers();
         checkOrphans();
+        checkIdRanges();
         return faults;
     }
 
@@ -157,7 +160,7 @@ final class MetaFsck {
                 fault("session " + id + " is above all or refused on one side only");
             }
             served += s.getRefused() || s.getEnding() ? 0 : 1;
-            if (s.getEnding() && s.getOpenFiles() == 0) {
+            if (s.getEnding() && s.getOpenFiles() == 0 && s.getIdRangesCount() == 0) {
                 fault("session " + id + " is ending and has nothing left");
             }
             open.remove(id);
@@ -349,6 +352,11 @@ final class MetaFsck {
                 checkOrphanDeletion(record);
                 continue;
             }
+            if (record.getLastInode() != 0) {
+                orphans++;
+                checkUnusedIds(record);
+                continue;
+            }
             byte[] place =
                     record.getLeft()
                             ? store.get(
@@ -381,6 +389,70 @@ final class MetaFsck {
         Inode inode = inodes.get(record.getInode());
         if (inode != null && inode.layout.getPool() == pool) {
             fault("data of inode " + record.getInode() + " is being removed as orphaned");
+        }
+    }
+
+    private void checkUnusedIds(DeletionRecord record) {
+        byte[] row =
+                store.get(
+                        MetaKeys.ofMap(
+                                MetaKeys.UNUSED_IDS,
+                                record.getLayout().getPool(),
+                                record.getLastInode()));
+        if (row == null || MetaKeys.longAt(row, 0) != record.getInode()) {
+            fault("unused ids from " + record.getInode() + " are queued and not noted so");
+        }
+        requireUnused(record.getInode(), record.getLastInode());
+        unusedIds++;
+    }
+
+    /** Nothing is or was made with them. */
+    private void requireUnused(long first, long last) {
+        if (first > last || last - first >= IdRanges.MAX_IDS) {
+            fault("a range of ids from " + first + " to " + last);
+            return;
+        }
+        for (long id = first; id <= last; id++) {
+            if (inodes.containsKey(id)
+                    || store.get(MetaKeys.of(MetaKeys.DELETION_OF, id)) != null) {
+                fault("inode " + id + " is or was there, and its id is called unused");
+            }
+        }
+    }
+
+    private void checkIdRanges() {
+        if (store.list(MetaKeys.prefix(MetaKeys.UNUSED_IDS)).size() != unusedIds) {
+            fault("unused ids that are not in the queue");
+        }
+        Map<Long, String> noted = new TreeMap<>();
+        for (KeyValue row : store.list(MetaKeys.prefix(MetaKeys.ID_RANGE))) {
+            long first = MetaKeys.longAt(row.value(), 0);
+            long session = MetaKeys.longAt(row.value(), Long.BYTES);
+            noted.put(first, MetaKeys.longAt(row.key(), 1) + " of " + session);
+        }
+        Map<Long, String> held = new TreeMap<>();
+        long before = 0;
+        for (SessionRecord s : store.sessions()) {
+            if (s.getIdRangesCount() > IdRanges.MAX_RANGES) {
+                fault("session " + s.getSession() + " has ranges " + s.getIdRangesList());
+            }
+            for (HeldRange range : s.getIdRangesList()) {
+                held.put(range.getFirst(), range.getLast() + " of " + s.getSession());
+                requireUnused(range.getNext(), range.getLast());
+                if (range.getNext() < range.getFirst()
+                        || range.getLast() > store.counters().maxInode()) {
+                    fault("session " + s.getSession() + " has range " + range);
+                }
+            }
+        }
+        for (Map.Entry<Long, String> range : held.entrySet()) {
+            if (range.getKey() <= before) {
+                fault("ranges of ids that overlap: " + held);
+            }
+            before = Long.parseLong(range.getValue().split(" ", 2)[0]);
+        }
+        if (!noted.equals(held)) {
+            fault("ranges of ids are " + noted + ", those of sessions are " + held);
         }
     }
 

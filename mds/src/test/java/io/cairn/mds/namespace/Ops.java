@@ -3,6 +3,7 @@ package io.cairn.mds.namespace;
 import com.google.protobuf.ByteString;
 import io.cairn.common.posix.Mode;
 import io.cairn.common.proto.AcquireAppendOp;
+import io.cairn.common.proto.AcquireIdsOp;
 import io.cairn.common.proto.CreateOp;
 import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
@@ -15,6 +16,7 @@ import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RemoveXattrOp;
 import io.cairn.common.proto.RenameOp;
 import io.cairn.common.proto.ReturnAppendOp;
+import io.cairn.common.proto.ReturnIdsOp;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetLockOp;
@@ -44,6 +46,14 @@ final class Ops {
                                 .setMode(Mode.REGULAR | mode)
                                 .setExclusive(exclusive)
                                 .setOpen(open));
+    }
+
+    static Mutation.Builder acquireIds(int count) {
+        return Mutation.newBuilder().setAcquireIds(AcquireIdsOp.newBuilder().setCount(count));
+    }
+
+    static Mutation.Builder returnIds() {
+        return Mutation.newBuilder().setReturnIds(ReturnIdsOp.getDefaultInstance());
     }
 
     static Mutation.Builder mkdir(long parent, String name) {

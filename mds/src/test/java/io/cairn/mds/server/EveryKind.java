@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import com.google.protobuf.ByteString;
 import io.cairn.common.proto.FileLock;
 import io.cairn.common.proto.GrowOp;
+import io.cairn.common.proto.IdRange;
 import io.cairn.common.proto.LinkOp;
 import io.cairn.common.proto.MknodOp;
 import io.cairn.common.proto.MoveOp;
@@ -13,6 +14,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.RemoveXattrOp;
 import io.cairn.common.proto.RenameOp;
+import io.cairn.common.proto.ReturnIdsOp;
 import io.cairn.common.proto.RmdirOp;
 import io.cairn.common.proto.SetAttrOp;
 import io.cairn.common.proto.SetLockOp;
@@ -35,10 +37,14 @@ final class EveryKind {
     /** Open once, with an extended attribute, and larger than nothing. */
     private final long file;
 
+    /** Ids of the session, all of which are used. */
+    private final IdRange ids;
+
     /** Executes what the others need to be there. */
     EveryKind(TestSession session, String prefix) {
         this.prefix = prefix;
         file = TestSession.inode(session.mutate(create("file", true))).getInode();
+        ids = session.mutate(TestSession.acquireIds(2)).getIds();
         List<Mutation> before =
                 List.of(
                         TestSession.setXattr(file, "user.gone", VALUE),
@@ -61,6 +67,10 @@ final class EveryKind {
         return List.of(
                 create("created", true),
                 TestSession.mkdir(prefix + "directory"),
+                create("own", false).toBuilder().setOwnInode(ids.getFirst()).build(),
+                TestSession.mkdir(prefix + "own-directory").toBuilder()
+                        .setOwnInode(ids.getLast())
+                        .build(),
                 mutation()
                         .setSymlink(
                                 SymlinkOp.newBuilder()
@@ -132,6 +142,8 @@ final class EveryKind {
                                                                 Timespec.newBuilder()
                                                                         .setSeconds(9))))
                         .build(),
+                mutation().setReturnIds(ReturnIdsOp.getDefaultInstance()).build(),
+                TestSession.acquireIds(1), // the next one who begins with this session returns it
                 TestSession.unlink(prefix + "nothing"));
     }
 

@@ -52,6 +52,9 @@ final class FakeDataServer implements AutoCloseable {
     final List<TruncateInodeRequest> truncations = new CopyOnWriteArrayList<>();
     final AtomicInteger messages = new AtomicInteger();
 
+    /** Inodes that one message has deleted, at most. */
+    final AtomicInteger mostDeleted = new AtomicInteger();
+
     /** Maps and increments that came without being asked for. */
     final List<MapUpdate> pushed = new CopyOnWriteArrayList<>();
 
@@ -96,11 +99,11 @@ final class FakeDataServer implements AutoCloseable {
         }
         switch (Method.forNumber(request.method())) {
             case DELETE_INODES -> {
-                Heads.parse(DeleteInodesRequest.parser(), request.head())
-                        .getInodesList()
-                        .forEach(inode ->
-                                deleted.computeIfAbsent(inode, i -> new AtomicInteger())
-                                        .incrementAndGet());
+                List<Long> inodes =
+                        Heads.parse(DeleteInodesRequest.parser(), request.head()).getInodesList();
+                mostDeleted.accumulateAndGet(inodes.size(), Math::max);
+                inodes.forEach(inode ->
+                        deleted.computeIfAbsent(inode, i -> new AtomicInteger()).incrementAndGet());
                 request.reply(DeleteInodesReply.getDefaultInstance());
             }
             case TRUNCATE_INODE -> {

@@ -13,6 +13,7 @@ import io.cairn.common.proto.MutateReply;
 import io.cairn.common.proto.MutateRequest;
 import io.cairn.common.proto.Mutation;
 import io.cairn.common.proto.MutationResult;
+import io.cairn.common.proto.ReturnIdsOp;
 import io.cairn.common.proto.SettingsReply;
 import io.cairn.common.proto.SettingsRequest;
 import io.cairn.common.rocks.RocksConfig;
@@ -136,6 +137,48 @@ final class FutureVersionTest {
                             group.call(Method.SETTINGS, rate, SettingsReply.parser())
                                     .status()
                                     .ok());
+            assertThat(group.fatal).hasNullValue();
+        }
+    }
+
+    /** Members of before would give the file another id, or stop. */
+    @Test
+    void idsThatClientsChooseWaitUntilEveryMemberKnowsOfThem() throws Exception {
+        ClusterSettings earlier =
+                ClusterSettings.newBuilder()
+                        .setLeaderLeaseNanos(1_000_000_000L)
+                        .setFeatureLevel(Features.ID_RANGES - 1)
+                        .build();
+        try (TestGroup group = new TestGroup(directory, 3, SETTINGS)) {
+            group.awaitServing();
+            for (int id = 1; id <= 3; id++) {
+                group.stop(id);
+                write(id, earlier);
+            }
+            group.start(1);
+            group.start(2);
+            group.awaitServing();
+            TestSession session = new TestSession(group);
+            Mutation own = TestSession.mkdir("own").toBuilder().setOwnInode(50).build();
+            MutateRequest batch =
+                    session.batch(
+                            1,
+                            TestSession.acquireIds(10),
+                            own,
+                            TestSession.mutation()
+                                    .setReturnIds(ReturnIdsOp.getDefaultInstance())
+                                    .build(),
+                            TestSession.mkdir("as-ever"));
+            assertThat(session.mutate(batch).get().getResultsList())
+                    .extracting(result -> Errno.of(result.getErrno()))
+                    .containsExactly(
+                            Errno.EOPNOTSUPP, Errno.EOPNOTSUPP, Errno.EOPNOTSUPP, Errno.OK);
+            session.next += 4;
+
+            group.start(3);
+            Awaitility.await()
+                    .atMost(Duration.ofSeconds(60))
+                    .until(() -> session.mutate(TestSession.acquireIds(10)).getErrno() == 0);
             assertThat(group.fatal).hasNullValue();
         }
     }

@@ -3,6 +3,7 @@ package io.cairn.mds.server;
 import com.google.protobuf.ByteString;
 import io.cairn.common.map.Uuids;
 import io.cairn.common.proto.AcquireAppendOp;
+import io.cairn.common.proto.AcquireIdsOp;
 import io.cairn.common.proto.Attr;
 import io.cairn.common.proto.CloseForReadingReply;
 import io.cairn.common.proto.CloseForReadingRequest;
@@ -217,6 +218,10 @@ final class TestSession {
                                 .setExclusive(true)
                                 .setOpen(open))
                 .build();
+    }
+
+    static Mutation acquireIds(int count) {
+        return mutation().setAcquireIds(AcquireIdsOp.newBuilder().setCount(count)).build();
     }
 
     static Mutation unlink(String name) {

@@ -265,6 +265,10 @@ class MetadataFormatsTest {
         assertThat(hex(MetaKeys.of(MetaKeys.OPEN, 6, -1)))
                 .isEqualTo("23" + "0000000000000006" + "ffffffffffffffff");
         assertThat(hex(MetaKeys.ofMap(MetaKeys.MAP_PG, 0xffff0001))).isEqualTo("33" + "ffff0001");
+        assertThat(hex(MetaKeys.of(MetaKeys.ID_RANGE, 0x0102)))
+                .isEqualTo("24" + "0000000000000102");
+        assertThat(hex(MetaKeys.ofMap(MetaKeys.UNUSED_IDS, 3, 0x0102)))
+                .isEqualTo("1f" + "00000003" + "0000000000000102");
         byte[] key = MetaKeys.of(MetaKeys.ANSWER, 7, 0x8877665544332211L);
         assertThat(MetaKeys.longAt(key, 1)).isEqualTo(7);
         assertThat(MetaKeys.longAt(key, 9)).isEqualTo(0x8877665544332211L);
