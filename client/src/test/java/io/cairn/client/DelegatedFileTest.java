@@ -360,6 +360,29 @@ class DelegatedFileTest extends ClientFixture {
         assertThat(Mode.permissions(get(client.getAttr(file.inode())).getMode())).isEqualTo(0640);
     }
 
+    /** An own question may be answered before the changes that it is answered with. */
+    @Test
+    void whatIsCommittedAndNotAnsweredCountsOnce() {
+        CairnClient client = delegating();
+        OpenFile file = delegated(client, "f");
+        FakeMds mds = fault(0, Method.MUTATE, Fault.LATE);
+        get(chmod(client, file, 04755));
+        get(
+                change(
+                        client,
+                        file,
+                        SetAttrOp.newBuilder().setMtime(WallClock.now()).setMtimeNow(true)));
+        Attr told = get(chmod(client, file, 0640));
+        await().until(() -> mode(file) == 0640);
+        Attr committed = cluster.names().attr(file.inode());
+        assertThat(shown(committed)).isEqualTo(shown(told));
+        assertThat(shown(get(client.lookup(1, bytes("f"))))).isEqualTo(shown(committed));
+        assertThat(shown(get(client.getAttr(file.inode())))).isEqualTo(shown(committed));
+        letGo(mds);
+        get(file.fsync());
+        assertThat(shown(get(client.getAttr(file.inode())))).isEqualTo(shown(committed));
+    }
+
     @Test
     void whatTheClientTellsItsProgramsIsWhatTheMdsCommits() {
         Random random = TestSeed.random("DelegatedFileTest");

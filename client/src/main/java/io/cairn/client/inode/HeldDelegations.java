@@ -112,10 +112,14 @@ public final class HeldDelegations {
 
     /** Sends what is untold of the file, behind its writes; completes when it is answered. */
     private CompletableFuture<Void> tell(InodeState state) {
-        synchronized (state) {
-            state.delegation.end();
-        }
         Telling telling = new Telling(state);
+        synchronized (state) {
+            boolean was = state.delegation.end();
+            if (!was && !state.telling.isDone()) {
+                return state.telling; // recalls are repeated
+            }
+            state.telling = telling.told;
+        }
         state.order().submit(telling);
         return telling.told;
     }
