@@ -129,8 +129,7 @@ final class ClientRuntime implements MetaEvents {
                                 config.mds().stream().map(RpcAddress::of).toList(),
                                 config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
-                                config.metadataPipeline(),
-                                !config.syncMetadata()),
+                                config.metadataPipeline()),
                         channels,
                         timer,
                         map::epoch,
@@ -154,8 +153,8 @@ final class ClientRuntime implements MetaEvents {
                         this::getAttr,
                         data::session,
                         publisher,
-                        round -> meta.delegationRound() == round);
-        delegations = new HeldDelegations(meta, table, publisher);
+                        round -> meta.delegationRound() == round && meta.leaseHolds());
+        delegations = new HeldDelegations(meta, table, publisher, !config.syncMetadata());
         meta.tellAllBy(delegations::tellAll);
         services =
                 new FileServices(

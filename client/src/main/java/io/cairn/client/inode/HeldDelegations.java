@@ -26,6 +26,12 @@ public final class HeldDelegations {
     private final InodeTable table;
     private final Publisher publisher;
 
+    /**
+     * If not, all is told before it is answered all the same; sessions that do not know of
+     * delegations would keep everybody from having any.
+     */
+    private final boolean used;
+
     /** Tickets of the creates without an answer, ascending. */
     private final TreeSet<Long> creating = new TreeSet<>();
 
@@ -34,7 +40,11 @@ public final class HeldDelegations {
     /** Recalled while such creates were there, in that order; with the newest of their tickets. */
     private final LinkedHashMap<Long, Long> early = new LinkedHashMap<>();
 
-    public HeldDelegations(MetaClient meta, InodeTable table, Publisher publisher) {
+    /**
+     * @param used whether programs are answered before the MDS has what they did
+     */
+    public HeldDelegations(MetaClient meta, InodeTable table, Publisher publisher, boolean used) {
+        this.used = used;
         this.meta = meta;
         this.table = table;
         this.publisher = publisher;
@@ -57,7 +67,7 @@ public final class HeldDelegations {
      */
     synchronized void created(
             long ticket, @Nullable InodeState made, @Nullable MutationResult result) {
-        if (made != null && result != null && !early.containsKey(made.inode())) {
+        if (used && made != null && result != null && !early.containsKey(made.inode())) {
             synchronized (made) {
                 made.delegation.begin(result.getDelegation());
             }

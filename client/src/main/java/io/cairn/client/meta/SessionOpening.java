@@ -114,7 +114,7 @@ final class SessionOpening {
                         .setClientUuid(uuid)
                         .setDescription(options.description())
                         .setReclaims(true)
-                        .setDelegates(options.delegates())
+                        .setDelegates(true)
                         .setMapEpoch(session.renewals().mapEpoch())
                         .build();
         calls.call(

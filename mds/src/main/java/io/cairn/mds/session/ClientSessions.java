@@ -166,6 +166,13 @@ public final class ClientSessions {
                                 control);
     }
 
+    /** For how long it is certain not to be evicted after it was heard of. */
+    private long mayLiveNanos(SessionRecord session) {
+        return session.getDelegates()
+                ? Math.min(times.expiryNanos, Delegations.SILENCE_NANOS)
+                : times.expiryNanos;
+    }
+
     private boolean atLevel(int level) {
         return Features.level(state.settings()) >= level;
     }
@@ -208,7 +215,7 @@ public final class ClientSessions {
                 OpenSessionReply.newBuilder()
                         .setSession(reply.getSession())
                         .setRenewIntervalMillis((int) (times.renewNanos / 1_000_000))
-                        .setExpiryMillis((int) (times.expiryNanos / 1_000_000))
+                        .setExpiryMillis((int) (mayLiveNanos(record) / 1_000_000))
                         .setFeatureLevel(Features.level(state.settings()))
                         .setReclaims(record.getReclaims())
                         .setDelegates(record.getDelegates())
