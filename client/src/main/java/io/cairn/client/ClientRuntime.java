@@ -130,8 +130,7 @@ final class ClientRuntime implements MetaEvents {
                                 config.mds().stream().map(RpcAddress::of).toList(),
                                 config.description().orElse("cairn client"),
                                 config.attemptTimeout().toNanos(),
-                                config.metadataPipeline(),
-                                !config.syncMetadata()),
+                                config.metadataPipeline()),
                         channels,
                         timer,
                         map::epoch,
@@ -150,13 +149,8 @@ final class ClientRuntime implements MetaEvents {
                         meta::refreshMap);
         AheadMemory aheadMemory = new AheadMemory(config.readAheadMemory().bytes());
         publisher = new Publisher(meta);
-        table =
-                new InodeTable(
-                        this::getAttr,
-                        data::session,
-                        publisher,
-                        round -> meta.delegationRound() == round);
-        delegations = new HeldDelegations(meta, table, publisher);
+        table = new InodeTable(this::getAttr, data::session, publisher, meta::isDelegated);
+        delegations = new HeldDelegations(meta, table, publisher, !config.syncMetadata());
         meta.tellAllBy(delegations::tellAll);
         services =
                 new FileServices(

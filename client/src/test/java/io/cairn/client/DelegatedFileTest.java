@@ -21,6 +21,7 @@ import io.cairn.common.seed.TestSeed;
 import io.cairn.common.time.WallClock;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -135,10 +136,9 @@ class DelegatedFileTest extends ClientFixture {
     }
 
     @Test
-    void withSyncMetadataNothingIsDelegated() {
+    void withSyncMetadataAllIsToldFirst() {
         CairnClient client = connect("sync_metadata = true");
         OpenFile file = create(client, "f");
-        assertThat(delegations.isHeld(file.inode())).isFalse();
         FakeMds mds = hold(Method.MUTATE);
         CompletableFuture<Attr> changed = chmod(client, file, 0600);
         await().until(() -> mds.held() == 1);
@@ -281,6 +281,25 @@ class DelegatedFileTest extends ClientFixture {
         delegated(client, "new");
     }
 
+    /** Others may be shown the file without what this client did. */
+    @Test
+    void whoMayHaveBeenEvictedWaitsAgain() {
+        FakeMds mds = cluster.mds(0);
+        mds.expiry(1_500);
+        CairnClient client = delegating();
+        OpenFile file = delegated(client, "f");
+        mds.faults(m -> m == Method.RENEW_SESSION || m == Method.MUTATE ? Fault.HOLD : Fault.NONE);
+        assertThat(chmod(client, file, 0600).isDone()).isTrue();
+        List<CompletableFuture<Attr>> changes = new ArrayList<>();
+        await().until(() -> {
+            changes.add(chmod(client, file, 0640));
+            return !changes.getLast().isDone();
+        });
+        letGo(mds);
+        get(changes.getLast());
+        assertThat(mode(file)).isEqualTo(0640);
+    }
+
     // ---- the end
 
     @Test
@@ -358,6 +377,29 @@ class DelegatedFileTest extends ClientFixture {
         mds.letGo();
         await().until(() -> !delegations.isHeld(file.inode()));
         assertThat(Mode.permissions(get(client.getAttr(file.inode())).getMode())).isEqualTo(0640);
+    }
+
+    /** An own question may be answered before the changes that it is answered with. */
+    @Test
+    void whatIsCommittedAndNotAnsweredCountsOnce() {
+        CairnClient client = delegating();
+        OpenFile file = delegated(client, "f");
+        FakeMds mds = fault(0, Method.MUTATE, Fault.LATE);
+        get(chmod(client, file, 04755));
+        get(
+                change(
+                        client,
+                        file,
+                        SetAttrOp.newBuilder().setMtime(WallClock.now()).setMtimeNow(true)));
+        Attr told = get(chmod(client, file, 0640));
+        await().until(() -> mode(file) == 0640);
+        Attr committed = cluster.names().attr(file.inode());
+        assertThat(shown(committed)).isEqualTo(shown(told));
+        assertThat(shown(get(client.lookup(1, bytes("f"))))).isEqualTo(shown(committed));
+        assertThat(shown(get(client.getAttr(file.inode())))).isEqualTo(shown(committed));
+        letGo(mds);
+        get(file.fsync());
+        assertThat(shown(get(client.getAttr(file.inode())))).isEqualTo(shown(committed));
     }
 
     @Test

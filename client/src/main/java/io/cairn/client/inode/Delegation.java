@@ -94,7 +94,7 @@ final class Delegation {
         Attr.Builder attr = known.toBuilder();
         long number = queued - untold.size();
         for (Change change : untold) {
-            if (++number > executed) {
+            if (++number > executed && compare(known.getCtime(), change.time()) < 0) {
                 apply(change, attr);
             }
         }
@@ -126,6 +126,17 @@ final class Delegation {
         }
     }
 
+    /**
+     * The time for a change that is queued now. Such times ascend, and the MDS makes them the ctime
+     * of the file: so the ctime of what is heard of it says which changes are in it.
+     *
+     * @param now by this client's clock
+     * @param told the attributes with all changes before it
+     */
+    static Timespec stamp(Timespec now, Attr told) {
+        return latest(now, next(told.getCtime()));
+    }
+
     private static Timespec next(Timespec time) {
         return time.getNanos() + 1 < NANOS
                 ? time.toBuilder().setNanos(time.getNanos() + 1).build()
@@ -133,7 +144,11 @@ final class Delegation {
     }
 
     private static Timespec latest(Timespec a, Timespec b) {
+        return compare(a, b) >= 0 ? a : b;
+    }
+
+    private static int compare(Timespec a, Timespec b) {
         int order = Long.compare(a.getSeconds(), b.getSeconds());
-        return order > 0 || (order == 0 && a.getNanos() >= b.getNanos()) ? a : b;
+        return order == 0 ? Integer.compare(a.getNanos(), b.getNanos()) : order;
     }
 }

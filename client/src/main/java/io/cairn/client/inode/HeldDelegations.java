@@ -27,6 +27,12 @@ public final class HeldDelegations {
     private final InodeTable table;
     private final Publisher publisher;
 
+    /**
+     * If not, all is told before it is answered all the same; sessions that do not know of
+     * delegations would keep everybody from having any.
+     */
+    private final boolean used;
+
     /** Tickets of the creates without an answer, ascending. */
     private final TreeSet<Long> creating = new TreeSet<>();
 
@@ -35,7 +41,11 @@ public final class HeldDelegations {
     /** Recalled while such creates were there, in that order; with the newest of their tickets. */
     private final LinkedHashMap<Long, Long> early = new LinkedHashMap<>();
 
-    public HeldDelegations(MetaClient meta, InodeTable table, Publisher publisher) {
+    /**
+     * @param used whether programs are answered before the MDS has what they did
+     */
+    public HeldDelegations(MetaClient meta, InodeTable table, Publisher publisher, boolean used) {
+        this.used = used;
         this.meta = meta;
         this.table = table;
         this.publisher = publisher;
@@ -62,7 +72,8 @@ public final class HeldDelegations {
             InodeTable.Name name,
             @Nullable InodeState made,
             @Nullable MutationResult result) {
-        if (made != null
+        if (used
+                && made != null
                 && result != null
                 && result.getDelegation() != 0
                 && !early.containsKey(made.inode())) {
@@ -131,12 +142,16 @@ public final class HeldDelegations {
 
     /** Sends what is untold of the file, behind its writes; completes when it is answered. */
     private CompletableFuture<Void> tell(InodeState state) {
+        Telling telling = new Telling(state, true);
         boolean closed;
         synchronized (state) {
-            state.delegation.end();
+            boolean was = state.delegation.end();
+            if (!was && !state.telling.isDone()) {
+                return state.telling; // recalls are repeated
+            }
+            state.telling = telling.told;
             closed = state.closedNanos != 0;
         }
-        Telling telling = new Telling(state, true);
         state.order().submit(telling);
         if (closed) {
             var _ = table.giveBack(state);

@@ -53,6 +53,9 @@ public final class InodeState implements DataTarget {
     /** The newest change of attributes that was answered here first; under the monitor. */
     CompletableFuture<Void> lastChange = Async.done();
 
+    /** Completes when all that was done while it was delegated is told; under the monitor. */
+    CompletableFuture<Void> telling = Async.done();
+
     /** Under the monitor. */
     final HeldLocks locks = new HeldLocks();
 

@@ -14,6 +14,7 @@ import io.cairn.common.proto.MutationResult;
 import io.cairn.common.proto.ReleaseOp;
 import io.cairn.common.proto.ReturnAppendOp;
 import io.cairn.common.proto.SetLockOp;
+import io.cairn.common.proto.Timespec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -119,15 +120,17 @@ public final class Publisher {
                 return false;
             }
             publishLazily(state);
+            Timespec time = Delegation.stamp(change.getTime(), state.merged());
             PendingMutation pending =
-                    meta.mutateDelegated(change, state.session().id(), state.delegation.round());
+                    meta.mutateDelegated(
+                            change.toBuilder().setTime(time).build(),
+                            state.session().id(),
+                            state.delegation.round());
             if (pending == null) {
                 return false;
             }
             CompletableFuture<Void> done = new CompletableFuture<>();
-            long number =
-                    state.delegation.queued(
-                            new Delegation.Change(change.getSetAttr(), change.getTime()));
+            long number = state.delegation.queued(new Delegation.Change(change.getSetAttr(), time));
             state.own.set(change.getSetAttr(), state.own.count());
             state.lastChange = done;
             var _ =

@@ -201,6 +201,11 @@ public final class MetaClient {
         return delegations.round();
     }
 
+    /** Whether what was delegated in that round still is. */
+    public boolean isDelegated(long round) {
+        return delegations.round() == round && session.renewals().delegationsHold();
+    }
+
     /** {@link #mutateLazily}, unless that round is over: then null. */
     public @Nullable PendingMutation mutateDelegated(Mutation mutation, long session, long round) {
         PendingMutation pending = new PendingMutation(mutation, never(), session);

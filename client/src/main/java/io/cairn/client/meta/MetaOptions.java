@@ -10,11 +10,6 @@ import java.util.List;
  * @param description of this client, for the administrator
  * @param attemptNanos how long one attempt at a request may take
  * @param pipeline batches of mutations in flight at once
- * @param delegates whether files that it makes may be delegated to it
  */
 public record MetaOptions(
-        List<InetSocketAddress> members,
-        String description,
-        long attemptNanos,
-        int pipeline,
-        boolean delegates) {}
+        List<InetSocketAddress> members, String description, long attemptNanos, int pipeline) {}

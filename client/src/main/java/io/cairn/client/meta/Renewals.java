@@ -91,6 +91,11 @@ final class Renewals {
         return lease.holds();
     }
 
+    /** Whether what is delegated to the session certainly is. Any thread. */
+    boolean delegationsHold() {
+        return lease.delegationsHold();
+    }
+
     /**
      * Completes when it is known whether the session lived after this call: it was renewed, or it
      * has ended, and whoever is told of ends was told.
@@ -124,8 +129,8 @@ final class Renewals {
     }
 
     /** The session was opened by a request sent at that time. Not under the lock. */
-    void opened(long sentNanos, int expiryMillis) {
-        lease.opened(sentNanos, expiryMillis);
+    void opened(long sentNanos, int expiryMillis, int delegationMillis) {
+        lease.opened(sentNanos, expiryMillis, delegationMillis);
         tellAll();
     }
 

@@ -14,6 +14,7 @@ final class SessionLease {
 
     private final NanoClock clock;
     private volatile long termNanos;
+    private volatile long delegationNanos;
     private volatile long untilNanos;
 
     /**
@@ -28,11 +29,20 @@ final class SessionLease {
         return clock.nanos();
     }
 
-    /** A session was opened by a request sent at that time. */
-    void opened(long sentNanos, int expiryMillis) {
-        long expiry = TimeUnit.MILLISECONDS.toNanos(expiryMillis);
-        termNanos = expiry - expiry / DRIFT_DIVISOR;
+    /**
+     * A session was opened by a request sent at that time.
+     *
+     * @param delegationMillis how much of the term what is delegated to it counts
+     */
+    void opened(long sentNanos, int expiryMillis, int delegationMillis) {
+        termNanos = certain(expiryMillis);
+        delegationNanos = certain(Math.min(delegationMillis, expiryMillis));
         untilNanos = sentNanos + termNanos;
+    }
+
+    private static long certain(int millis) {
+        long nanos = TimeUnit.MILLISECONDS.toNanos(millis);
+        return nanos - nanos / DRIFT_DIVISOR;
     }
 
     /** The MDS heard of the client by a request sent at that time. */
@@ -46,5 +56,10 @@ final class SessionLease {
 
     boolean holds() {
         return clock.nanos() - untilNanos < 0;
+    }
+
+    /** Whether what is delegated to the session certainly is. */
+    boolean delegationsHold() {
+        return clock.nanos() - (untilNanos - termNanos) < delegationNanos;
     }
 }

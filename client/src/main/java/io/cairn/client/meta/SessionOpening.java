@@ -114,7 +114,7 @@ final class SessionOpening {
                         .setClientUuid(uuid)
                         .setDescription(options.description())
                         .setReclaims(true)
-                        .setDelegates(options.delegates())
+                        .setDelegates(true)
                         .setMapEpoch(session.renewals().mapEpoch())
                         .build();
         calls.call(
@@ -153,7 +153,7 @@ final class SessionOpening {
         long interval = Math.max(50, reply.getRenewIntervalMillis());
         session.renewals().every(reply.getSession(), interval);
         session.connected(era, from, reply.getTerm());
-        session.renewals().opened(sentNanos, reply.getExpiryMillis());
+        session.renewals().opened(sentNanos, reply.getExpiryMillis(), reply.getDelegationMillis());
         opened.complete(null);
     }
 

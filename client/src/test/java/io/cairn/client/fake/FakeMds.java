@@ -441,6 +441,7 @@ public final class FakeMds implements AutoCloseable {
                                 .setTerm(names.reads().term())
                                 .setRenewIntervalMillis(200)
                                 .setExpiryMillis(expiryMillis)
+                                .setDelegationMillis(expiryMillis)
                                 .setFeatureLevel(7);
                 yield open.getMapEpoch() > 0
                         ? reply.build()

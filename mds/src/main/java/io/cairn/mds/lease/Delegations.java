@@ -72,7 +72,9 @@ public final class Delegations implements StateListener {
     /** The longest a question is kept without an answer: clients take a silent leader for dead. */
     static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** A session that others wait for, and that is not heard of for so long, is evicted. */
+    /**
+     * A session that others wait for, and that is not heard of for so long, at least, is evicted.
+     */
     public static final long SILENCE_NANOS = TimeUnit.SECONDS.toNanos(15);
 
     /** A query, or an open for reading, that may have to wait. */
@@ -586,19 +588,19 @@ public final class Delegations implements StateListener {
      * Sessions that somebody has asked for what they did, and that have not been heard of for so
      * long that they are to be evicted.
      */
-    public Set<Long> silent() {
+    public Set<Long> silent(long silenceNanos) {
         long now = clock.nanos();
         Set<Long> silent = new HashSet<>();
         synchronized (this) {
             delegations
                     .values()
                     .forEach(d -> {
-                        if (isSilent(d.session, d.recalledNanos, now)) {
+                        if (isSilent(d.session, d.recalledNanos, now, silenceNanos)) {
                             silent.add(d.session);
                         }
                     });
             awaited.forEach((session, asked) -> {
-                if (isSilent(session, asked, now)) {
+                if (isSilent(session, asked, now, silenceNanos)) {
                     silent.add(session);
                 }
             });
@@ -606,9 +608,9 @@ public final class Delegations implements StateListener {
         return silent;
     }
 
-    private boolean isSilent(long session, long askedNanos, long now) {
+    private boolean isSilent(long session, long askedNanos, long now, long silenceNanos) {
         return askedNanos != NEVER
-                && now - askedNanos > SILENCE_NANOS
-                && now - holders.heardNanos(session) > SILENCE_NANOS;
+                && now - askedNanos > silenceNanos
+                && now - holders.heardNanos(session) > silenceNanos;
     }
 }

@@ -60,6 +60,9 @@ public final class ClientSessions {
     /** Clients that die together are silent one after another: they are evicted together. */
     private static final long EVICTIONS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    /** Missed in a row by a session that is taken for silent. */
+    private static final int RENEWALS = 3;
+
     /** What is kept of a description: it is in the session's record, written with every batch. */
     static final int MAX_DESCRIPTION_BYTES = 1024;
 
@@ -82,7 +85,13 @@ public final class ClientSessions {
     private long evictedNanos;
 
     /** How long sessions last, in nanoseconds. */
-    public record SessionTimes(long renewNanos, long expiryNanos) {}
+    public record SessionTimes(long renewNanos, long expiryNanos) {
+        /** After which one that others wait for is evicted. */
+        long silenceNanos() {
+            return Math.min(
+                    expiryNanos, Math.max(Delegations.SILENCE_NANOS, RENEWALS * renewNanos));
+        }
+    }
 
     public ClientSessions(
             Leadership leadership,
@@ -213,6 +222,7 @@ public final class ClientSessions {
                         .setFeatureLevel(Features.level(state.settings()))
                         .setReclaims(record.getReclaims())
                         .setDelegates(record.getDelegates())
+                        .setDelegationMillis((int) (times.silenceNanos() / 1_000_000))
                         .setTerm(readOpens.term());
         @Nullable List<Broadcast> missed = map.missed(mapEpoch, present);
         if (missed == null) {
@@ -337,7 +347,7 @@ public final class ClientSessions {
 
     private void evictSilent(long now) {
         Map<Long, Long> silentNanos = new TreeMap<>();
-        Set<Long> owing = delegations.silent();
+        Set<Long> owing = delegations.silent(times.silenceNanos());
         for (ClientSession session : table.all()) {
             long silent = now - session.renewedNanos();
             if (silent > times.expiryNanos || owing.contains(session.id())) {

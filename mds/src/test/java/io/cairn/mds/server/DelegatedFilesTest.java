@@ -109,6 +109,7 @@ final class DelegatedFilesTest {
         try (TestGroup group = group(1)) {
             TestSession maker = new TestSession(group, false, true);
             assertThat(maker.opened.getDelegates()).isTrue();
+            assertThat(maker.opened.getDelegationMillis()).isEqualTo(15_000);
             assertThat(made(maker, "a").getDelegation()).isZero();
             maker.announce(7).get();
             assertThat(made(maker, "b").getDelegation()).isEqualTo(7);
