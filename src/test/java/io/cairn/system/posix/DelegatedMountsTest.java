@@ -45,7 +45,7 @@ class DelegatedMountsTest {
             run(
                     cluster,
                     3,
-                    3 * SECONDS,
+                    2 * SECONDS,
                     "killed",
                     () -> {
                         String leader = "mds-" + leader(cluster);
