@@ -244,6 +244,27 @@ class DelegatedFileTest extends ClientFixture {
     }
 
     @Test
+    void itIsToldTheSizeThatTravelsWithACloseAsWell() {
+        CairnClient client = delegating();
+        OpenFile file = delegated(client, "f");
+        List<Attr> shown = shown();
+        hold(Method.MUTATE);
+        get(write(file, 0, "abc"));
+        get(file.flush());
+        file.release();
+        FakeMds next = fault(1, Method.MUTATE, Fault.HOLD);
+        long session = cluster.names().onlySession();
+        cluster.leader(next);
+        await().until(() -> next.held() > 0);
+        await().during(Duration.ofMillis(300)).until(() -> !delegations.hasTold(session));
+        letGo(next);
+        await().until(() -> delegations.hasTold(session));
+        assertThat(shown).hasSize(1);
+        assertThat(shown.getFirst().getSize()).isEqualTo(3);
+        cluster.mds(0).letGo();
+    }
+
+    @Test
     void oneThatLeadsAnewIsToldThoughTheConnectionStands() {
         CairnClient client = delegating();
         OpenFile file = delegated(client, "f");
